@@ -4,6 +4,10 @@ use crate::error::Error;
 use crate::rules::shape::{self, Order};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Input};
+use smallvec::SmallVec;
+
+/// The values of a few folds.
+pub type Folded = SmallVec<[Scalar; 2]>;
 
 /// A front end: where operations are recorded, and who is told what they meet.
 pub trait Front {
@@ -48,6 +52,15 @@ pub trait Front {
     /// # Errors
     /// What running it meets.
     fn look<R>(&self, base: &BaseRef, look: impl FnOnce(&[u8]) -> R) -> Result<R, Self::Error>;
+
+    /// The values of folds over all elements of a view, where they can be computed beside what is pending; `None` where they have
+    /// to be recorded.
+    ///
+    /// # Errors
+    /// What running them meets.
+    fn fold_now(&self, _view: &ArrayView, _folds: &[(Op, DType)]) -> Result<Option<Folded>, Self::Error> {
+        Ok(None)
+    }
 
     /// Gives a new base, on which nothing is recorded yet, these bytes.
     ///

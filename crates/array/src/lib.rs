@@ -84,6 +84,7 @@ pub mod assign;
 mod elementwise;
 mod error;
 mod front;
+pub mod indexing;
 pub mod joining;
 mod one_by_one;
 mod operand;
@@ -109,7 +110,7 @@ pub use api::{
 pub use api::{NdValues, NdValuesMut};
 pub use elementwise::{Elementwise, Made, Output, forced, literal_input, out_of_range_comparison, takes_truth};
 pub use error::{Error, ErrorKind, shape_text};
-pub use front::Front;
+pub use front::{Folded, Front};
 pub use numelt_ir::{C32 as Complex64, C64 as Complex128, DType, F16, Scalar};
 pub use numelt_runtime::Config;
 pub use one_by_one::{is_one_by_one, record_one_by_one};
