@@ -83,6 +83,11 @@ pub trait Front {
     /// Where such a warning is an error.
     fn literal_overflow(&self) -> Result<(), Self::Error>;
 
+    /// Is a computation of which NumPy warns, because it has no elements, left to NumPy? It knows whom to tell.
+    fn leaves_warnings(&self) -> bool {
+        true
+    }
+
     /// Refuses an array that no memory can hold.
     ///
     /// # Errors

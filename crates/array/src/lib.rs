@@ -81,6 +81,7 @@
 mod answer;
 mod api;
 pub mod assign;
+pub mod clip;
 mod elementwise;
 mod error;
 mod front;
@@ -93,6 +94,7 @@ mod products;
 pub mod random;
 mod reductions;
 pub mod rules;
+pub mod statistics;
 
 pub use answer::{Answer, NotNative};
 pub use api::dlpack;

@@ -110,6 +110,10 @@ impl Front for Recorder {
         Ok(())
     }
 
+    fn leaves_warnings(&self) -> bool {
+        false
+    }
+
     fn literal_overflow(&self) -> Result<(), Error> {
         Ok(())
     }
