@@ -11,6 +11,7 @@ With `--write`, the figures go into docs/rust.md.
 import argparse
 import collections
 import itertools
+import re
 import subprocess
 import sys
 import warnings
@@ -54,8 +55,21 @@ APPROXIMATE = set(
     "tanh atan2 hypot logaddexp pow matmul vecdot tensordot".split()
 )
 
-# by function and a text that the case contains: why it may differ
-EXCEPTIONS: list[tuple[str, str, str]] = []
+# by function and a regular expression for the case: why it may differ
+EXCEPTIONS = [
+    ("abs", r"complex128.*[fl]\)", "NumPy's loop over numbers that lie backwards has another last place"),
+    ("fmax", "", "of zeros of different signs, NumPy's result depends on the memory order"),
+    ("fmin", "", "of zeros of different signs, NumPy's result depends on the memory order"),
+    ("unique_values", "float", "NumPy keeps any of the zeros of different signs, by a hash"),
+    ("unique_values", "complex", "NumPy keeps any of the zeros of different signs, by a hash"),
+    ("prod", r"complex64\(3, 5, 7\)fl, \[0, 1\]", "numelt multiplies along two axes that run backwards in another order"),
+    ("clip", "complex", "of complex zeros of different signs, NumPy's loops keep now one and now the other"),
+    ("tril", r"\(\d+,\)\w*,", "NumPy makes a matrix of a vector; the standard refuses it"),
+    ("triu", r"\(\d+,\)\w*,", "NumPy makes a matrix of a vector; the standard refuses it"),
+    ("diagonal", r"\(\d+, \d+, \d+\)", "only matrices have diagonals here"),
+    ("full_like", "1j", "NumPy drops the imaginary part and warns"),
+    ("arange", "2305843009213693952", "NumPy counts in floats, and loses an element of a distance beyond 2**53"),
+]
 
 
 class Window:
@@ -395,8 +409,9 @@ def picking_cases():
             for axis in (0, -1, 1):
                 yield "sort", lambda a, axis: np.sort(a, axis=axis, stable=True), (window, axis)
                 yield "argsort", lambda a, axis: np.argsort(a, axis=axis, stable=True), (window, axis)
-            yield "unique_values", np.unique_values, (window,)
+            yield "unique_values", lambda a: np.sort(np.unique_values(a)), (window,)
             yield "unique_all", lambda a: list(np.unique_all(a)), (window,)
+        for window in windows(dtype, mild):
             yield "bincount", np.bincount, (window,)
         for other in SOME:
             sought = Window(filled(other, (3, 5)))
@@ -487,10 +502,7 @@ def agree(name, mine, theirs):
     """Do two arrays have the same dtype, shape and values?"""
     if mine.dtype != theirs.dtype or mine.shape != theirs.shape:
         return False
-    a, b = (
-        parts(np.atleast_1d(np.ascontiguousarray(mine))),
-        parts(np.atleast_1d(np.ascontiguousarray(theirs))),
-    )
+    a, b = (parts(np.ascontiguousarray(one).ravel()) for one in (mine, theirs))
     if a.dtype.kind != "f":
         return bool((a == b).all())
     missing = np.isnan(a) & np.isnan(b)
@@ -521,7 +533,7 @@ def verdict(name, wanted, got):
 
 def reason(name, case):
     """Return why a case may differ, or None."""
-    return next((why for function, text, why in EXCEPTIONS if function in (name, "") and text in case), None)
+    return next((why for function, text, why in EXCEPTIONS if function == name and re.search(text, case)), None)
 
 
 def table(figures):

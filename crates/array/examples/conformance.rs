@@ -12,10 +12,9 @@ fn main() {
     let mut answers = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
-        let answer = catch_unwind(AssertUnwindSafe(|| answer(&line)));
-        let text = match answer {
-            Ok(Ok(results)) => results.iter().map(written).collect::<Result<Vec<_>, _>>().map(|all| all.join(";")),
-            Ok(Err(error)) => Err(error),
+        let answer = || answer(&line)?.iter().map(written).collect::<Result<Vec<_>, Error>>();
+        let text = match catch_unwind(AssertUnwindSafe(answer)) {
+            Ok(answer) => answer.map(|all| all.join(";")),
             Err(panic) => Err(Error::Value(panic.downcast_ref::<String>().cloned().unwrap_or_default())),
         };
         let text = text.unwrap_or_else(|error| format!("refused {error}").replace('\n', " "));
@@ -30,7 +29,7 @@ fn written(array: &AnyArray) -> Result<String, Error> {
     let shape: Vec<String> = array.shape().iter().map(i64::to_string).collect();
     let mut text = format!("{} {} ", numelt::rules::names::numpy_name(array.dtype()), shape.join(","));
     for value in array.to_scalars()? {
-        value.to_bytes()[..array.itemsize()].iter().for_each(|byte| text += &format!("{byte:02x}"));
+        value.to_bytes()[..array.dtype().size()].iter().for_each(|byte| text += &format!("{byte:02x}"));
     }
     Ok(text)
 }

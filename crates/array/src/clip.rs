@@ -24,7 +24,7 @@ pub struct Clip<'a> {
 }
 
 impl Clip<'_> {
-    /// Records the call. Not native: truth values and complex numbers.
+    /// Records the call. Not native: truth values, and complex numbers, of whose zeros NumPy's loops keep now one and now the other.
     ///
     /// # Errors
     /// Those of [`Elementwise::record`].
@@ -41,7 +41,7 @@ impl Clip<'_> {
             Some(asked) if !resolve::same_kind(common, asked) => return Ok(Answer::NotNative(NotNative::Loop)),
             asked => asked.unwrap_or(common),
         };
-        if !has_loop(ty) || !has_loop(own) && own != DType::Bool {
+        if !has_loop(ty) || own.is_complex() {
             return Ok(Answer::NotNative(NotNative::Loop));
         }
         let numbers = [low, high].iter().all(|bound| bound.is_some_and(|bound| bound.shape().is_empty()));

@@ -448,13 +448,20 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// Shapes that do not broadcast; a bound that does not fit the dtype; truth values and complex numbers.
+    /// Shapes that do not broadcast; a bound that does not fit the dtype; truth values.
     pub fn try_clip(&self, low: Option<impl Argument>, high: Option<impl Argument>) -> Result<AnyArray, Error> {
         let (low, high) = (low.as_ref().map(Argument::operand), high.as_ref().map(Argument::operand));
         match (Clip { array: self.operand(), low, high, out: None, dtype: None }).record(&Recorder)? {
             Answer::Recorded(Made::New(view)) => Ok(AnyArray::new(view)),
             Answer::Recorded(Made::Written) => unreachable!("nothing was given to write to"),
-            Answer::NotNative(_) => Err(Error::Type(format!("clip() of {}", numpy_name(self.dtype())))),
+            Answer::NotNative(_) => {
+                let above = low.map(|low| apply(Op::Maximum, &[self.operand(), low])).transpose()?;
+                let above = above.as_ref().unwrap_or(self);
+                let all =
+                    high.map_or_else(|| above.try_positive(), |high| apply(Op::Minimum, &[above.operand(), high]))?;
+                let refused = || Error::Type(format!("clip() of {}", numpy_name(all.dtype())));
+                if all.dtype().is_complex() { Ok(all) } else { Err(refused()) }
+            }
         }
     }
 
@@ -467,7 +474,7 @@ impl AnyArray {
     /// # Panics
     /// Where there is no memory.
     pub fn round(&self) -> AnyArray {
-        if self.dtype().is_float() || self.dtype().is_complex() { self.rint() } else { self.copy() }
+        if self.dtype().is_integer() { self.copy() } else { self.rint() }
     }
 
     /// Real parts: a window on complex numbers, real numbers themselves.

@@ -223,9 +223,10 @@ impl AnyArray {
     /// # Errors
     /// A position outside the axis, or not an integer; no such axis; no memory.
     pub fn take(&self, indices: impl Argument, axis: i64) -> Result<AnyArray, Error> {
-        let axis = self.axis(axis)?;
+        let array = self.with_axis();
+        let axis = array.axis(axis)?;
         let index = indices.to_array();
-        match indexing::take(&Recorder, self.view(), axis, index.view(), Mode::Raise)? {
+        match indexing::take(&Recorder, array.view(), axis, index.view(), Mode::Raise)? {
             Answer::Recorded(taken) => Ok(AnyArray::new(taken)),
             Answer::NotNative(NotNative::Shape) => {
                 Err(Error::Index("cannot do a non-empty take from an empty axes.".into()))
@@ -354,6 +355,16 @@ impl AnyArray {
             });
         };
         indexing::set(&Recorder, self.view(), items, stored)?.recorded().ok_or_else(shared_elements)
+    }
+
+    /// The array; one without axes as a vector of one element, for what takes elements along an axis.
+    pub(crate) fn with_axis(&self) -> AnyArray {
+        if self.ndim() > 0 {
+            return self.clone();
+        }
+        let view = self.view();
+        let (one, step) = (Dims::from_slice(&[1]), Dims::from_slice(&[self.itemsize()]));
+        self.window(crate::rules::shape::window(view, view.offset, one, step))
     }
 
     /// An axis counted from the front.

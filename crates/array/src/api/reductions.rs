@@ -112,7 +112,11 @@ impl From<&[i64]> for Over {
 }
 
 fn fold(array: &AnyArray, op: Op, over: &Over) -> Result<AnyArray, Error> {
-    let axes = over.axes(array.ndim())?;
+    let axes = match (&over.axes, array.ndim()) {
+        // NumPy lets arrays without axes be reduced along the first or last one
+        (Some(axes), 0) if matches!(axes[..], [0 | -1]) => Axes::default(),
+        _ => over.axes(array.ndim())?,
+    };
     let reduction = Reduction { op, axes, keepdims: over.keepdims, dtype: over.dtype, out: None };
     match reduction.record(&Recorder, array.view())? {
         Answer::Recorded(Made::New(view)) => Ok(AnyArray::new(view)),
@@ -126,6 +130,7 @@ fn fold(array: &AnyArray, op: Op, over: &Over) -> Result<AnyArray, Error> {
 }
 
 fn scan(array: &AnyArray, op: Op, axis: Option<i64>) -> Result<AnyArray, Error> {
+    let array = array.with_axis();
     let axis = axis.map(|axis| array.axis(axis)).transpose()?;
     match (Scan { op, axis, dtype: None, out: None }).record(&Recorder, array.view())? {
         Answer::Recorded(Made::New(view)) => Ok(AnyArray::new(view)),
@@ -145,7 +150,7 @@ fn quotient(answer: Answer<Quotient>) -> Result<AnyArray, Error> {
     match answer {
         Answer::Recorded(quotient) => quotient.record(&Recorder).map(AnyArray::new),
         Answer::NotNative(_) => {
-            Err(Error::Type("means and variances are those of floats, or of complex numbers".into()))
+            Err(Error::Type("a mean or variance has the dtype of a float or of complex numbers".into()))
         }
     }
 }
