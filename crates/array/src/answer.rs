@@ -32,6 +32,8 @@ pub enum NotNative {
     Number,
     /// A function of scalars alone: NumPy's loop over one element gives other last places than one over many.
     Scalars,
+    /// NumPy warns that there are too few elements.
+    Warning,
     /// The output overlaps itself, or its dtype does not take the result.
     Output,
 }

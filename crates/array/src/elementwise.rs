@@ -68,6 +68,8 @@ impl<'a> Elementwise<'a> {
     pub fn record<F: Front>(mut self, front: &F) -> Result<Answer<Made>, F::Error> {
         if power::is_float_square(self.op, self.args) {
             (self.op, self.args) = (Op::Square, &self.args[..1]);
+        } else if power::is_root(self.op, self.args) && self.dtype.is_none() {
+            (self.op, self.args) = (Op::Sqrt, &self.args[..1]);
         }
         let kinds: SmallVec<[Kind; 3]> = self.args.iter().map(Operand::kind).collect();
         if self.dtype.is_none_or(|dtype| dtype == DType::Bool)

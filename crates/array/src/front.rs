@@ -4,6 +4,10 @@ use crate::error::Error;
 use crate::rules::shape::{self, Order};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Input};
+use smallvec::SmallVec;
+
+/// The values of a few folds.
+pub type Folded = SmallVec<[Scalar; 2]>;
 
 /// A front end: where operations are recorded, and who is told what they meet.
 pub trait Front {
@@ -49,6 +53,15 @@ pub trait Front {
     /// What running it meets.
     fn look<R>(&self, base: &BaseRef, look: impl FnOnce(&[u8]) -> R) -> Result<R, Self::Error>;
 
+    /// The values of folds over all elements of a view, where they can be computed beside what is pending; `None` where they have
+    /// to be recorded.
+    ///
+    /// # Errors
+    /// What running them meets.
+    fn fold_now(&self, _view: &ArrayView, _folds: &[(Op, DType)]) -> Result<Option<Folded>, Self::Error> {
+        Ok(None)
+    }
+
     /// Gives a new base, on which nothing is recorded yet, these bytes.
     ///
     /// # Errors
@@ -69,6 +82,11 @@ pub trait Front {
     /// # Errors
     /// Where such a warning is an error.
     fn literal_overflow(&self) -> Result<(), Self::Error>;
+
+    /// Is a computation of which NumPy warns, because it has no elements, left to NumPy? It knows whom to tell.
+    fn leaves_warnings(&self) -> bool {
+        true
+    }
 
     /// Refuses an array that no memory can hold.
     ///

@@ -81,9 +81,11 @@
 mod answer;
 mod api;
 pub mod assign;
+pub mod clip;
 mod elementwise;
 mod error;
 mod front;
+pub mod indexing;
 pub mod joining;
 mod one_by_one;
 mod operand;
@@ -92,6 +94,7 @@ mod products;
 pub mod random;
 mod reductions;
 pub mod rules;
+pub mod statistics;
 
 pub use answer::{Answer, NotNative};
 pub use api::dlpack;
@@ -109,7 +112,7 @@ pub use api::{
 pub use api::{NdValues, NdValuesMut};
 pub use elementwise::{Elementwise, Made, Output, forced, literal_input, out_of_range_comparison, takes_truth};
 pub use error::{Error, ErrorKind, shape_text};
-pub use front::Front;
+pub use front::{Folded, Front};
 pub use numelt_ir::{C32 as Complex64, C64 as Complex128, DType, F16, Scalar};
 pub use numelt_runtime::Config;
 pub use one_by_one::{is_one_by_one, record_one_by_one};

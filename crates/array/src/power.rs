@@ -19,6 +19,12 @@ pub fn is_float_square(op: Op, args: &[Operand<'_>]) -> bool {
     two && base.dtype().is_some_and(DType::is_float)
 }
 
+/// Is it a float or double raised to a half? NumPy's loops compute the square root, which differs of minus zero and minus infinity.
+pub fn is_root(op: Op, args: &[Operand<'_>]) -> bool {
+    let (Op::Power, [base, Operand::Weak(Weak::Float(exponent))]) = (op, args) else { return false };
+    *exponent == 0.5 && matches!(base.dtype(), Some(DType::F32 | DType::F64))
+}
+
 /// Is it something else than an integer raised to a negative power, which NumPy refuses? Exponents in arrays of a signed type
 /// have to be looked at.
 pub fn is_defined<F: Front>(front: &F, op: Op, ty: DType, args: &[Operand<'_>]) -> Result<bool, F::Error> {

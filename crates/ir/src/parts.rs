@@ -33,8 +33,18 @@ pub trait Exponents: Copy {
     const RADIAN: Self;
 }
 
+/// What halves become if they are next to themselves, zeros of either sign too.
+fn first<T>(a: T, _: T) -> T {
+    a
+}
+
+/// What other floats become then.
+fn second<T>(_: T, b: T) -> T {
+    b
+}
+
 macro_rules! next_after {
-    ($t:ident, $nan:expr, $value:ident, $bits:ident) => {
+    ($t:ident, $nan:expr, $value:ident, $bits:ident, $equal:ident) => {
         #[inline]
         fn next_after(self, other: $t) -> $t {
             let (a, b) = ($value(self), $value(other));
@@ -42,7 +52,7 @@ macro_rules! next_after {
                 return $nan;
             }
             if a == b {
-                return other;
+                return $equal(self, other);
             }
             let (sign, size) = $bits::split(self);
             if size == 0 {
@@ -77,7 +87,7 @@ bits!(bits32, f32, u32, f32::from_bits, f32::to_bits);
 bits!(bits64, f64, u64, f64::from_bits, f64::to_bits);
 
 impl FloatParts for F16 {
-    next_after!(F16, F16(0x7E00), to_single, bits16);
+    next_after!(F16, F16(0x7E00), to_single, bits16, first);
 
     #[inline]
     fn spacing(self) -> F16 {
@@ -112,7 +122,7 @@ fn itself<T>(value: T) -> T {
 macro_rules! floats {
     ($($t:ident, $u:ident, $bits:ident, $max:literal, $min:literal, $mantissa:literal;)*) => {$(
         impl FloatParts for $t {
-            next_after!($t, $t::NAN, itself, $bits);
+            next_after!($t, $t::NAN, itself, $bits, second);
 
             #[inline]
             fn spacing(self) -> $t {
@@ -260,6 +270,7 @@ mod tests {
         assert_eq!(f32::MAX.next_after(f32::INFINITY), f32::INFINITY);
         assert_eq!(5e-324f64.next_after(-1.0), 0.0);
         assert!(0f64.next_after(-0.0).is_sign_negative());
+        assert_eq!(F16(0).next_after(F16(0x8000)), F16(0));
         assert_eq!((1f64.spacing(), (-1f64).spacing()), (f64::EPSILON, -f64::EPSILON));
         assert_eq!(F16(0x3C00).next_after(F16(0)), F16(0x3BFF));
         assert_eq!((F16(0x3C00).spacing(), F16(0xBC00).spacing()), (F16(0x1400), F16(0x1000)));

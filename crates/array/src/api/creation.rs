@@ -6,7 +6,7 @@ use super::array::Array;
 use super::recorder::Recorder;
 use crate::error::Error;
 use crate::front::Front;
-use crate::rules::shape;
+use crate::rules::{ranges, shape};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::Input;
 
@@ -141,19 +141,12 @@ pub fn arange_in(start: impl Argument, stop: impl Argument, step: impl Argument)
     let values = [ends[0].try_astype(dtype)?, ends[1].try_astype(dtype)?, ends[2].try_astype(dtype)?];
     let [start, stop, step] = [values[0].try_item()?, values[1].try_item()?, values[2].try_item()?];
     let (count, delta) = match (start, stop, step) {
-        (_, _, Scalar::I64(0)) => return Err(Error::Value("Maximum allowed size exceeded".into())),
         (Scalar::I64(start), Scalar::I64(stop), Scalar::I64(step)) => {
-            let (span, step) = (i128::from(stop) - i128::from(start), i128::from(step));
-            let count = if (span > 0) == (step > 0) { (span.abs() + step.abs() - 1) / step.abs() } else { 0 };
-            (i64::try_from(count).map_err(|_| Error::TooBig)?, Scalar::I64(step as i64))
+            (ranges::whole_count(start, stop, step)?, Scalar::I64(step))
         }
         (Scalar::F64(start), Scalar::F64(stop), Scalar::F64(step)) => {
-            let count = ((stop - start) / step).ceil();
-            if !count.is_finite() || count >= 9.2e18 {
-                return Err(Error::Value("Maximum allowed size exceeded".into()));
-            }
-            // NumPy stores the first two elements, and goes on by their difference
-            (count.max(0.0) as i64, Scalar::F64((start + step) - start))
+            let (count, delta) = ranges::float_count(start, stop, step)?;
+            (count, Scalar::F64(delta))
         }
         _ => return Err(Error::Type(format!("arange() of {}", dtype.name()))),
     };

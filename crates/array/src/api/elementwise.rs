@@ -7,6 +7,7 @@ use super::element::Element;
 use super::recorder::Recorder;
 use crate::answer::{Answer, NotNative};
 use crate::assign;
+use crate::clip::Clip;
 use crate::elementwise::{Elementwise, Made, Output};
 use crate::error::Error;
 use crate::front::Front;
@@ -80,7 +81,7 @@ fn refused(op: Op, args: &[Operand<'_>], why: NotNative, out: Option<DType>) -> 
             )),
             _ => Error::Value("two indices of the output share memory".into()),
         },
-        NotNative::Loop | NotNative::Shape | NotNative::Number | NotNative::Scalars => Error::Type(format!(
+        NotNative::Loop | NotNative::Shape | NotNative::Number | NotNative::Scalars | NotNative::Warning => Error::Type(format!(
             "ufunc '{name}' not supported for the input types, and the inputs could not be safely coerced to any \
              supported types according to the casting rule ''safe''"
         )),
@@ -433,13 +434,34 @@ impl AnyArray {
     /// ```
     ///
     /// # Panics
-    /// Where shapes do not broadcast, or a bound does not fit the dtype.
+    /// Where [`AnyArray::try_clip`] gives an error.
+    #[track_caller]
     pub fn clip(&self, low: Option<impl Argument>, high: Option<impl Argument>) -> AnyArray {
-        let above = low.map(|low| self.maximum(low));
-        let above = above.as_ref().unwrap_or(self);
-        match high {
-            Some(high) => above.minimum(high),
-            None => above.positive(),
+        done(self.try_clip(low, high))
+    }
+
+    /// [`AnyArray::clip`], which tells errors.
+    ///
+    /// ```
+    /// let error = numelt::zeros(&[2]).try_clip(Some(numelt::zeros(&[3])), None::<i64>).unwrap_err();
+    /// assert_eq!(error.to_string(), "operands could not be broadcast together with shapes (2,) (3,) ");
+    /// ```
+    ///
+    /// # Errors
+    /// Shapes that do not broadcast; a bound that does not fit the dtype; truth values.
+    pub fn try_clip(&self, low: Option<impl Argument>, high: Option<impl Argument>) -> Result<AnyArray, Error> {
+        let (low, high) = (low.as_ref().map(Argument::operand), high.as_ref().map(Argument::operand));
+        match (Clip { array: self.operand(), low, high, out: None, dtype: None }).record(&Recorder)? {
+            Answer::Recorded(Made::New(view)) => Ok(AnyArray::new(view)),
+            Answer::Recorded(Made::Written) => unreachable!("nothing was given to write to"),
+            Answer::NotNative(_) => {
+                let above = low.map(|low| apply(Op::Maximum, &[self.operand(), low])).transpose()?;
+                let above = above.as_ref().unwrap_or(self);
+                let all =
+                    high.map_or_else(|| above.try_positive(), |high| apply(Op::Minimum, &[above.operand(), high]))?;
+                let refused = || Error::Type(format!("clip() of {}", numpy_name(all.dtype())));
+                if all.dtype().is_complex() { Ok(all) } else { Err(refused()) }
+            }
         }
     }
 
@@ -452,7 +474,7 @@ impl AnyArray {
     /// # Panics
     /// Where there is no memory.
     pub fn round(&self) -> AnyArray {
-        if self.dtype().is_float() || self.dtype().is_complex() { self.rint() } else { self.copy() }
+        if self.dtype().is_integer() { self.copy() } else { self.rint() }
     }
 
     /// Real parts: a window on complex numbers, real numbers themselves.

@@ -4,17 +4,17 @@ use super::any_array::{AnyArray, done, wrong_dtype};
 use super::argument::Argument;
 use super::array::Array;
 use super::element::Element;
-use super::elementwise::{apply_into, unfit};
+use super::elementwise::unfit;
 use super::recorder::Recorder;
-use crate::assign;
+use crate::answer::{Answer, NotNative};
 use crate::error::Error;
 use crate::front::Front;
+use crate::indexing::{self, Item, Lookup, Mode};
 use crate::operand::Operand;
 use crate::reductions::normalize_axis;
-use crate::rules::shape::{self, Order};
 use crate::rules::slicing::{self, Part};
-use numelt_ir::{Axes, DType, Dims, Op, Scalar};
-use numelt_runtime::{ArrayView, Input};
+use numelt_ir::{DType, Dims, Op, Scalar};
+use numelt_runtime::ArrayView;
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo};
 
 /// A new axis of extent one, in [`s!`](crate::s).
@@ -223,35 +223,16 @@ impl AnyArray {
     /// # Errors
     /// A position outside the axis, or not an integer; no such axis; no memory.
     pub fn take(&self, indices: impl Argument, axis: i64) -> Result<AnyArray, Error> {
-        let axis = self.axis(axis)?;
-        let index = positions(&indices.to_array(), self.view().shape[axis], axis)?;
-        self.gather(index.view(), axis)
-    }
-
-    /// A recorded gather by positions within the axis.
-    fn gather(&self, index: &ArrayView, axis: usize) -> Result<AnyArray, Error> {
-        let view = self.view();
-        let arrange = |picked: &[i64], own: &Dims| -> Dims {
-            own[..axis].iter().chain(picked).chain(&own[axis + 1..]).copied().collect()
-        };
-        let extents = arrange(&index.shape, &view.shape);
-        Recorder.check_size(&extents, view.dtype)?;
-        if extents.len() >= numelt_ir::MAX_RANK {
-            return Err(Error::TooManyAxes(extents.len()));
+        let array = self.with_axis();
+        let axis = array.axis(axis)?;
+        let index = indices.to_array();
+        match indexing::take(&Recorder, array.view(), axis, index.view(), Mode::Raise)? {
+            Answer::Recorded(taken) => Ok(AnyArray::new(taken)),
+            Answer::NotNative(NotNative::Shape) => {
+                Err(Error::Index("cannot do a non-empty take from an empty axes.".into()))
+            }
+            Answer::NotNative(_) => Err(no_index()),
         }
-        let out = Recorder.fresh(view.dtype, &extents, numelt_ir::c_strides(&extents, self.itemsize()));
-        if out.size() == 0 {
-            return Ok(AnyArray::new(out));
-        }
-        let still = Dims::from_elem(0, index.shape.len());
-        let mut source = shape::window(view, view.offset, extents.clone(), arrange(&still, &view.strides));
-        source.shape.insert(0, view.shape[axis]);
-        source.strides.insert(0, view.strides[axis]);
-        let along = arrange(&index.strides, &Dims::from_elem(0, view.shape.len()));
-        let index = shape::window(index, index.offset, extents, along);
-        let inputs = [Input::Array(&source), Input::Array(&index)];
-        Recorder.record(Op::Gather, view.dtype, &out, &inputs, Axes::default())?;
-        Ok(AnyArray::new(out))
     }
 
     /// The positions of the elements that are not zero: for each axis, an array of them, in C order.
@@ -268,16 +249,9 @@ impl AnyArray {
         if self.ndim() == 0 {
             return Err(Error::Value("Calling nonzero on 0d arrays is not allowed.".into()));
         }
-        let truth = if self.dtype() == DType::Bool { self.clone() } else { self.not_equal(0) };
-        let count = truth.sum().item::<i64>();
-        let rank = self.ndim() as i64;
-        let strides = numelt_ir::c_strides(&[count, rank], 8);
-        let places = Recorder.fresh(DType::I64, &[count, rank], strides);
-        if count > 0 {
-            Recorder.record(Op::Nonzero, DType::Bool, &places, &[Input::Array(truth.view())], Axes::default())?;
-        }
-        let places = AnyArray::new(places);
-        Ok((0..rank).map(|axis| Array::of(places.slice(s![.., axis]))).collect())
+        let positions = indexing::true_positions(&Recorder, self.view())?;
+        let column = |axis| Array::of(AnyArray::new(indexing::column(&positions, axis)));
+        Ok((0..self.ndim()).map(column).collect())
     }
 
     /// The elements, or those along the first axes, where a mask is true: `x[mask]`.
@@ -290,12 +264,15 @@ impl AnyArray {
     /// # Errors
     /// A mask whose extents are not the array's, or whose elements are no truth values; no memory.
     pub fn compress(&self, mask: &AnyArray) -> Result<AnyArray, Error> {
-        let flat = self.check_mask(mask)?;
-        let index = mask.reshape(&[-1])?.nonzero()?.remove(0);
-        flat.gather(index.view(), 0)
+        let lookup = Lookup::new(self.view(), &[item_of_mask(mask)?])?;
+        match indexing::gather(&Recorder, &lookup)? {
+            Answer::Recorded(picked) => Ok(AnyArray::new(picked)),
+            Answer::NotNative(_) => Err(Error::TooManyAxes(numelt_ir::MAX_RANK)),
+        }
     }
 
-    /// Stores a value where a mask is true: `x[mask] = value`. The value is a number, or an array that broadcasts to the array's shape.
+    /// Stores a value where a mask is true: `x[mask] = value`. The value is a number, or an array that broadcasts to the shape of
+    /// what [`AnyArray::compress`] gives.
     ///
     /// ```
     /// let x = numelt::arange(4);
@@ -307,27 +284,7 @@ impl AnyArray {
     /// A mask whose extents are not the array's, or whose elements are no truth values; a value that does not fit; a read-only
     /// array.
     pub fn put_mask(&self, mask: &AnyArray, value: impl Argument) -> Result<(), Error> {
-        self.check_mask(mask)?;
-        if !self.is_writeable() {
-            return Err(Error::ReadOnlyAssignment);
-        }
-        let operand = value.operand();
-        let converted;
-        let value = match operand {
-            Operand::Array(view) if view.dtype == self.dtype() => operand,
-            Operand::Array(view) if assign::drops_imaginary(view.dtype, self.dtype()) => {
-                return Err(wrong_dtype(view.dtype, self.dtype()));
-            }
-            Operand::Array(view) => {
-                converted = Recorder.copied(view, self.dtype(), Order::K)?;
-                Operand::Array(&converted)
-            }
-            _ => Operand::Value(assign::literal(&operand, self.dtype()).ok_or_else(|| unfit(&operand, self.dtype()))?),
-        };
-        let mut shape = mask.shape().to_vec();
-        shape.resize(self.ndim(), 1);
-        let mask = mask.reshape(&shape)?;
-        apply_into(Op::Where, &[mask.operand(), value, self.operand()], self)
+        self.set_items(&[item_of_mask(mask)?], &value.operand())
     }
 
     /// Stores values at positions along the first axis: `x[indices] = values`. Of equal positions the last one wins.
@@ -342,7 +299,16 @@ impl AnyArray {
     /// # Errors
     /// A position outside the axis, or not an integer; values that do not broadcast to what is chosen; a read-only array.
     pub fn put(&self, indices: impl Argument, values: impl Argument) -> Result<(), Error> {
-        self.scatter(Op::Scatter, indices, values)
+        let index = indices.to_array();
+        let item = match index.dtype() {
+            dtype if !dtype.is_integer() => return Err(no_index()),
+            _ if index.ndim() == 0 => {
+                let at = index.try_astype(DType::I64)?.item();
+                return self.try_slice([Part::Int(at)])?.assign(values);
+            }
+            _ => Item::Array(index.view().clone()),
+        };
+        self.set_items(&[item], &values.operand())
     }
 
     /// Adds values to the elements at positions along the first axis; equal positions take part one after the other.
@@ -357,51 +323,48 @@ impl AnyArray {
     /// # Errors
     /// Those of [`AnyArray::put`].
     pub fn add_at(&self, indices: impl Argument, values: impl Argument) -> Result<(), Error> {
-        self.scatter(Op::ScatterAdd, indices, values)
-    }
-
-    fn scatter(&self, op: Op, indices: impl Argument, values: impl Argument) -> Result<(), Error> {
         if !self.is_writeable() {
             return Err(Error::ReadOnlyAssignment);
         }
-        let view = self.view();
         let axis = self.axis(0)?;
-        if view.to_ir(0).overlaps_itself() != Some(false) {
-            return Err(Error::Value("two indices of the output share memory".into()));
+        let index = indices.to_array();
+        if !index.dtype().is_integer() {
+            return Err(no_index());
         }
-        let index = positions(&indices.to_array(), view.shape[axis], axis)?;
-        let picked: Dims = index.view().shape.iter().chain(&view.shape[1..]).copied().collect();
+        let lookup = Lookup::along(self.view(), axis, index.view().clone());
+        let index = indexing::checked(&Recorder, &lookup, self.view())?;
         // the values as the scatter takes them: of the array's dtype, in memory that it does not write
-        let chosen = AnyArray::new(Recorder.fresh(view.dtype, &picked, numelt_ir::c_strides(&picked, self.itemsize())));
+        let chosen: Dims = index.shape.iter().chain(&self.shape()[1..]).copied().collect();
+        Recorder.check_size(&chosen, self.dtype())?;
+        let strides = numelt_ir::c_strides(&chosen, self.itemsize());
+        let chosen = AnyArray::new(Recorder.fresh(self.dtype(), &chosen, strides));
         chosen.assign(values)?;
-        if chosen.is_empty() {
-            return Ok(());
-        }
-        let index = if index.shares_memory(self) { index.copy() } else { index };
-        let inputs = [Input::Array(view), Input::Array(chosen.view()), Input::Array(index.view())];
-        Recorder.record(op, view.dtype, view, &inputs, Axes::default())
+        let done = indexing::combine_at(&Recorder, Op::Add, self.view(), &index, chosen.view())?;
+        done.recorded().ok_or_else(shared_elements)
     }
 
-    /// The array with the axes of a mask as one, after a look at the mask.
-    fn check_mask(&self, mask: &AnyArray) -> Result<AnyArray, Error> {
-        if mask.dtype() != DType::Bool {
-            return Err(wrong_dtype(mask.dtype(), DType::Bool));
+    /// `self[items] = value`
+    fn set_items(&self, items: &[Item], value: &Operand<'_>) -> Result<(), Error> {
+        if !self.is_writeable() {
+            return Err(Error::ReadOnlyAssignment);
         }
-        let rank = mask.ndim();
-        if rank > self.ndim() {
-            return Err(Error::TooManyIndices { rank: self.ndim(), indices: rank });
+        let Answer::Recorded(stored) = indexing::stored(&Recorder, value, self.view())? else {
+            return Err(match value {
+                Operand::Array(view) => wrong_dtype(view.dtype, self.dtype()),
+                number => unfit(number, self.dtype()),
+            });
+        };
+        indexing::set(&Recorder, self.view(), items, stored)?.recorded().ok_or_else(shared_elements)
+    }
+
+    /// The array; one without axes as a vector of one element, for what takes elements along an axis.
+    pub(crate) fn with_axis(&self) -> AnyArray {
+        if self.ndim() > 0 {
+            return self.clone();
         }
-        for (axis, (&n, &m)) in self.shape().iter().zip(mask.shape()).enumerate() {
-            if n != m {
-                return Err(Error::Index(format!(
-                    "boolean index did not match indexed array along axis {axis}; size of axis is {n} but size of \
-                     corresponding boolean axis is {m}"
-                )));
-            }
-        }
-        let mut extents = vec![mask.shape().iter().product()];
-        extents.extend_from_slice(&self.shape()[rank..]);
-        self.reshape(&extents)
+        let view = self.view();
+        let (one, step) = (Dims::from_slice(&[1]), Dims::from_slice(&[self.itemsize()]));
+        self.window(crate::rules::shape::window(view, view.offset, one, step))
     }
 
     /// An axis counted from the front.
@@ -410,22 +373,20 @@ impl AnyArray {
     }
 }
 
-/// Positions on an axis of `n`, as 64-bit integers that count from the front.
-fn positions(index: &AnyArray, n: i64, axis: usize) -> Result<Array<i64>, Error> {
-    if !index.dtype().is_integer() {
-        return Err(Error::Index("arrays used as indices must be of integer (or boolean) type".into()));
+/// A mask as an item of a key.
+fn item_of_mask(mask: &AnyArray) -> Result<Item, Error> {
+    if mask.dtype() != DType::Bool {
+        return Err(wrong_dtype(mask.dtype(), DType::Bool));
     }
-    let wide = if index.dtype() == DType::I64 { index.clone() } else { index.try_astype(DType::I64)? };
-    if wide.is_empty() {
-        return wide.typed();
-    }
-    let (low, high) = (wide.min(), wide.max());
-    let [low, high] = [low.item::<i64>(), high.item::<i64>()];
-    if low < -n || high >= n {
-        let outside = wide.to_vec::<i64>().into_iter().find(|at| !(-n..n).contains(at)).unwrap_or(high);
-        return Err(Error::IndexOutOfBounds { index: outside, axis, extent: n });
-    }
-    if low < 0 { super::elementwise::try_select(wide.less(0), &wide + n, &wide)?.typed() } else { wide.typed() }
+    Ok(if mask.ndim() == 0 { Item::Truth(mask.item()) } else { Item::Mask(mask.view().clone()) })
+}
+
+fn no_index() -> Error {
+    Error::Index("arrays used as indices must be of integer (or boolean) type".into())
+}
+
+fn shared_elements() -> Error {
+    Error::Value("two indices of the output share memory".into())
 }
 
 impl<T: Element> Array<T> {

@@ -178,11 +178,12 @@ impl AnyArray {
     /// # Errors
     /// No such axis; no memory.
     pub fn repeat(&self, times: usize, axis: i64) -> Result<AnyArray, Error> {
-        let axis = self.axis(axis)?;
-        let mut extents: Vec<usize> = self.shape().iter().map(|&n| n as usize).collect();
+        let array = self.with_axis();
+        let axis = array.axis(axis)?;
+        let mut extents: Vec<usize> = array.shape().iter().map(|&n| n as usize).collect();
         extents.insert(axis + 1, times);
-        let copies = self.expand_dims(axis as i64 + 1)?.broadcast_to(&extents)?.copy();
-        let mut joined: Vec<i64> = self.shape().to_vec();
+        let copies = array.expand_dims(axis as i64 + 1)?.broadcast_to(&extents)?.copy();
+        let mut joined: Vec<i64> = array.shape().to_vec();
         joined[axis] *= times as i64;
         copies.reshape(&joined)
     }

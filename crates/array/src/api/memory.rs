@@ -129,6 +129,17 @@ pub fn fill_bounded(
     unsafe { host.fill_bounded(stream, bounded, to.len(), to.as_mut_ptr().cast(), threads) }
 }
 
+/// Writes the stable order of values to `order`, on all of the host engine's threads; false for a dtype that it does not sort.
+pub fn stable_order<T: Element>(values: &[T], order: &mut [i64]) -> bool {
+    assert_eq!(values.len(), order.len());
+    let host = runtime().host();
+    if !host.sorts(T::DTYPE) {
+        return false;
+    }
+    // SAFETY: the elements of a slice are dense and aligned, and there are as many places as elements.
+    unsafe { host.argsort(T::DTYPE, values.as_ptr().cast(), order, host.threads()) }.is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! The Rust program as a front end of NumPy's rules: one runtime for the process, made when it is first needed.
 
 use crate::error::Error;
-use crate::front::Front;
+use crate::front::{Folded, Front};
 use numelt_engines::Engines;
 use numelt_ir::{Axes, DType, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Config, Input, Reason, Runtime};
@@ -101,9 +101,17 @@ impl Front for Recorder {
         Ok(look(runtime().read(base)?.bytes()))
     }
 
+    fn fold_now(&self, view: &ArrayView, folds: &[(Op, DType)]) -> Result<Option<Folded>, Error> {
+        Ok(runtime().fold_now(folds, view)?)
+    }
+
     fn set_bytes(&self, base: &BaseRef, bytes: &[u8]) -> Result<(), Error> {
         runtime().overwrite(base)?.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
         Ok(())
+    }
+
+    fn leaves_warnings(&self) -> bool {
+        false
     }
 
     fn literal_overflow(&self) -> Result<(), Error> {

@@ -3,14 +3,12 @@
 use super::any_array::{AnyArray, done};
 use super::array::Array;
 use super::element::Element;
-use super::elementwise::apply_into;
 use super::recorder::Recorder;
 use crate::answer::{Answer, NotNative};
 use crate::elementwise::Made;
 use crate::error::Error;
-use crate::operand::Operand;
 use crate::reductions::{Reduction, Scan, normalize_axis};
-use crate::rules::resolve::Weak;
+use crate::statistics::{Quotient, Statistic};
 use numelt_ir::{Axes, DType, Op};
 
 /// Over which axes a reduction goes, and what it keeps.
@@ -28,7 +26,7 @@ pub struct Over {
     axes: Option<Vec<i64>>,
     keepdims: bool,
     dtype: Option<DType>,
-    ddof: i64,
+    ddof: f64,
 }
 
 impl Over {
@@ -69,8 +67,8 @@ impl Over {
     /// use numelt::Over;
     /// assert_eq!(numelt::arange(3).var_over(Over::all().correction(1)).item::<f64>(), 1.0);
     /// ```
-    pub fn correction(mut self, ddof: i64) -> Over {
-        self.ddof = ddof;
+    pub fn correction(mut self, ddof: impl Into<f64>) -> Over {
+        self.ddof = ddof.into();
         self
     }
 
@@ -114,7 +112,11 @@ impl From<&[i64]> for Over {
 }
 
 fn fold(array: &AnyArray, op: Op, over: &Over) -> Result<AnyArray, Error> {
-    let axes = over.axes(array.ndim())?;
+    let axes = match (&over.axes, array.ndim()) {
+        // NumPy lets arrays without axes be reduced along the first or last one
+        (Some(axes), 0) if matches!(axes[..], [0 | -1]) => Axes::default(),
+        _ => over.axes(array.ndim())?,
+    };
     let reduction = Reduction { op, axes, keepdims: over.keepdims, dtype: over.dtype, out: None };
     match reduction.record(&Recorder, array.view())? {
         Answer::Recorded(Made::New(view)) => Ok(AnyArray::new(view)),
@@ -128,6 +130,7 @@ fn fold(array: &AnyArray, op: Op, over: &Over) -> Result<AnyArray, Error> {
 }
 
 fn scan(array: &AnyArray, op: Op, axis: Option<i64>) -> Result<AnyArray, Error> {
+    let array = array.with_axis();
     let axis = axis.map(|axis| array.axis(axis)).transpose()?;
     match (Scan { op, axis, dtype: None, out: None }).record(&Recorder, array.view())? {
         Answer::Recorded(Made::New(view)) => Ok(AnyArray::new(view)),
@@ -136,36 +139,23 @@ fn scan(array: &AnyArray, op: Op, axis: Option<i64>) -> Result<AnyArray, Error> 
     }
 }
 
-/// f32 holds every integer up to here, so dividing in f32 gives the bits of dividing in f64 and rounding.
-const EXACT_IN_F32: i64 = 1 << 24;
-
-/// The sum divided by the number of elements less `ddof`, in the dtypes that NumPy divides in.
-fn divided(total: AnyArray, count: i64, dtype: DType) -> Result<AnyArray, Error> {
-    let own = total.dtype();
-    let wide = match own {
-        DType::F32 if count > EXACT_IN_F32 => DType::F64,
-        DType::C64 if count > EXACT_IN_F32 => DType::C128,
-        own => own,
-    };
-    let total = if wide == own { total } else { total.try_astype(wide)? };
-    apply_into(Op::Divide, &[Operand::Array(total.view()), Operand::Weak(Weak::Int(count))], &total)?;
-    if total.dtype() == dtype { Ok(total) } else { total.try_astype(dtype) }
+impl Over {
+    fn statistic(&self, rank: usize) -> Result<Statistic, Error> {
+        Ok(Statistic { axes: self.axes(rank)?, keepdims: self.keepdims, dtype: self.dtype })
+    }
 }
 
-/// The dtypes in which NumPy adds for a mean, and which the mean has.
-fn of_mean(dtype: DType) -> (DType, DType) {
-    match dtype {
-        DType::F16 => (DType::F32, DType::F16),
-        inexact if inexact.is_float() || inexact.is_complex() => (inexact, inexact),
-        _ => (DType::F64, DType::F64),
+/// What a sum was divided by has given.
+fn quotient(answer: Answer<Quotient>) -> Result<AnyArray, Error> {
+    match answer {
+        Answer::Recorded(quotient) => quotient.record(&Recorder).map(AnyArray::new),
+        Answer::NotNative(_) => {
+            Err(Error::Type("a mean or variance has the dtype of a float or of complex numbers".into()))
+        }
     }
 }
 
 impl AnyArray {
-    fn folded(&self, over: &Over) -> Result<i64, Error> {
-        Ok(over.axes(self.ndim())?.iter().map(|axis| self.shape()[axis]).product())
-    }
-
     /// The mean over axes: the sum, divided by the number of elements.
     ///
     /// ```
@@ -175,10 +165,7 @@ impl AnyArray {
     /// # Errors
     /// No such axis, or one twice; no memory.
     pub fn try_mean_over(&self, over: impl Into<Over>) -> Result<AnyArray, Error> {
-        let over = over.into();
-        let (add, result) = of_mean(over.dtype.unwrap_or(self.dtype()));
-        let total = fold(self, Op::Sum, &Over { dtype: Some(add), ..over.clone() })?;
-        divided(total, self.folded(&over)?, result)
+        quotient(over.into().statistic(self.ndim())?.mean(&Recorder, self.view())?)
     }
 
     /// The variance over axes, in two passes as NumPy's: the mean, then the mean of squared deviations from it.
@@ -190,18 +177,11 @@ impl AnyArray {
     /// # Errors
     /// No such axis, or one twice; no memory.
     pub fn try_var_over(&self, over: impl Into<Over>) -> Result<AnyArray, Error> {
-        let over = over.into();
-        let (add, result) = of_mean(self.dtype());
-        let count = self.folded(&over)?;
-        let kept = Over { keepdims: true, dtype: Some(add), ..over.clone() };
-        let center = divided(fold(self, Op::Sum, &kept)?, count, add)?;
-        let deviation = self.try_subtract(&center)?;
-        let squares = match deviation.dtype().is_complex() {
-            true => deviation.real().try_square()?.try_add(deviation.imag().try_square()?)?,
-            false => deviation.try_square()?,
-        };
-        let total = fold(&squares, Op::Sum, &Over { dtype: Some(add.real()), ..over.clone() })?;
-        divided(total, (count - over.ddof).max(0), result.real())
+        quotient(self.variance(&over.into())?)
+    }
+
+    fn variance(&self, over: &Over) -> Result<Answer<Quotient>, Error> {
+        over.statistic(self.ndim())?.variance(&Recorder, self.view(), over.ddof)
     }
 
     /// The standard deviation over axes: the square root of the variance.
@@ -213,7 +193,10 @@ impl AnyArray {
     /// # Errors
     /// No such axis, or one twice; no memory.
     pub fn try_std_over(&self, over: impl Into<Over>) -> Result<AnyArray, Error> {
-        self.try_var_over(over)?.try_sqrt()
+        quotient(match self.variance(&over.into())? {
+            Answer::Recorded(variance) => Answer::Recorded(variance.root()),
+            refused => refused,
+        })
     }
 
     /// Number of elements over axes that are not zero.

@@ -3,11 +3,13 @@
 use super::any_array::{AnyArray, wrong_dtype};
 use super::array::Array;
 use super::element::{Element, with_element};
+use super::memory::stable_order;
 use super::recorder::Recorder;
 use crate::error::Error;
 use crate::front::Front;
 use crate::rules::shape::Order;
-use numelt_ir::DType;
+use numelt_ir::interp::cast;
+use numelt_ir::{DType, Scalar};
 
 impl AnyArray {
     /// The elements sorted along an axis, in new memory; NaN comes last.
@@ -25,7 +27,7 @@ impl AnyArray {
         let sorted = AnyArray::new(Recorder.copied(last.view(), self.dtype(), Order::C)?);
         let n = last.shape().last().map_or(0, |&n| n as usize);
         if !sorted.is_empty() {
-            with_element!(self.dtype(), T => sorted.write::<T>()?.chunks_mut(n).for_each(|row| row.sort_by(T::order)));
+            with_element!(self.dtype(), T => sorted.write::<T>()?.chunks_mut(n).for_each(sort_row));
         }
         sorted.moveaxis(&[-1], &[axis])
     }
@@ -39,17 +41,16 @@ impl AnyArray {
     /// # Errors
     /// No such axis; no memory.
     pub fn argsort(&self, axis: i64) -> Result<Array<i64>, Error> {
-        let axis = self.axis(axis)? as i64;
-        let last = self.moveaxis(&[axis], &[-1])?;
+        let array = self.with_axis();
+        let axis = array.axis(axis)? as i64;
+        let last = array.moveaxis(&[axis], &[-1])?;
         let n = last.shape().last().map_or(0, |&n| n as usize);
         let shape: Vec<usize> = last.shape().iter().map(|&n| n as usize).collect();
         let mut order: Vec<i64> = Vec::with_capacity(self.size());
         if !self.is_empty() {
             with_element!(self.dtype(), T => {
                 for row in last.read::<T>()?.chunks(n) {
-                    let start = order.len();
-                    order.extend(0..n as i64);
-                    order[start..].sort_by(|&a, &b| row[a as usize].order(&row[b as usize]));
+                    order.extend(order_of_row(row));
                 }
             });
         }
@@ -88,7 +89,7 @@ impl AnyArray {
             let values = flat.read::<T>()?;
             for (at, &place) in order.iter().enumerate() {
                 // no NaN equals another, as the standard has it
-                if at == 0 || values[order[at - 1] as usize] != values[place as usize] {
+                if at == 0 || !same(&values[order[at - 1] as usize], &values[place as usize]) {
                     indices.push(place);
                     counts.push(0);
                 }
@@ -140,18 +141,58 @@ impl AnyArray {
     /// # Errors
     /// An array that is no vector of integers, or has negative elements; no memory.
     pub fn bincount(&self) -> Result<Array<i64>, Error> {
-        if !self.dtype().is_integer() {
+        if !self.dtype().is_integer() && self.dtype() != DType::Bool {
             return Err(wrong_dtype(self.dtype(), DType::I64));
+        }
+        if self.ndim() != 1 {
+            let words = if self.ndim() == 0 { "of too small depth" } else { "too deep" };
+            return Err(Error::Value(format!("object {words} for desired array")));
         }
         let wide = self.try_astype(DType::I64)?;
         let values = wide.read::<i64>()?;
         if values.iter().any(|&value| value < 0) {
             return Err(Error::Value("'list' argument must have no negative elements".into()));
         }
-        let mut counts = vec![0; values.iter().max().map_or(0, |&most| most as usize + 1)];
+        let most = values.iter().max().map_or(0, |&most| most as usize + 1);
+        let mut counts = Vec::new();
+        counts.try_reserve_exact(most).map_err(|_| numelt_ir::Error::OutOfMemory(8 * most))?;
+        counts.resize(most, 0);
         values.iter().for_each(|&value| counts[value as usize] += 1);
         Ok(Array::from(counts))
     }
+}
+
+/// Elements of a row from which on the host engine sorts it, on all cores: below, starting its threads costs more than they save.
+const LONG: usize = 1 << 14;
+
+/// The stable order of a row.
+fn order_of_row<T: Element>(row: &[T]) -> Vec<i64> {
+    let mut order: Vec<i64> = (0..row.len() as i64).collect();
+    if row.len() < LONG || !stable_order(row, &mut order) {
+        order.sort_by(|&a, &b| row[a as usize].order(&row[b as usize]));
+    }
+    order
+}
+
+fn sort_row<T: Element>(row: &mut [T]) {
+    if row.len() < LONG {
+        return row.sort_by(T::order);
+    }
+    let values = row.to_vec();
+    let order = order_of_row(&values);
+    row.iter_mut().zip(order).for_each(|(to, from)| *to = values[from as usize]);
+}
+
+/// Are two elements equal? Zeros of both signs are, and no NaN equals another, as the standard has it.
+fn same<T: Element>(a: &T, b: &T) -> bool {
+    let missing = |value: &T| {
+        let parts = match cast(value.into_scalar(), DType::C128) {
+            Scalar::C128(value) => [value.re, value.im],
+            other => unreachable!("a cast to complex128 gave {other:?}"),
+        };
+        parts.iter().any(|part| part.is_nan())
+    };
+    a.order(b).is_eq() && !missing(a)
 }
 
 /// What [`AnyArray::unique_all`] finds.

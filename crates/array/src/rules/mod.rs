@@ -3,6 +3,7 @@
 pub mod axes;
 pub mod casting;
 pub mod names;
+pub mod ranges;
 pub mod resolve;
 pub mod shape;
 pub mod slicing;

@@ -119,15 +119,15 @@ impl Loop {
 
 /// NEP 50 promotion of the operands; `None` when ints beyond 64 bits decide.
 pub fn promote(kinds: &[Kind]) -> Option<DType> {
-    let strong = kinds.iter().filter_map(|k| match k {
-        Kind::Strong(d) => Some(*d),
+    let strong = |kind: &Kind| match kind {
+        Kind::Strong(dtype) => Some(*dtype),
         Kind::Weak(_) => None,
-    });
+    };
     let weak = kinds.iter().filter_map(|k| match k {
         Kind::Weak(w) => Some(*w),
         Kind::Strong(_) => None,
     });
-    match strong.reduce(DType::promote) {
+    match common(kinds.iter().filter_map(strong)) {
         Some(dtype) => Some(weak.fold(dtype, |d, w| with_weak(d, w.kind()))),
         None => {
             let mut common = None;
@@ -138,6 +138,14 @@ pub fn promote(kinds: &[Kind]) -> Option<DType> {
             common
         }
     }
+}
+
+/// The least dtype that all of these convert to safely. That of three need not be what two of them and the third one meet in: u16, i8
+/// and f32 meet in f32, but u16 and i8 in i32, which meets f32 in f64.
+fn common(dtypes: impl Iterator<Item = DType> + Clone) -> Option<DType> {
+    let paired = dtypes.clone().reduce(DType::promote)?;
+    let least = |to: &DType| dtypes.clone().all(|from| safe(from, *to));
+    if dtypes.clone().nth(2).is_none() { Some(paired) } else { DType::ALL.into_iter().find(least) }
 }
 
 /// A dtype that meets a Python number keeps its size unless the number is of a higher family.

@@ -108,6 +108,61 @@ fn py_reduce<'py>(
     Ok(or_not_implemented(py, reduce::reduce(py, op, &source, &request)?))
 }
 
+/// The mean of an array, divided in NumPy's dtypes.
+#[pyfunction]
+#[pyo3(signature = (a, axis = None, keepdims = false, dtype = None))]
+fn mean<'py>(
+    py: Python<'py>,
+    a: Any<'_, 'py>,
+    axis: Maybe<'_, 'py>,
+    keepdims: bool,
+    dtype: Maybe<'_, 'py>,
+) -> Out<'py> {
+    let (Ok(dtype), Some(source)) = (dtype_argument(dtype)?, folded(a)?) else { return Ok(not_implemented(py)) };
+    let Some(view) = source.view() else { return Ok(not_implemented(py)) };
+    Ok(or_not_implemented(py, reduce::mean(py, view, axis, keepdims, dtype)?))
+}
+
+/// The variance of an array, or the standard deviation (`root`).
+#[pyfunction]
+#[pyo3(signature = (a, axis, ddof, keepdims, root))]
+fn variance<'py>(
+    py: Python<'py>,
+    a: Any<'_, 'py>,
+    axis: Maybe<'_, 'py>,
+    ddof: f64,
+    keepdims: bool,
+    root: bool,
+) -> Out<'py> {
+    let Some(source) = folded(a)? else { return Ok(not_implemented(py)) };
+    let Some(view) = source.view() else { return Ok(not_implemented(py)) };
+    Ok(or_not_implemented(py, reduce::variance(py, view, axis, keepdims, ddof, root)?))
+}
+
+/// An array limited to an interval; bounds may be `None`.
+#[pyfunction]
+#[pyo3(signature = (a, low, high, out = None, dtype = None))]
+fn clip<'py>(
+    py: Python<'py>,
+    a: Any<'_, 'py>,
+    low: Maybe<'_, 'py>,
+    high: Maybe<'_, 'py>,
+    out: Maybe<'_, 'py>,
+    dtype: Maybe<'_, 'py>,
+) -> Out<'py> {
+    let (Ok(dtype), Ok(out)) = (dtype_argument(dtype)?, out_argument(out)) else { return Ok(not_implemented(py)) };
+    let Some(array) = Operand::extract(a)? else { return Ok(not_implemented(py)) };
+    let mut bounds = [None, None];
+    for (bound, object) in bounds.iter_mut().zip([low, high]) {
+        let Some(object) = object.filter(|object| !object.is_none()) else { continue };
+        *bound = Operand::extract(object)?;
+        if bound.is_none() {
+            return Ok(not_implemented(py));
+        }
+    }
+    Ok(or_not_implemented(py, elementwise::clip(py, &array, &bounds, out, dtype)?))
+}
+
 #[pyfunction(name = "scan")]
 #[pyo3(signature = (op, a, axis = None, dtype = None, out = None))]
 fn py_scan<'py>(
@@ -502,7 +557,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     macro_rules! add {
         ($($name:ident)*) => { $(module.add_function(wrap_pyfunction!($name, module)?)?;)* };
     }
-    add!(py_elementwise py_reduce py_scan py_product dimensions empty full arange as_strided permuted broadcast_to copy_into asarray);
+    add!(py_elementwise mean variance clip py_reduce py_scan py_product dimensions empty full arange as_strided permuted broadcast_to copy_into asarray);
     add!(to_numpy from_numpy call_numpy reshape set_metaclass _restore set_hooks op_names broadcast_shape);
     add!(is_native is_recordable_target become_like settle);
     module.add_function(wrap_pyfunction!(crate::record::truths::count_true, module)?)?;

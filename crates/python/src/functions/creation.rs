@@ -8,6 +8,7 @@ use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert;
 use crate::record::front;
 use crate::record::run;
+use numelt::rules::ranges;
 use numelt::rules::resolve::Weak;
 use numelt::rules::shape;
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
@@ -214,14 +215,9 @@ fn whole_range<'py>(py: Python<'py>, ends: &[Borrowed<'_, 'py, PyAny>], dtype: A
             _ => return Ok(None),
         }
     }
-    if step == 0 {
+    let Some(count) = ranges::whole_count(start, stop, step).ok().filter(|&count| count <= MOST) else {
         return Ok(None);
-    }
-    let span = stop - start;
-    let count = if (span > 0) == (step > 0) { (span.abs() + step.abs() - 1) / step.abs() } else { 0 };
-    if count > MOST {
-        return Ok(None);
-    }
+    };
     if dtype == DType::I64 {
         return range(py, dtype, count, [start, step].map(Scalar::I64), |i| (start + i * step).to_ne_bytes()).map(Some);
     }
@@ -250,15 +246,15 @@ fn float_range<'py>(py: Python<'py>, ends: &[Borrowed<'_, 'py, PyAny>]) -> Quick
     if !ends.iter().any(|item| matches!(sequence::real(item), Some(Weak::Float(_)))) {
         return Ok(None);
     }
-    let (span, second) = (stop - start, start + step);
-    let (count, delta) = (span / step, second - start);
-    let ordinary = count.is_finite() && count < MOST as f64 && (count != 0.0 || span == 0.0);
+    let Ok((count, delta)) = ranges::float_count(start, stop, step) else { return Ok(None) };
+    let second = start + step;
+    // a distance that the step divides to nothing is one that NumPy looks at again
+    let ordinary = count < MOST && (stop == start || (stop - start) / step != 0.0);
     // the first element is stored as it is, the second is the sum
     let signed_zero = start == 0.0 && start.is_sign_negative();
-    if step == 0.0 || !ordinary || signed_zero || start + delta != second || !delta.is_finite() {
+    if !ordinary || signed_zero || start + delta != second || !delta.is_finite() {
         return Ok(None);
     }
-    let count = count.ceil().max(0.0) as i64;
     let ends = [start, delta].map(Scalar::F64);
     range(py, DType::F64, count, ends, |i| (start + i as f64 * delta).to_ne_bytes()).map(Some)
 }

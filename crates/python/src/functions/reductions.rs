@@ -4,20 +4,16 @@ use super::arguments::{Any, Out, Quick, native, truth};
 use super::limits;
 use crate::array::ndarray::NdArray;
 use crate::array::operand::Operand;
-use crate::array::scalar::{self, Composing};
 use crate::array::sequence;
 use crate::cpython::given::{Given, Parameters};
 use crate::numpy::{convert, export};
 use crate::record::{inspect, run};
-use crate::ufunc::operators::{self, DIVIDE};
+use crate::ufunc::operators;
 use crate::ufunc::reduce::{self, Request};
 use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt};
-
-/// f32 holds every integer up to here, so dividing in f32 gives the bits of dividing in f64 and rounding.
-const EXACT_IN_F32: i64 = 1 << 24;
+use pyo3::types::PyBool;
 
 /// What a quick call may say.
 struct Plain<'py> {
@@ -50,45 +46,10 @@ impl<'py> Plain<'py> {
         reduce::reduce(array.py(), op, &Operand::Array(exact.clone()), &request)
     }
 
-    /// Elements folded into one; `None` where only a sum's own checks can tell.
-    fn count(&self, view: &ArrayView) -> Option<i64> {
-        let Some(axis) = self.axis.as_ref().filter(|a| !a.is_none()) else { return Some(view.size()) };
-        let axis = axis.cast_exact::<PyInt>().ok()?.extract::<i64>().ok()?;
-        Some(view.shape[numelt::normalize_axis(axis, view.shape.len())?])
-    }
-
     /// A sum divided by a count.
     fn mean(&self, array: Any<'_, 'py>) -> Quick<'py> {
         let Some(view) = native(array) else { return Ok(None) };
-        let Some(count) = self.count(view).filter(|_| view.size() > 0) else { return Ok(None) };
-        let ty = match view.dtype {
-            DType::F32 if count <= EXACT_IN_F32 => DType::F32,
-            DType::F32 | DType::F16 | DType::C64 | DType::C128 => return Ok(None),
-            _ => DType::F64,
-        };
-        let composing = Composing::begin();
-        let total = self.reduce(array, Op::Sum, Some(ty));
-        drop(composing);
-        let Some(total) = total? else { return Ok(None) };
-        if let Ok(sum) = total.cast_exact::<NdArray>()
-            && let Some(view) = sum.get().view().filter(|view| view.shape.is_empty())
-            && !scalar::are_arrays(array.py())?
-        {
-            let mean = match run::read_scalar(array.py(), &view.base, view.dtype, view.offset)? {
-                Scalar::F32(total) => Scalar::F32(total / count as f32),
-                Scalar::F64(total) => Scalar::F64(total / count as f64),
-                other => unreachable!("a sum of {ty:?} is {other:?}"),
-            };
-            inspect::count(Op::Divide);
-            return convert::to_numpy_scalar(array.py(), mean).map(Some);
-        }
-        let count = count.into_pyobject(array.py())?.into_any();
-        // axes of length one lie in the mean as they lie in the sum
-        if let (true, Ok(total)) = (self.keepdims, total.cast_exact::<NdArray>()) {
-            operators::in_place(total, &count, &DIVIDE)?;
-            return Ok(Some(total.clone().into_any()));
-        }
-        operators::binary(&total, &count, &DIVIDE, false).map(Some)
+        reduce::mean(array.py(), view, self.axis.as_ref(), self.keepdims, None)
     }
 }
 

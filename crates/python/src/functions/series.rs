@@ -6,6 +6,7 @@ use crate::cpython::given::Given;
 use crate::numpy::{foreign, lend};
 use crate::record::errstate;
 use crate::ufunc::{operators, quick, reduce};
+use numelt::clip;
 use numelt_ir::{DType, Op};
 use numelt_runtime::ArrayView;
 
@@ -54,13 +55,14 @@ pub fn diff<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     if view.shape[last] < 2 { Ok(None) } else { quick::pair(py, Op::Subtract, &from(1), &from(0)).transpose() }
 }
 
-/// `clip` of a native array to two numbers that its dtype holds. Of two zeros the element stays, as in NumPy's loop for
-/// bounds that are numbers.
+/// `clip` of a native array to two numbers that its dtype holds: the steps that [`numelt::clip::Clip`] takes then, at once where
+/// there are few elements.
 pub fn clip<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let Some([array, low, high]) = given.exactly() else { return Ok(None) };
     let Some(view) = native(&array).filter(|v| !v.shape.is_empty()) else { return Ok(None) };
     let dtype = view.dtype;
-    let known = matches!(dtype, DType::F32 | DType::F64) || dtype.is_integer();
+    // of two zeros the element stays
+    let known = clip::has_loop(dtype) && (dtype.is_integer() || clip::element_stays(dtype));
     if !known || [&low, &high].iter().any(|end| quick::literal(dtype, end).is_none()) {
         return Ok(None);
     }

@@ -4,7 +4,7 @@
 
 use crate::numpy::errors;
 use crate::record::{errstate, inspect, registry, run, truths};
-use numelt::{Error, Front};
+use numelt::{Error, Folded, Front};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Input, Runtime};
 use pyo3::prelude::*;
@@ -46,6 +46,10 @@ impl Front for Attached<'_> {
 
     fn look<R>(&self, base: &BaseRef, look: impl FnOnce(&[u8]) -> R) -> PyResult<R> {
         run::look(self.0, base, look)
+    }
+
+    fn fold_now(&self, view: &ArrayView, folds: &[(Op, DType)]) -> PyResult<Option<Folded>> {
+        run::fold_now(view, folds)
     }
 
     fn set_bytes(&self, base: &BaseRef, bytes: &[u8]) -> PyResult<()> {

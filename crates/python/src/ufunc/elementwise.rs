@@ -6,6 +6,7 @@ use crate::array::scalar;
 use crate::numpy::convert;
 use crate::record::errstate;
 use crate::record::front::Attached;
+use numelt::clip::Clip;
 use numelt::rules::casting::{Casting, MemoryOrder};
 use numelt::rules::resolve::Weak;
 use numelt::{Answer, Elementwise, Made, NotNative, Output};
@@ -74,6 +75,30 @@ pub fn apply<'py>(
     dtype: Option<DType>,
 ) -> Native<'py> {
     Call { op, args, out, dtype, mask: None, casting: Casting::SameKind, order: MemoryOrder::Keep }.apply(py)
+}
+
+/// Records `clip` between bounds.
+pub fn clip<'py>(
+    py: Python<'py>,
+    array: &Operand<'py>,
+    bounds: &[Option<Operand<'py>>; 2],
+    out: Option<&Bound<'py, NdArray>>,
+    dtype: Option<DType>,
+) -> Native<'py> {
+    let target = match out.map(output) {
+        Some(None) => return Ok(None),
+        Some(target) => target,
+        None => None,
+    };
+    let mut rules = [None, None];
+    for (rule, bound) in rules.iter_mut().zip(bounds) {
+        *rule = bound.as_ref().and_then(Operand::rule);
+        if rule.is_none() && bound.is_some() {
+            return Ok(None);
+        }
+    }
+    let (Some(array), [low, high]) = (array.rule(), rules) else { return Ok(None) };
+    finish(py, Clip { array, low, high, out: target, dtype }.record(&Attached(py))?, out)
 }
 
 /// An array of ours as an output; `None` for one of a dtype that is not native.

@@ -1,17 +1,20 @@
 //! Reductions and scans: the arguments of Python's calls for the rules of crate `numelt`.
 
-use crate::array::ndarray::{NdArray, wrap_view};
+use crate::array::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::array::operand::{self, Operand};
-use crate::numpy::errors;
+use crate::array::scalar;
+use crate::numpy::{convert, errors};
 use crate::record::front::Attached;
+use crate::record::inspect;
 use crate::ufunc::elementwise::{self, Native};
 use numelt::rules::shape;
+use numelt::statistics::{Quotient, Statistic};
 use numelt::{Reduction, Scan, normalize_axis};
 use numelt_ir::{Axes, DType, DTypeKind, Op};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyTuple};
+use pyo3::types::{PyBool, PyInt, PyTuple};
 
 /// Which axes an `axis=` argument names: `None` is all.
 pub fn parse_axes(axis: Option<&Bound<'_, PyAny>>, rank: usize) -> PyResult<Axes> {
@@ -84,6 +87,63 @@ pub fn reduce<'py>(py: Python<'py>, op: Op, source: &Operand<'py>, request: &Req
     };
     let reduction = Reduction { op, axes, keepdims: request.keepdims, dtype: request.dtype, out };
     elementwise::finish(py, reduction.record(&Attached(py), view)?, request.out)
+}
+
+/// How a mean or a variance of an array is asked for; `None` where NumPy has to raise.
+fn statistic(
+    view: &ArrayView,
+    axis: Option<&Bound<'_, PyAny>>,
+    keepdims: bool,
+    dtype: Option<DType>,
+) -> PyResult<Option<Statistic>> {
+    let axis = axis.filter(|axis| !axis.is_none());
+    let integer = |axis: &Bound<'_, PyAny>| axis.is_exact_instance_of::<PyInt>();
+    let integers = |axis: &Bound<'_, PyAny>| match axis.cast::<PyTuple>() {
+        Ok(tuple) => tuple.iter_borrowed().all(|one| integer(&one)),
+        Err(_) => integer(axis),
+    };
+    // NumPy's mean has other words for what is no axis than its sum
+    if axis.is_some_and(|axis| view.shape.is_empty() || !integers(axis)) {
+        return Ok(None);
+    }
+    Ok(Some(Statistic { axes: parse_axes(axis, view.shape.len())?, keepdims, dtype }))
+}
+
+/// The mean of an array; `None` when NumPy has to do it, to warn or to raise.
+pub fn mean<'py>(
+    py: Python<'py>,
+    view: &ArrayView,
+    axis: Option<&Bound<'py, PyAny>>,
+    keepdims: bool,
+    dtype: Option<DType>,
+) -> Native<'py> {
+    let Some(asked) = statistic(view, axis, keepdims, dtype)? else { return Ok(None) };
+    quotient(py, asked.mean(&Attached(py), view)?.recorded())
+}
+
+/// The variance of an array, or its square root; `None` when NumPy has to do it, to warn or to raise.
+pub fn variance<'py>(
+    py: Python<'py>,
+    view: &ArrayView,
+    axis: Option<&Bound<'py, PyAny>>,
+    keepdims: bool,
+    ddof: f64,
+    root: bool,
+) -> Native<'py> {
+    let Some(asked) = statistic(view, axis, keepdims, None)? else { return Ok(None) };
+    let variance = asked.variance(&Attached(py), view, ddof)?.recorded();
+    quotient(py, variance.map(|variance| if root { variance.root() } else { variance }))
+}
+
+/// NumPy's scalar for a quotient without axes, which is divided now; else an array.
+fn quotient(py: Python<'_>, quotient: Option<Quotient>) -> Native<'_> {
+    let Some(quotient) = quotient else { return Ok(None) };
+    if quotient.is_scalar() && !scalar::are_arrays(py)? {
+        let value = quotient.value(&Attached(py))?;
+        inspect::count(Op::Divide);
+        return convert::to_numpy_scalar(py, value).map(Some);
+    }
+    wrap_new(py, quotient.record(&Attached(py))?).map(Some)
 }
 
 /// Records a running fold along one axis (`None`: over the flattened elements).

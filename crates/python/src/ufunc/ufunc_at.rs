@@ -4,19 +4,15 @@
 use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
 use crate::numpy::convert::Numpy;
-use crate::record::{errstate, run};
+use crate::record::errstate;
+use crate::record::front::Attached;
 use crate::ufunc::elementwise::Native;
 use crate::ufunc::quick;
-use numelt_ir::{Axes, DType, Op};
-use numelt_runtime::Input;
+use numelt::indexing;
+use numelt_ir::{DType, Op};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
-
-/// The scatter that combines values by an elementwise operation.
-fn scatter_of(step: Op) -> Option<Op> {
-    Op::ALL.iter().copied().find(|op| op.scatter_step() == Some(Some(step)))
-}
 
 /// Records `target[positions] = step(target[positions], values)` with every equal position taking part;
 /// `None` unless the operands fit as they are: positions of int64 inside the first axis, which the caller has
@@ -31,22 +27,11 @@ pub fn at<'py>(
     let (Some(view), Some(positions), Some(values)) = (target.get().view(), positions.view(), values.view()) else {
         return Ok(None);
     };
-    let Some(op) = scatter_of(step) else { return Ok(None) };
-    let lead = positions.shape.len();
-    let fits = !view.shape.is_empty()
-        && positions.dtype == DType::I64
-        && values.dtype == view.dtype
-        && values.shape.len() == lead + view.shape.len() - 1
-        && values.shape[..lead] == positions.shape[..]
-        && values.shape[lead..] == view.shape[1..];
-    if !fits || !target.get().writeable() || !view.is_injective() {
+    if !target.get().writeable() {
         return Ok(None);
     }
-    if values.size() > 0 {
-        let ins = [Input::Array(view), Input::Array(values), Input::Array(positions)];
-        run::record(py, op, view.dtype, view, &ins, Axes::default())?;
-    }
-    Ok(Some(target.clone().into_any()))
+    let done = indexing::combine_at(&Attached(py), step, view, positions, values)?;
+    Ok(done.recorded().map(|()| target.clone().into_any()))
 }
 
 /// `scatter(op, target, positions, values)`: see [`at`].

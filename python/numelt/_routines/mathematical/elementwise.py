@@ -25,65 +25,16 @@ from numelt._routines.creation import empty_like
 __all__ = ["angle", "around", "clip", "diff", "fix", "imag", "real", "round"]
 
 _bounds = (int, float)
-_FLOAT = numpy.dtype(float)
-
-# every integer up to here is a float64
-_WHOLE = 2**53
-
-
-def _is_end(end: Any) -> bool:
-    """Is a bound a Python number that float64 holds?"""
-    kind = type(end)
-    return kind is float or (kind is int and -_WHOLE <= end <= _WHOLE)
 
 
 def _clip(array: Any, low: Any, high: Any, out: Any, dtype: Any = None) -> Any:
     """Limit natively, all operands in the dtype in which they meet, or in the one asked for."""
-    plain = out is None and dtype is None and type(array) is ndarray and array.dtype is _FLOAT
-    if plain and _is_end(low) and _is_end(high):
-        result = _core.elementwise("maximum", (low, array))
-        return result if result is NotImplemented else _core.elementwise("minimum", (high, result))
-    if array.dtype.kind not in "biuf" or (out is not None and type(out) is not ndarray):
+    if out is not None and type(out) is not ndarray:
         return NotImplemented
-    if array.dtype.kind in "iu":
-        low, high = _reachable(low, high, numpy.iinfo(array.dtype))
     ends = [end if end is None or type(end) in _bounds else recordable(end) for end in (low, high)]
     if (low is None) != (ends[0] is None) or (high is None) != (ends[1] is None):
         return NotImplemented
-    kinds = [end if type(end) in _bounds else end.dtype for end in ends if end is not None]
-    kind = numpy.result_type(array.dtype, *kinds)
-    if dtype is not None:
-        asked = numpy.dtype(dtype)
-        if not kinds or not numpy.can_cast(kind, asked, "same_kind"):
-            return NotImplemented
-        kind = asked
-    if kind.kind not in "iuf":
-        return NotImplemented
-    try:
-        ends = [kind.type(end) if type(end) in _bounds else end for end in ends]
-    except OverflowError:
-        return NotImplemented
-    # None: the dtype of the operands
-    loop = None if dtype is None and all(end is None or end.dtype == array.dtype for end in ends) else kind
-    result = array
-    # of zeros with different signs, NumPy keeps the element if both bounds are numbers, else takes the bound
-    kept = all(end is not None and end.ndim == 0 for end in ends) and kind.itemsize >= 4
-    if ends[0] is not None:
-        pair = (ends[0], result) if kept else (result, ends[0])
-        result = _core.elementwise("maximum", pair, None if ends[1] is not None else out, loop)
-    if ends[1] is not None and result is not NotImplemented:
-        pair = (ends[1], result) if kept else (result, ends[1])
-        result = _core.elementwise("minimum", pair, out, loop)
-    return result if kinds else _core.elementwise("positive", (array,), out)
-
-
-def _reachable(low: Any, high: Any, limits: Any) -> tuple[Any, Any]:
-    """Leave out Python ints that no element of an integer dtype lies beyond."""
-    if type(low) is int and low <= limits.min:
-        low = None
-    if type(high) is int and high >= limits.max:
-        high = None
-    return low, high
+    return _core.clip(array, *ends, out, dtype)
 
 
 @native

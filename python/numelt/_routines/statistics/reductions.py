@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -34,9 +35,6 @@ _methods: Any = importlib.import_module("numpy._core._methods")
 
 # by extreme: the operation that combines two of them
 _LARGEST = {"max": "maximum", "min": "minimum"}
-
-# f32 holds every integer up to here, so dividing in f32 gives the bits of dividing in f64 and rounding
-_EXACT_IN_F32 = 1 << 24
 
 
 def _keep(keepdims: Any) -> bool:
@@ -255,48 +253,6 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, 
     return result
 
 
-def _count(array: Any, axis: Any) -> int:
-    """Return how many elements a reduction over `axis` folds into one."""
-    if axis is None:
-        return int(array.size)
-    count = 1
-    for position in normalize_axes(axis, array.ndim, allow_duplicate=True):
-        count *= array.shape[position]
-    return count
-
-
-def _divided(total: Any, count: Any, dtype: numpy.dtype[Any]) -> Any:
-    """Divide a sum by a count as NumPy does: in double precision, then rounded to the sum's dtype."""
-    if dtype == numpy.float64 or dtype == numpy.complex128 or (type(count) is int and count <= _EXACT_IN_F32):
-        return total / count
-    return NotImplemented
-
-
-def _divided_in_place(total: Any, count: Any, dtype: numpy.dtype[Any]) -> Any:
-    """Do the same where the sum lies: axes of length one may lie otherwise in a new array."""
-    result = _divided(total, count, dtype)
-    if type(result) is not ndarray or result.strides == total.strides:
-        return result
-    total /= count
-    return total
-
-
-def _has_mean(array: Any, kind: numpy.dtype[Any]) -> bool:
-    """Does dividing a sum of this dtype by the count give NumPy's mean?"""
-    # complex64 divides by the count in complex128, which a float32 divide does not reproduce
-    return kind.kind in "fc" and kind.itemsize >= 4 and kind != numpy.complex64 and array.size > 0
-
-
-def _mean(array: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
-    kind = array.dtype if dtype is None else numpy.dtype(dtype)
-    if dtype is None and kind.kind in "biu":
-        kind = numpy.dtype(numpy.float64)
-    if not _has_mean(array, kind):
-        return NotImplemented
-    total = _core.reduce("sum", array, axis, keepdims, kind)
-    return total if total is NotImplemented else _divided_in_place(total, _count(array, axis), kind)
-
-
 def _recordable(a: Any, out: Any, where: Any, mean: Any = NO_VALUE) -> Any:
     """Return the array if NumPy's own steps can be recorded on these arguments, else None."""
     array = recordable(a)
@@ -328,7 +284,7 @@ def mean(
     if out is None and (where is NO_VALUE or where is True):
         array = operand(a)
         if array is not None:
-            result = _mean(array, axis, _keep(keepdims), dtype)
+            result = _core.mean(array, axis, _keep(keepdims), dtype)
             if result is not NotImplemented:
                 return result
     array = _recordable(a, out, where)
@@ -339,34 +295,12 @@ def mean(
     return fall_back("mean", a, axis, dtype, out, keepdims=keepdims, where=where)
 
 
-def _variance(array: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
-    """Two passes, as NumPy: the mean, then the mean of squared deviations from it."""
-    kind = array.dtype
-    if kind.kind not in "biufc" or (kind.itemsize < 4 and kind.kind == "f"):
-        return NotImplemented
-    if kind.kind in "biu":
-        kind = numpy.dtype(numpy.float64)
-    count = _count(array, axis)
-    if type(ddof) not in (int, float) or ddof >= count or not _has_mean(array, kind):
-        return NotImplemented
-    total = _core.reduce("sum", array, axis, True, kind)
-    center = total if total is NotImplemented else _divided(total, count, kind)
-    if center is NotImplemented:
-        return NotImplemented
-    deviation = array - center
-    if kind.kind == "c":
-        kind = deviation.real.dtype
-        squares = (_core.elementwise("square", (part,)) for part in (deviation.real, deviation.imag))
-        square = next(squares) + next(squares)
-    else:
-        square = _core.elementwise("square", (deviation,))
-    total = _core.reduce("sum", square, axis, keepdims, kind)
-    return total if total is NotImplemented else _divided_in_place(total, count - ddof, kind)
-
-
 def _is_enough(array: Any, axis: Any, ddof: Any) -> bool:
     """Are there elements enough for a variance? If not, NumPy warns of a line that depends on its calls."""
-    return type(ddof) not in (int, float) or bool(ddof < _count(array, axis))
+    if type(ddof) not in (int, float):
+        return True
+    axes = range(array.ndim) if axis is None else normalize_axes(axis, array.ndim, allow_duplicate=True)
+    return bool(ddof < math.prod(array.shape[at] for at in axes))
 
 
 def _spread(
@@ -382,13 +316,11 @@ def _spread(
     mean: Any,
 ) -> Any:
     """Return the variance or the standard deviation; `leave` does the calls that have to run in NumPy."""
-    if dtype is None and out is None and (where is NO_VALUE or where is True) and mean is NO_VALUE:
+    plain = dtype is None and out is None and (where is NO_VALUE or where is True) and mean is NO_VALUE
+    if plain and type(ddof) in (int, float):
         array = operand(a)
         if array is not None:
-            result = _core.composing(_variance, (array, axis, ddof, _keep(keepdims)))
-            if result is not NotImplemented and name == "std":
-                target = result if type(result) is ndarray else None
-                result = _core.elementwise("sqrt", (result,), target)
+            result = _core.variance(array, axis, ddof, _keep(keepdims), name == "std")
             if result is not NotImplemented:
                 return result
     array = _recordable(a, out, where, mean)

@@ -2,9 +2,10 @@
 //!
 //! In: an int, a short list of ints or a vector of integers that is in memory. Out: the positions, as they are given.
 
-use super::memory::each_integer;
 use crate::array::index;
 use crate::array::ndarray::{NdArray, exact_native};
+use crate::record::front::Attached;
+use numelt::indexing::each_integer;
 use numelt_ir::DType;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -43,7 +44,7 @@ impl Column {
             if !plain || view.size() > INDICES || !view.base.is_readable() {
                 return Ok(None);
             }
-            each_integer(py, view, |at| (places.push(at), true).1)?;
+            each_integer(&Attached(py), view, |at| (places.push(at), true).1)?;
         }
         Ok((!places.is_empty()).then_some(Column::Each(places)))
     }

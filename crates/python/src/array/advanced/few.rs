@@ -4,13 +4,13 @@
 //! recording is the better way. A record, a plan and a launch cost more than a few dozen loads.
 
 use super::columns::{AXES, Column};
-use super::memory::each_integer;
 use crate::array::assign;
 use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
 use crate::numpy::convert;
-use crate::record::front;
+use crate::record::front::{self, Attached};
 use crate::record::{registry, run};
+use numelt::indexing::each_integer;
 use numelt::rules::resolve::Weak;
 use numelt::rules::shape;
 use numelt_ir::{DType, Dims, c_strides};
@@ -83,7 +83,7 @@ fn widened(py: Python<'_>, key: &ArrayView) -> PyResult<Option<ArrayView>> {
         return Ok(None);
     }
     let mut positions: SmallVec<[i64; 64]> = SmallVec::new();
-    each_integer(py, key, |at| (positions.push(at), true).1)?;
+    each_integer(&Attached(py), key, |at| (positions.push(at), true).1)?;
     // unsigned numbers that do not fit have wrapped around
     if key.dtype == DType::U64 && positions.iter().any(|&at| at < 0) {
         return Ok(None);

@@ -4,12 +4,10 @@
 //! recording is the better way.
 
 use super::few::{FEW, Picked, copied};
-use super::lookup::{Fancy, Lookup, Pick};
-use super::memory::{each_integer, walk};
-use super::positions::{Walk, first_outside};
 use crate::numpy::errors;
-use crate::record::front;
+use crate::record::front::{self, Attached};
 use numelt::Error;
+use numelt::indexing::{Fancy, Lookup, Pick, Walk, each_integer, first_outside, strides_of, walk};
 use numelt::rules::shape;
 use numelt_ir::{DType, Dims, MAX_RANK};
 use numelt_runtime::ArrayView;
@@ -37,7 +35,7 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
     let itemsize = dtype.size() as i64;
     let moves = index.strides.iter().copied().take(extents.len()).collect();
     let picked = shape::window(index, 0, extents, moves);
-    let strides = super::strides_of(lookup, &picked.shape, std::slice::from_ref(&picked));
+    let strides = strides_of(lookup, &picked.shape, std::slice::from_ref(&picked));
     let out = front::fresh(py, dtype, &lookup.arrange(&picked.shape, &lookup.rest.0), strides);
     if out.size() == 0 {
         return Ok(Some(out));
@@ -50,8 +48,8 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
     // Byte distances of the elements of one pick, in C order.
     let steps: SmallVec<[(isize, isize); 16]> = {
         let (mut reads, mut writes) = (SmallVec::<[isize; 16]>::new(), SmallVec::<[isize; 16]>::new());
-        walk(&source, std::ptr::null(), |at| (reads.push(at as isize), true).1);
-        walk(&along, std::ptr::null(), |at| (writes.push(at as isize), true).1);
+        walk(&source, 0, |at| (reads.push(at as isize), true).1);
+        walk(&along, 0, |at| (writes.push(at as isize), true).1);
         reads.into_iter().zip(writes).collect()
     };
     let dense = rest == 1 && shape::is_c_contiguous(&out.shape, &out.strides, itemsize);
@@ -62,10 +60,10 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
             return;
         }
         let mut picks = bytes.iter();
-        walk(&across, to.cast_const(), |target| {
+        walk(&across, 0, |target| {
             let Some(&pick) = picks.next() else { return false };
             for &(read, write) in &steps {
-                let (from, to) = (from.wrapping_offset(pick + read), target.cast_mut().wrapping_offset(write));
+                let (from, to) = (from.wrapping_offset(pick + read), to.wrapping_offset(target as isize + write));
                 // SAFETY: the index was checked against its axis, so that the element is one of the array's; the target
                 // is one of the new array's. They are different bases.
                 unsafe { std::ptr::copy_nonoverlapping(from, to, itemsize as usize) };
@@ -93,7 +91,7 @@ fn displacements(
             return under_mask(py, fancy, index);
         }
         let mut at = 0;
-        each_integer(py, index, |truth| {
+        each_integer(&Attached(py), index, |truth| {
             if truth != 0 {
                 bytes.push(at);
             }
@@ -104,7 +102,7 @@ fn displacements(
         return Ok(Some((bytes, Dims::from_slice(&[count]))));
     }
     let mut inside = true;
-    each_integer(py, index, |i| {
+    each_integer(&Attached(py), index, |i| {
         let at = if i < 0 { i.wrapping_add(n) } else { i };
         if !(0..n).contains(&at) {
             inside = false;
@@ -114,7 +112,7 @@ fn displacements(
         true
     })?;
     if !inside {
-        let index = first_outside(py, index, n, walk)?;
+        let index = first_outside(&Attached(py), index, n, walk)?;
         return Err(errors::from_rules(Error::IndexOutOfBounds { index, axis: fancy.axis, extent: n }));
     }
     Ok(Some((bytes, index.shape.clone())))
@@ -126,14 +124,14 @@ fn under_mask(py: Python<'_>, fancy: &Fancy, mask: &ArrayView) -> PyResult<Optio
         return Ok(None);
     }
     let mut truths = SmallVec::<[bool; 64]>::new();
-    each_integer(py, mask, |truth| {
+    each_integer(&Attached(py), mask, |truth| {
         truths.push(truth != 0);
         true
     })?;
     let mut bytes = SmallVec::new();
     let places = shape::window(mask, 0, mask.shape.clone(), fancy.axes.iter().map(|axis| axis.1).collect());
     let mut truths = truths.into_iter();
-    walk(&places, std::ptr::null(), |at| {
+    walk(&places, 0, |at| {
         if truths.next() == Some(true) {
             bytes.push(at as isize);
         }

@@ -7,24 +7,12 @@ use crate::array::operand::Operand;
 use crate::numpy::convert;
 use crate::record::front;
 use crate::record::run;
+pub use numelt::indexing::Item;
 use numelt::rules::slicing::Part;
 use numelt_ir::{DType, Scalar};
-use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
-
-/// One item of a key.
-pub enum Item {
-    /// An integer, a slice, `None` or `...`.
-    Basic(Part),
-    /// An array of integers, at least one-dimensional.
-    Array(ArrayView),
-    /// An array of truth values, at least one-dimensional.
-    Mask(ArrayView),
-    /// A single truth value.
-    Truth(bool),
-}
 
 /// Arrays in a key that are too many for NumPy's iterator.
 const MOST: usize = 64;
@@ -60,11 +48,7 @@ impl Key {
 
     /// The items of a basic key.
     pub fn parts(&self) -> SmallVec<[Part; 4]> {
-        let part = |item: &Item| match item {
-            Item::Basic(part) => Some(*part),
-            Item::Array(_) | Item::Mask(_) | Item::Truth(_) => None,
-        };
-        self.items.iter().filter_map(part).collect()
+        self.items.iter().filter_map(Item::part).collect()
     }
 
     fn push(&mut self, item: &Bound<'_, PyAny>) -> PyResult<bool> {

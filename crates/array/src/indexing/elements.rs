@@ -1,32 +1,31 @@
 //! Looking at the elements of small index arrays.
 
-use crate::record::run;
+use crate::front::Front;
 use numelt_ir::DType;
 use numelt_runtime::ArrayView;
-use pyo3::prelude::*;
 use smallvec::SmallVec;
 
 /// Calls `f` with each element of an array of integers or truth values in C order until it says false. Unsigned
 /// 64-bit numbers wrap around.
-pub fn each_integer(py: Python<'_>, view: &ArrayView, mut f: impl FnMut(i64) -> bool) -> PyResult<()> {
-    run::look(py, &view.base, |bytes| visit(view, bytes.as_ptr().wrapping_offset(view.offset as isize), &mut f))
+///
+/// # Errors
+/// What running the work that the elements depend on meets.
+pub fn each_integer<F: Front>(front: &F, view: &ArrayView, mut f: impl FnMut(i64) -> bool) -> Result<(), F::Error> {
+    front.look(&view.base, |bytes| visit(view, bytes, &mut f))
 }
 
-/// The same for a view whose element at position zero lies at `start`.
 #[inline(always)]
-fn visit(view: &ArrayView, start: *const u8, f: &mut impl FnMut(i64) -> bool) {
-    if view.size() == 0 {
-        return;
-    }
+fn visit(view: &ArrayView, bytes: &[u8], f: &mut impl FnMut(i64) -> bool) {
     macro_rules! visit {
         ($t:ty) => {
-            // SAFETY: the element is one of the view's, which lies inside its base and is aligned.
-            walk(view, start, |at| f(unsafe { at.cast::<$t>().read() } as i64))
+            walk(view, view.offset, |at| {
+                let number = bytes[at as usize..].first_chunk().map(|bytes| <$t>::from_ne_bytes(*bytes) as i64);
+                number.is_some_and(&mut *f)
+            })
         };
     }
     match view.dtype {
-        // SAFETY: as above; a truth value is a byte.
-        DType::Bool => walk(view, start, |at| f(i64::from(unsafe { at.read() } != 0))),
+        DType::Bool => walk(view, view.offset, |at| f(i64::from(bytes[at as usize] != 0))),
         DType::I8 => visit!(i8),
         DType::U8 => visit!(u8),
         DType::I16 => visit!(i16),
@@ -39,14 +38,18 @@ fn visit(view: &ArrayView, start: *const u8, f: &mut impl FnMut(i64) -> bool) {
     }
 }
 
-/// Calls `f` with the address of each element in C order until it says false.
+/// Calls `f` with the byte offset of each element in C order until it says false; the element at position zero has the
+/// offset `start`.
 #[inline(always)]
-pub fn walk(view: &ArrayView, start: *const u8, mut f: impl FnMut(*const u8) -> bool) {
+pub fn walk(view: &ArrayView, start: i64, mut f: impl FnMut(i64) -> bool) {
+    if view.size() == 0 {
+        return;
+    }
     let Some((&inner, outer)) = view.shape.split_last() else {
         f(start);
         return;
     };
-    let step = view.strides[outer.len()] as isize;
+    let step = view.strides[outer.len()];
     let mut index: SmallVec<[i64; 4]> = SmallVec::from_elem(0, outer.len());
     let mut row = start;
     let rows: i64 = outer.iter().product();
@@ -56,15 +59,15 @@ pub fn walk(view: &ArrayView, start: *const u8, mut f: impl FnMut(*const u8) -> 
             if !f(at) {
                 return;
             }
-            at = at.wrapping_offset(step);
+            at += step;
         }
         for axis in (0..outer.len()).rev() {
             index[axis] += 1;
-            row = row.wrapping_offset(view.strides[axis] as isize);
+            row += view.strides[axis];
             if index[axis] < outer[axis] {
                 break;
             }
-            row = row.wrapping_offset(-(view.strides[axis] * outer[axis]) as isize);
+            row -= view.strides[axis] * outer[axis];
             index[axis] = 0;
         }
     }

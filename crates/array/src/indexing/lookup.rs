@@ -1,17 +1,16 @@
 //! What a key selects: axes that index arrays pick from, axes that stay, and where the picked ones go.
 
-use super::key::{Item, Key};
-use crate::numpy::errors;
-use numelt::Error;
-use numelt::rules::shape;
-use numelt::rules::slicing::{self, Part};
+use super::Item;
+use crate::error::{Error, shape_text};
+use crate::rules::axes;
+use crate::rules::shape;
+use crate::rules::slicing::{self, Part};
 use numelt_ir::{Dims, MAX_RANK};
 use numelt_runtime::ArrayView;
-use pyo3::exceptions::PyIndexError;
-use pyo3::prelude::*;
 use smallvec::SmallVec;
 
 /// An axis (or several, under a mask) that an index picks from.
+#[derive(Debug, Clone)]
 pub struct Fancy {
     /// First axis of the array, for messages.
     pub axis: usize,
@@ -22,6 +21,7 @@ pub struct Fancy {
 }
 
 /// How elements of an axis are picked.
+#[derive(Debug, Clone)]
 pub enum Pick {
     /// By an array of integers.
     Index(ArrayView),
@@ -30,6 +30,7 @@ pub enum Pick {
 }
 
 /// A key applied to an array.
+#[derive(Debug, Clone)]
 pub struct Lookup {
     /// The array, its offset moved by slices and integers; shape and strides as they were.
     pub array: ArrayView,
@@ -54,23 +55,26 @@ enum Together {
     Apart,
 }
 
-fn mask_mismatch(axis: usize, n: i64, m: i64) -> PyErr {
-    PyIndexError::new_err(format!(
+fn mask_mismatch(axis: usize, n: i64, m: i64) -> Error {
+    Error::Index(format!(
         "boolean index did not match indexed array along axis {axis}; size of axis is {n} but size of corresponding boolean axis is {m}"
     ))
 }
 
 impl Lookup {
-    /// Applies a key that holds at least one array, mask or truth value.
-    pub fn new(array: &ArrayView, key: &Key) -> PyResult<Lookup> {
+    /// Applies the items of a key, at least one of which is an array, a mask or a truth value.
+    ///
+    /// # Errors
+    /// NumPy's IndexError for a key that does not fit the array's axes.
+    pub fn new(array: &ArrayView, items: &[Item]) -> Result<Lookup, Error> {
         let rank = array.shape.len();
-        let consumed: usize = key.items.iter().map(consumes).sum();
-        let ellipses = key.items.iter().filter(|i| matches!(i, Item::Basic(Part::Ellipsis))).count();
+        let consumed: usize = items.iter().map(consumes).sum();
+        let ellipses = items.iter().filter(|i| matches!(i, Item::Basic(Part::Ellipsis))).count();
         if ellipses > 1 {
-            return Err(PyIndexError::new_err("an index can only have a single ellipsis ('...')"));
+            return Err(Error::Index("an index can only have a single ellipsis ('...')".into()));
         }
         if consumed > rank {
-            return Err(errors::from_rules(Error::TooManyIndices { rank, indices: consumed }));
+            return Err(Error::TooManyIndices { rank, indices: consumed });
         }
         let mut this = Lookup {
             array: array.clone(),
@@ -78,15 +82,15 @@ impl Lookup {
             truths: SmallVec::new(),
             rest: (Dims::new(), Dims::new()),
             before: 0,
-            whole_mask: match &key.items[..] {
+            whole_mask: match items {
                 [Item::Mask(mask)] => mask.shape == array.shape,
                 [Item::Truth(_)] => rank == 0,
                 _ => false,
             },
         };
-        check_masks(array, key, rank - consumed)?;
+        check_masks(array, items, rank - consumed)?;
         let (mut axis, mut together) = (0, Together::NoneYet);
-        for item in &key.items {
+        for item in items {
             let picks = !matches!(item, Item::Basic(Part::Slice(..) | Part::NewAxis | Part::Ellipsis));
             together = match (together, picks) {
                 (Together::NoneYet, true) => {
@@ -124,13 +128,13 @@ impl Lookup {
     }
 
     /// Applies one item at an axis; the number of axes that it takes.
-    fn item(&mut self, item: &Item, axis: usize, missing: usize) -> PyResult<usize> {
+    fn item(&mut self, item: &Item, axis: usize, missing: usize) -> Result<usize, Error> {
         match item {
             Item::Basic(Part::Int(index)) => {
                 let n = self.array.shape[axis];
                 let at = if *index < 0 { index + n } else { *index };
                 if !(0..n).contains(&at) {
-                    return Err(errors::from_rules(Error::IndexOutOfBounds { index: *index, axis, extent: n }));
+                    return Err(Error::IndexOutOfBounds { index: *index, axis, extent: n });
                 }
                 self.array.offset += at * self.array.strides[axis];
                 Ok(1)
@@ -160,7 +164,7 @@ impl Lookup {
         }
     }
 
-    fn pick(&mut self, axis: usize, count: usize, pick: Pick) -> PyResult<usize> {
+    fn pick(&mut self, axis: usize, count: usize, pick: Pick) -> Result<usize, Error> {
         let axes = (axis..axis + count).map(|a| (self.array.shape[a], self.array.strides[a])).collect();
         self.fancy.push(Fancy { axis, axes, pick });
         Ok(count)
@@ -172,7 +176,10 @@ impl Lookup {
     }
 
     /// Common shape of what the picks broadcast to; `shapes` are those of their indices, in order.
-    pub fn picked_shape(&self, shapes: &[&[i64]]) -> PyResult<Dims> {
+    ///
+    /// # Errors
+    /// Shapes that do not broadcast; more axes than an array may have.
+    pub fn picked_shape(&self, shapes: &[&[i64]]) -> Result<Dims, Error> {
         let mut all: SmallVec<[&[i64]; 4]> = SmallVec::new();
         let mut truths = self.truths.iter().peekable();
         for (at, fancy) in self.fancy.iter().enumerate() {
@@ -184,18 +191,24 @@ impl Lookup {
         }
         all.extend(truths.map(|(_, n)| std::slice::from_ref(n)));
         let picked = shape::broadcast(&all).ok_or_else(|| {
-            let list: String = all.iter().map(|s| numelt::shape_text(s) + " ").collect();
-            PyIndexError::new_err(format!(
-                "shape mismatch: indexing arrays could not be broadcast together with shapes {list}"
-            ))
+            let list: String = all.iter().map(|s| shape_text(s) + " ").collect();
+            Error::Index(format!("shape mismatch: indexing arrays could not be broadcast together with shapes {list}"))
         })?;
         let rank = picked.len() + self.rest.0.len();
         if rank > MAX_RANK {
             let text =
                 format!("number of dimensions must be within [0, {MAX_RANK}], indexing result would have {rank}");
-            return Err(PyIndexError::new_err(text));
+            return Err(Error::Index(text));
         }
         Ok(picked)
+    }
+
+    /// The picked axes of a lookup's result first. NumPy makes the result in this order, and gives a view of that.
+    pub fn picked_first(&self, result: &ArrayView) -> ArrayView {
+        let (rank, others) = (result.shape.len(), self.rest.0.len());
+        let after = self.before + rank - others;
+        let order: axes::Order = (self.before..after).chain(0..self.before).chain(after..rank).collect();
+        axes::permuted(result, &order)
     }
 
     /// `picked` among the other axes: what is given per picked and per other axis, in the result's order.
@@ -205,9 +218,9 @@ impl Lookup {
 }
 
 /// Masks must have the extents of their axes; NumPy looks at that before it looks at any integer.
-fn check_masks(array: &ArrayView, key: &Key, missing: usize) -> PyResult<()> {
+fn check_masks(array: &ArrayView, items: &[Item], missing: usize) -> Result<(), Error> {
     let mut axis = 0;
-    for item in &key.items {
+    for item in items {
         if let Item::Mask(mask) = item {
             for (k, &m) in mask.shape.iter().enumerate() {
                 let n = array.shape[axis + k];

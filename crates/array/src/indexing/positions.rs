@@ -4,19 +4,14 @@
 //! checked here and now, because an index out of range is an error of this very statement: small indices are
 //! looked at directly, large ones by a recorded minimum and maximum, which share a pass with what makes the index.
 
+use super::elements::each_integer;
 use super::lookup::{Fancy, Lookup, Pick};
-use crate::record::front::Attached;
-use numelt::Front;
-
-use crate::numpy::{convert, errors};
-use crate::record::front;
-use crate::record::{inspect, run, truths};
-use numelt::Error;
-use numelt::rules::shape;
-use numelt::rules::shape::Order;
+use crate::error::Error;
+use crate::front::Front;
+use crate::rules::shape::{self, Order};
+use numelt_ir::interp::cast;
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
-use pyo3::prelude::*;
 use smallvec::SmallVec;
 
 /// Indices of up to this many elements are looked at one by one.
@@ -84,7 +79,7 @@ impl Picks {
     ///
     /// # Errors
     /// NumPy's IndexError for shapes that do not fit each other.
-    pub fn of(py: Python<'_>, lookup: &Lookup) -> PyResult<Picks> {
+    pub fn of<F: Front>(front: &F, lookup: &Lookup) -> Result<Picks, F::Error> {
         let mut components: SmallVec<[Component; 2]> = SmallVec::new();
         let mut firsts: SmallVec<[usize; 2]> = SmallVec::new();
         for fancy in &lookup.fancy {
@@ -94,12 +89,12 @@ impl Picks {
                     let (n, stride) = fancy.axes[0];
                     components.push(Component { n, stride, index: index.clone(), axis: Some(fancy.axis), all: false });
                 }
-                Pick::Mask(mask) => masked(py, fancy, mask, &mut components)?,
+                Pick::Mask(mask) => masked(front, fancy, mask, &mut components)?,
             }
         }
         let shape = {
             let shapes: SmallVec<[&[i64]; 4]> = firsts.iter().map(|&k| &components[k].index.shape[..]).collect();
-            lookup.picked_shape(&shapes)?
+            lookup.picked_shape(&shapes).map_err(|error| front.error(error))?
         };
         Ok(Picks { shape, components })
     }
@@ -114,7 +109,7 @@ impl Picks {
     ///
     /// # Errors
     /// NumPy's IndexError for indices out of bounds.
-    pub fn settle(self, py: Python<'_>, lookup: &Lookup, walk: Walk) -> PyResult<Positions> {
+    pub fn settle<F: Front>(self, front: &F, lookup: &Lookup, walk: Walk) -> Result<Positions, F::Error> {
         let Picks { shape, mut components } = self;
         let inputs = components.iter().map(|c| c.index.clone()).collect();
         let offset = lookup.array.offset;
@@ -122,25 +117,17 @@ impl Picks {
         // Where indices broadcast to nothing, NumPy does not look at them.
         if shape::size(&positions.shape) > 0 {
             for component in &mut components {
-                component.settle(py, walk)?;
+                component.settle(front, walk)?;
             }
-            positions.join(py, &components, lookup.array.dtype.size() as i64)?;
+            positions.join(front, &components, lookup.array.dtype.size() as i64)?;
         }
         Ok(positions)
     }
 }
 
 impl Positions {
-    /// The positions of a lookup.
-    ///
-    /// # Errors
-    /// Those of [`Picks::of`] and [`Picks::settle`].
-    pub fn of(py: Python<'_>, lookup: &Lookup) -> PyResult<Positions> {
-        Picks::of(py, lookup)?.settle(py, lookup, Walk::of_reading(lookup))
-    }
-
     /// Joins the components into positions along one axis.
-    fn join(&mut self, py: Python<'_>, components: &[Component], itemsize: i64) -> PyResult<()> {
+    fn join<F: Front>(&mut self, front: &F, components: &[Component], itemsize: i64) -> Result<(), F::Error> {
         let moving: SmallVec<[&Component; 2]> = components.iter().filter(|c| c.n > 1 && c.stride != 0).collect();
         if let [one] = moving[..] {
             (self.index, self.axis) = (Some(one.index.clone()), (one.n, one.stride));
@@ -160,17 +147,17 @@ impl Positions {
             let part = if weight == 1 {
                 c.index.clone()
             } else {
-                compute(py, Op::Multiply, &[Input::Array(&c.index), Input::Const(Scalar::I64(weight))])?
+                compute(front, Op::Multiply, &[Input::Array(&c.index), Input::Const(Scalar::I64(weight))])?
             };
             sum = Some(match sum {
-                Some(sum) => compute(py, Op::Add, &[Input::Array(&sum), Input::Array(&part)])?,
+                Some(sum) => compute(front, Op::Add, &[Input::Array(&sum), Input::Array(&part)])?,
                 None => part,
             });
         }
         if let Some(sum) = &mut sum
             && low < 0
         {
-            *sum = compute(py, Op::Subtract, &[Input::Array(sum), Input::Const(Scalar::I64(low))])?;
+            *sum = compute(front, Op::Subtract, &[Input::Array(sum), Input::Const(Scalar::I64(low))])?;
         }
         self.index = sum;
         self.axis = (high - low + 1, step);
@@ -179,14 +166,32 @@ impl Positions {
     }
 
     /// The positions as 64-bit integers apart from a base that is about to be written.
-    pub fn index_apart_from(&self, py: Python<'_>, target: &ArrayView) -> PyResult<Option<ArrayView>> {
+    pub fn index_apart_from<F: Front>(&self, front: &F, target: &ArrayView) -> Result<Option<ArrayView>, F::Error> {
         let Some(index) = &self.index else { return Ok(None) };
-        let wide = matches!(index.dtype, DType::I64 | DType::U64);
-        if wide && !index.base.ptr_eq(&target.base) {
-            return Ok(Some(index.clone()));
-        }
-        Attached(py).copied(index, DType::I64, Order::C).map(Some)
+        apart_from(front, index, target).map(Some)
     }
+}
+
+/// An index as 64-bit integers apart from a base that is about to be written.
+fn apart_from<F: Front>(front: &F, index: &ArrayView, target: &ArrayView) -> Result<ArrayView, F::Error> {
+    let wide = matches!(index.dtype, DType::I64 | DType::U64);
+    if wide && !index.base.ptr_eq(&target.base) {
+        return Ok(index.clone());
+    }
+    front.copied(index, DType::I64, Order::C)
+}
+
+/// The positions of a lookup along one axis, checked, counted from the front, and as 64-bit integers apart from the memory of a target.
+///
+/// # Errors
+/// NumPy's IndexError for indices out of bounds; those of recording.
+pub fn checked<F: Front>(front: &F, lookup: &Lookup, target: &ArrayView) -> Result<ArrayView, F::Error> {
+    let mut picks = Picks::of(front, lookup)?;
+    for component in &mut picks.components {
+        component.settle(front, Walk::Iterator)?;
+    }
+    let [only] = &picks.components[..] else { unreachable!("an index along one axis is one component") };
+    apart_from(front, &only.index, target)
 }
 
 fn gcd(a: i64, b: i64) -> i64 {
@@ -198,7 +203,7 @@ fn gcd(a: i64, b: i64) -> i64 {
 }
 
 /// A recorded operation on 64-bit integers, in the memory order of its inputs.
-pub fn compute(py: Python<'_>, op: Op, ins: &[Input<'_>]) -> PyResult<ArrayView> {
+pub fn compute<F: Front>(front: &F, op: Op, ins: &[Input<'_>]) -> Result<ArrayView, F::Error> {
     let views: SmallVec<[&ArrayView; 3]> = ins
         .iter()
         .filter_map(|input| match input {
@@ -208,45 +213,45 @@ pub fn compute(py: Python<'_>, op: Op, ins: &[Input<'_>]) -> PyResult<ArrayView>
         .collect();
     let shapes: SmallVec<[&[i64]; 3]> = views.iter().map(|v| &v.shape[..]).collect();
     let domain = shape::broadcast(&shapes).unwrap_or_default();
-    let out = front::like_inputs(py, op.output_dtype(DType::I64), &domain, &views);
-    run::record(py, op, DType::I64, &out, ins, Axes::default())?;
+    let out = front.like_inputs(op.output_dtype(DType::I64), &domain, &views);
+    front.record(op, DType::I64, &out, ins, Axes::default())?;
     Ok(out)
 }
 
 impl Component {
     /// Checks the bounds; makes negative indices count from the end.
-    fn settle(&mut self, py: Python<'_>, walk: Walk) -> PyResult<()> {
+    fn settle<F: Front>(&mut self, front: &F, walk: Walk) -> Result<(), F::Error> {
         let Some(axis) = self.axis else { return Ok(()) };
-        if within(py, &self.index, self.n)? {
+        if within(front, &self.index, self.n)? {
             return Ok(());
         }
-        let Some((low, high)) = bounds(py, &self.index)? else { return Ok(()) };
+        let Some((low, high)) = bounds(front, &self.index)? else { return Ok(()) };
         if low < -self.n || high >= self.n {
-            let outside = first_outside(py, &self.index, self.n, walk)?;
-            return Err(errors::from_rules(Error::IndexOutOfBounds { index: outside, axis, extent: self.n }));
+            let outside = first_outside(front, &self.index, self.n, walk)?;
+            return Err(front.error(Error::IndexOutOfBounds { index: outside, axis, extent: self.n }));
         }
         if low < 0 {
-            self.index = from_end(py, &self.index, self.n)?;
+            self.index = from_end(front, &self.index, self.n)?;
         }
         Ok(())
     }
 }
 
 /// `where(index < 0, index + n, index)`
-fn from_end(py: Python<'_>, index: &ArrayView, n: i64) -> PyResult<ArrayView> {
-    let negative = compute(py, Op::Less, &[Input::Array(index), Input::Const(Scalar::I64(0))])?;
-    let moved = compute(py, Op::Add, &[Input::Array(index), Input::Const(Scalar::I64(n))])?;
-    compute(py, Op::Where, &[Input::Array(&negative), Input::Array(&moved), Input::Array(index)])
+fn from_end<F: Front>(front: &F, index: &ArrayView, n: i64) -> Result<ArrayView, F::Error> {
+    let negative = compute(front, Op::Less, &[Input::Array(index), Input::Const(Scalar::I64(0))])?;
+    let moved = compute(front, Op::Add, &[Input::Array(index), Input::Const(Scalar::I64(n))])?;
+    compute(front, Op::Where, &[Input::Array(&negative), Input::Array(&moved), Input::Array(index)])
 }
 
 /// Smallest and largest element; `None` of no elements.
-pub fn bounds(py: Python<'_>, index: &ArrayView) -> PyResult<Option<(i64, i64)>> {
+pub fn bounds<F: Front>(front: &F, index: &ArrayView) -> Result<Option<(i64, i64)>, F::Error> {
     if index.size() == 0 {
         return Ok(None);
     }
     if index.size() <= FEW {
         let mut found = (i64::MAX, i64::MIN);
-        super::memory::each_integer(py, index, |v| {
+        each_integer(front, index, |v| {
             found = (found.0.min(v), found.1.max(v));
             true
         })?;
@@ -254,31 +259,31 @@ pub fn bounds(py: Python<'_>, index: &ArrayView) -> PyResult<Option<(i64, i64)>>
     }
     // Indices wrap around into 64 bits, as NumPy casts them.
     let ty = if index.dtype == DType::U64 { DType::I64 } else { index.dtype };
-    if let Some(found) = run::fold_now(index, &[(Op::Min, ty), (Op::Max, ty)])? {
+    if let Some(found) = front.fold_now(index, &[(Op::Min, ty), (Op::Max, ty)])? {
         return Ok(Some((wide(found[0]), wide(found[1]))));
     }
     let ones = Dims::from_elem(1, index.shape.len());
     let all = Axes::all(index.shape.len());
-    let (low, high) = (front::like_inputs(py, DType::I64, &ones, &[]), front::like_inputs(py, DType::I64, &ones, &[]));
-    run::record(py, Op::Min, ty, &low, &[Input::Array(index)], all)?;
-    run::record(py, Op::Max, ty, &high, &[Input::Array(index)], all)?;
-    Ok(Some((integer(py, &low)?, integer(py, &high)?)))
+    let (low, high) = (front.like_inputs(DType::I64, &ones, &[]), front.like_inputs(DType::I64, &ones, &[]));
+    front.record(Op::Min, ty, &low, &[Input::Array(index)], all)?;
+    front.record(Op::Max, ty, &high, &[Input::Array(index)], all)?;
+    Ok(Some((integer(front, &low)?, integer(front, &high)?)))
 }
 
 /// Is it known with one look at wide indices that they count from the front and lie in an axis of `n`?
-fn within(py: Python<'_>, index: &ArrayView, n: i64) -> PyResult<bool> {
+fn within<F: Front>(front: &F, index: &ArrayView, n: i64) -> Result<bool, F::Error> {
     if index.size() <= FEW || index.dtype != DType::I64 {
         return Ok(false);
     }
     // negative ones are the largest of all
     let unsigned = ArrayView { dtype: DType::U64, ..index.clone() };
-    if let Some(found) = run::fold_now(&unsigned, &[(Op::Max, DType::U64)])? {
+    if let Some(found) = front.fold_now(&unsigned, &[(Op::Max, DType::U64)])? {
         return Ok((0..n).contains(&wide(found[0])));
     }
     let ones = Dims::from_elem(1, index.shape.len());
-    let high = front::like_inputs(py, DType::U64, &ones, &[]);
-    run::record(py, Op::Max, DType::U64, &high, &[Input::Array(&unsigned)], Axes::all(index.shape.len()))?;
-    Ok((0..n).contains(&integer(py, &high)?))
+    let high = front.like_inputs(DType::U64, &ones, &[]);
+    front.record(Op::Max, DType::U64, &high, &[Input::Array(&unsigned)], Axes::all(index.shape.len()))?;
+    Ok((0..n).contains(&integer(front, &high)?))
 }
 
 /// An index array as NumPy walks through it to check bounds.
@@ -300,9 +305,9 @@ fn as_checked(index: &ArrayView, walk: Walk) -> ArrayView {
 }
 
 /// The first element, in NumPy's order, that is no index of an axis of `n`.
-pub fn first_outside(py: Python<'_>, index: &ArrayView, n: i64, walk: Walk) -> PyResult<i64> {
+pub fn first_outside<F: Front>(front: &F, index: &ArrayView, n: i64, walk: Walk) -> Result<i64, F::Error> {
     let mut outside = n;
-    super::memory::each_integer(py, &as_checked(index, walk), |v| {
+    each_integer(front, &as_checked(index, walk), |v| {
         let inside = (-n..n).contains(&v);
         if !inside {
             outside = v;
@@ -313,58 +318,57 @@ pub fn first_outside(py: Python<'_>, index: &ArrayView, n: i64, walk: Walk) -> P
 }
 
 /// The only element of a view.
-fn integer(py: Python<'_>, view: &ArrayView) -> PyResult<i64> {
-    run::read_scalar(py, &view.base, view.dtype, view.offset).map(wide)
+fn integer<F: Front>(front: &F, view: &ArrayView) -> Result<i64, F::Error> {
+    front.read_scalar(&view.base, view.dtype, view.offset).map(wide)
 }
 
 fn wide(number: Scalar) -> i64 {
-    match convert::cast(number, DType::I64) {
+    match cast(number, DType::I64) {
         Scalar::I64(value) => value,
         other => unreachable!("a cast to i64 gave {}", other.dtype()),
     }
 }
 
 /// Number of true elements, known now.
-pub fn count_true(py: Python<'_>, mask: &ArrayView) -> PyResult<i64> {
+pub fn count_true<F: Front>(front: &F, mask: &ArrayView) -> Result<i64, F::Error> {
     if mask.size() <= FEW && mask.dtype == DType::Bool {
         let mut count = 0;
-        super::memory::each_integer(py, mask, |v| {
+        each_integer(front, mask, |v| {
             count += v;
             true
         })?;
         return Ok(count);
     }
-    if let Some(Scalar::I64(count)) = truths::folded(py, Op::Sum, DType::I64, mask, Axes::all(mask.shape.len())) {
-        inspect::count(Op::Sum);
+    if let Some(Scalar::I64(count)) = front.known(Op::Sum, DType::I64, mask, Axes::all(mask.shape.len()), false) {
         return Ok(count);
     }
     if mask.dtype == DType::Bool
-        && let Some(found) = run::fold_now(mask, &[(Op::Sum, DType::I64)])?
+        && let Some(found) = front.fold_now(mask, &[(Op::Sum, DType::I64)])?
     {
         return Ok(wide(found[0]));
     }
     let ones = Dims::from_elem(1, mask.shape.len());
-    let total = front::like_inputs(py, DType::I64, &ones, &[]);
-    let truth = if mask.dtype == DType::Bool { mask.clone() } else { as_truth(py, mask)? };
-    run::record(py, Op::Sum, DType::I64, &total, &[Input::Array(&truth)], Axes::all(mask.shape.len()))?;
-    integer(py, &total)
+    let total = front.like_inputs(DType::I64, &ones, &[]);
+    let truth = if mask.dtype == DType::Bool { mask.clone() } else { as_truth(front, mask)? };
+    front.record(Op::Sum, DType::I64, &total, &[Input::Array(&truth)], Axes::all(mask.shape.len()))?;
+    integer(front, &total)
 }
 
-fn as_truth(py: Python<'_>, values: &ArrayView) -> PyResult<ArrayView> {
-    Attached(py).copied(values, DType::Bool, Order::C)
+fn as_truth<F: Front>(front: &F, values: &ArrayView) -> Result<ArrayView, F::Error> {
+    front.copied(values, DType::Bool, Order::C)
 }
 
 /// The multi-indices of the true elements: a recorded array of `(count, rank)`.
-pub fn true_positions(py: Python<'_>, mask: &ArrayView) -> PyResult<ArrayView> {
-    let mask = if mask.dtype == DType::Bool { mask.clone() } else { as_truth(py, mask)? };
-    let count = count_true(py, &mask)?;
-    let out = front::like_inputs(py, DType::I64, &[count, mask.shape.len() as i64], &[]);
+pub fn true_positions<F: Front>(front: &F, mask: &ArrayView) -> Result<ArrayView, F::Error> {
+    let mask = if mask.dtype == DType::Bool { mask.clone() } else { as_truth(front, mask)? };
+    let count = count_true(front, &mask)?;
+    let out = front.like_inputs(DType::I64, &[count, mask.shape.len() as i64], &[]);
     if mask.shape.len() == 1 && count > 0 && count == mask.size() {
         // all of a vector: positions that kernels compute instead of loading them
         let numbers = [Input::Const(Scalar::I64(0)), Input::Const(Scalar::I64(1))];
-        run::record(py, Op::Range, DType::I64, &column(&out, 0), &numbers, Axes::default())?;
+        front.record(Op::Range, DType::I64, &column(&out, 0), &numbers, Axes::default())?;
     } else if out.size() > 0 {
-        run::record(py, Op::Nonzero, DType::Bool, &out, &[Input::Array(&mask)], Axes::default())?;
+        front.record(Op::Nonzero, DType::Bool, &out, &[Input::Array(&mask)], Axes::default())?;
     }
     Ok(out)
 }
@@ -377,12 +381,17 @@ pub fn column(positions: &ArrayView, k: usize) -> ArrayView {
 }
 
 /// The components of a mask: one along axes that lie in memory as one, else one per axis.
-fn masked(py: Python<'_>, fancy: &Fancy, mask: &ArrayView, components: &mut SmallVec<[Component; 2]>) -> PyResult<()> {
+fn masked<F: Front>(
+    front: &F,
+    fancy: &Fancy,
+    mask: &ArrayView,
+    components: &mut SmallVec<[Component; 2]>,
+) -> Result<(), F::Error> {
     let joined = fancy.axes.windows(2).all(|pair| pair[0].1 == pair[1].0 * pair[1].1);
     let total: i64 = fancy.axes.iter().map(|a| a.0).product();
     // a mask without elements need not have the axes' extents
     if mask.size() == 0 || (!joined && fancy.axes.len() > 1) {
-        let positions = true_positions(py, mask)?;
+        let positions = true_positions(front, mask)?;
         let each = fancy.axes.iter().enumerate();
         components.extend(each.map(|(k, &(n, stride))| Component {
             n,
@@ -396,11 +405,11 @@ fn masked(py: Python<'_>, fancy: &Fancy, mask: &ArrayView, components: &mut Smal
     let flat = match shape::reshaped(mask, &[total], false) {
         Some(flat) => flat,
         None => {
-            let dense = Attached(py).copied(mask, DType::Bool, Order::C)?;
+            let dense = front.copied(mask, DType::Bool, Order::C)?;
             shape::reshaped(&dense, &[total], false).unwrap_or(dense)
         }
     };
-    let positions = true_positions(py, &flat)?;
+    let positions = true_positions(front, &flat)?;
     let stride = fancy.axes.last().map_or(0, |a| a.1);
     let all = positions.shape[0] == total;
     components.push(Component { n: total, stride, index: column(&positions, 0), axis: None, all });

@@ -1,0 +1,120 @@
+//! Limiting elements to an interval: a maximum, then a minimum, in the dtype in which all operands meet.
+
+use crate::answer::{Answer, NotNative};
+use crate::elementwise::{Elementwise, Made, Output};
+use crate::front::Front;
+use crate::operand::Operand;
+use crate::rules::resolve::{self, Kind, Weak};
+use numelt_ir::{DType, DTypeKind, Op};
+use smallvec::SmallVec;
+
+/// A call of `clip`.
+#[derive(Debug, Clone, Copy)]
+pub struct Clip<'a> {
+    /// What is limited.
+    pub array: Operand<'a>,
+    /// The lower bound.
+    pub low: Option<Operand<'a>>,
+    /// The upper bound.
+    pub high: Option<Operand<'a>>,
+    /// `out=`
+    pub out: Option<Output<'a>>,
+    /// `dtype=`: the loop.
+    pub dtype: Option<DType>,
+}
+
+impl Clip<'_> {
+    /// Records the call. Not native: truth values, and complex numbers, of whose zeros NumPy's loops keep now one and now the other.
+    ///
+    /// # Errors
+    /// Those of [`Elementwise::record`].
+    pub fn record<F: Front>(&self, front: &F) -> Result<Answer<Made>, F::Error> {
+        let Some(own) = self.array.dtype() else { return Ok(Answer::NotNative(NotNative::Number)) };
+        let low = self.low.filter(|bound| !is_beyond(bound, own, false));
+        let high = self.high.filter(|bound| !is_beyond(bound, own, true));
+        if low.is_none() && high.is_none() {
+            return self.identity(front, own);
+        }
+        let kinds: SmallVec<[Kind; 3]> = [Some(self.array), low, high].iter().flatten().map(Operand::kind).collect();
+        let Some(common) = resolve::promote(&kinds) else { return Ok(Answer::NotNative(NotNative::Number)) };
+        let ty = match self.dtype {
+            Some(asked) if !resolve::same_kind(common, asked) => return Ok(Answer::NotNative(NotNative::Loop)),
+            asked => asked.unwrap_or(common),
+        };
+        if !has_loop(ty) || own.is_complex() {
+            return Ok(Answer::NotNative(NotNative::Loop));
+        }
+        let numbers = [low, high].iter().all(|bound| bound.is_some_and(|bound| bound.shape().is_empty()));
+        // operands of other dtypes that meet in the array's own have the array's loop anyway
+        let dtype = (ty != own).then_some(ty).or(self.dtype);
+        let call = Step { dtype, stays: numbers && element_stays(ty), out: self.out };
+        let Some(low) = low else { return call.limit(front, Op::Minimum, &self.array, high, true) };
+        let above = match call.limit(front, Op::Maximum, &self.array, Some(low), high.is_none())? {
+            Answer::Recorded(Made::New(above)) if high.is_some() => above,
+            answer => return Ok(answer),
+        };
+        call.limit(front, Op::Minimum, &Operand::Array(&above), high, true)
+    }
+
+    /// No bound is left.
+    fn identity<F: Front>(&self, front: &F, own: DType) -> Result<Answer<Made>, F::Error> {
+        if self.dtype.is_some() || own == DType::Bool {
+            return Ok(Answer::NotNative(NotNative::Loop));
+        }
+        Elementwise { out: self.out, ..Elementwise::new(Op::Positive, &[self.array]) }.record(front)
+    }
+}
+
+/// What is the same for both bounds.
+struct Step<'a> {
+    dtype: Option<DType>,
+    stays: bool,
+    out: Option<Output<'a>>,
+}
+
+impl Step<'_> {
+    fn limit<F: Front>(
+        &self,
+        front: &F,
+        op: Op,
+        array: &Operand<'_>,
+        bound: Option<Operand<'_>>,
+        last: bool,
+    ) -> Result<Answer<Made>, F::Error> {
+        let Some(bound) = bound else { unreachable!("a step has a bound") };
+        let args = if self.stays { [bound, *array] } else { [*array, bound] };
+        let out = self.out.filter(|_| last);
+        Elementwise { out, dtype: self.dtype, ..Elementwise::new(op, &args) }.record(front)
+    }
+}
+
+/// Are there elements to limit in this dtype?
+pub fn has_loop(ty: DType) -> bool {
+    ty.is_integer() || ty.is_float()
+}
+
+/// Where an element and a bound that is a number are zeros of different signs: does the element stay? NumPy's loop for arrays of
+/// bounds takes the bound, and so does that of halves.
+pub fn element_stays(ty: DType) -> bool {
+    ty.size() >= 4
+}
+
+/// Is a bound a Python int that no element of an integer dtype lies beyond?
+fn is_beyond(bound: &Operand<'_>, own: DType, high: bool) -> bool {
+    let Operand::Weak(weak @ (Weak::Int(_) | Weak::Unsigned(_) | Weak::Huge(_))) = bound else { return false };
+    if !own.is_integer() {
+        return false;
+    }
+    let bits = 8 * own.size() as u32;
+    let (least, most) = match own.kind() {
+        DTypeKind::Signed => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+        _ => (0, (1i128 << bits) - 1),
+    };
+    match *weak {
+        Weak::Huge(negative) => negative != high,
+        Weak::Int(value) if high => i128::from(value) >= most,
+        Weak::Int(value) => i128::from(value) <= least,
+        Weak::Unsigned(value) => high && i128::from(value) >= most,
+        Weak::Bool(_) | Weak::Float(_) | Weak::Complex(..) => false,
+    }
+}

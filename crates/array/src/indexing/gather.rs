@@ -1,0 +1,133 @@
+//! Reading by positions: a recorded gather into new memory.
+
+use super::lookup::Lookup;
+use super::positions::{Picks, Positions, Walk, compute};
+use crate::answer::{Answer, NotNative};
+use crate::error::Error;
+use crate::front::Front;
+use crate::rules::shape;
+use numelt_ir::{Axes, Dims, MAX_RANK, Op, Scalar, c_strides};
+use numelt_runtime::{ArrayView, Input};
+use smallvec::SmallVec;
+
+/// The picked elements of a lookup as a new array: the other axes that come before the picked ones, those, and the rest.
+///
+/// # Errors
+/// NumPy's IndexError for indices out of bounds and for shapes that do not fit each other; those of recording.
+pub fn gather<F: Front>(front: &F, lookup: &Lookup) -> Result<Answer<ArrayView>, F::Error> {
+    let positions = Picks::of(front, lookup)?.settle(front, lookup, Walk::of_reading(lookup))?;
+    if lookup.rest.0.len() + positions.shape.len() >= MAX_RANK {
+        return Ok(Answer::NotNative(NotNative::Shape));
+    }
+    let strides = strides_of(lookup, &positions.shape, &positions.inputs);
+    gather_at(front, lookup, &positions, strides).map(Answer::Recorded)
+}
+
+/// Strides of a new array for picks of a shape by these indices: picked axes outside in C order, the others as they lie in the
+/// array; without others, or with one element along them, the memory order of the indices.
+pub fn strides_of(lookup: &Lookup, picked: &[i64], indices: &[ArrayView]) -> Dims {
+    let itemsize = lookup.array.dtype.size() as i64;
+    let extents = lookup.arrange(picked, &lookup.rest.0);
+    if shape::size(&extents) == 0 {
+        return c_strides(&extents, itemsize);
+    }
+    if shape::size(&lookup.rest.0) == 1 {
+        let inputs: SmallVec<[&ArrayView; 2]> = indices.iter().collect();
+        let ones = Dims::from_elem(itemsize, lookup.rest.0.len());
+        return lookup.arrange(&shape::k_order_strides(picked, itemsize, &inputs), &ones);
+    }
+    let rest = shape::window(&lookup.array, 0, lookup.rest.0.clone(), lookup.rest.1.clone());
+    let inner = shape::k_order_strides(&rest.shape, itemsize, &[&rest]);
+    let block = rest.shape.iter().map(|&n| n.max(1)).product::<i64>() * itemsize;
+    lookup.arrange(&c_strides(picked, block), &inner)
+}
+
+/// The elements at positions as a new array with these strides.
+fn gather_at<F: Front>(
+    front: &F,
+    lookup: &Lookup,
+    positions: &Positions,
+    strides: Dims,
+) -> Result<ArrayView, F::Error> {
+    let dtype = lookup.array.dtype;
+    let extents = lookup.arrange(&positions.shape, &lookup.rest.0);
+    front.check_size(&extents, dtype)?;
+    let out = front.fresh(dtype, &extents, strides);
+    if out.size() == 0 {
+        return Ok(out);
+    }
+    let step = if positions.all { positions.axis.1 } else { 0 };
+    let still = Dims::from_elem(step, positions.shape.len());
+    let mut source = shape::window(&lookup.array, positions.offset, extents, lookup.arrange(&still, &lookup.rest.1));
+    let Some(index) = positions.index.as_ref().filter(|_| !positions.all) else {
+        front.record(Op::Copy, dtype, &out, &[Input::Array(&source)], Axes::default())?;
+        return Ok(out);
+    };
+    let moves = shape::stretched_strides(index, &positions.shape);
+    let fixed = Dims::from_elem(0, lookup.rest.0.len());
+    let index = shape::window(index, index.offset, source.shape.clone(), lookup.arrange(&moves, &fixed));
+    source.shape.insert(0, positions.axis.0);
+    source.strides.insert(0, positions.axis.1);
+    front.record(Op::Gather, dtype, &out, &[Input::Array(&source), Input::Array(&index)], Axes::default())?;
+    Ok(out)
+}
+
+/// What `take` does with an index out of bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It is an error.
+    Raise,
+    /// It counts on from the other end.
+    Wrap,
+    /// The nearest end is taken; negative indices are the first element.
+    Clip,
+}
+
+impl Mode {
+    /// The index within bounds, unless bounds are to be checked.
+    fn apply<F: Front>(self, front: &F, index: &ArrayView, n: i64) -> Result<Option<ArrayView>, F::Error> {
+        let number = |op, value| compute(front, op, &[Input::Array(index), Input::Const(Scalar::I64(value))]);
+        match self {
+            Mode::Raise => Ok(None),
+            Mode::Wrap => number(Op::Remainder, n).map(Some),
+            // the gather takes the last element for what lies beyond it
+            Mode::Clip => number(Op::Maximum, 0).map(Some),
+        }
+    }
+}
+
+/// The elements at positions along an axis, as a new C-ordered array: `numpy.take`. Not native: an index that is neither integers
+/// nor truth values, and elements taken of nothing, which NumPy refuses.
+///
+/// # Errors
+/// Indices out of bounds; more axes than an array may have; those of recording.
+pub fn take<F: Front>(
+    front: &F,
+    array: &ArrayView,
+    axis: usize,
+    index: &ArrayView,
+    mode: Mode,
+) -> Result<Answer<ArrayView>, F::Error> {
+    if !(index.dtype.is_integer() || index.dtype == numelt_ir::DType::Bool) {
+        return Ok(Answer::NotNative(NotNative::Loop));
+    }
+    let rank = array.shape.len() - 1 + index.shape.len();
+    if rank > MAX_RANK {
+        // NumPy writes beyond the end of an array of its own here, instead of refusing
+        let text = format!("number of dimensions must be within [0, {MAX_RANK}], got {rank}");
+        return Err(front.error(Error::Value(text)));
+    }
+    if array.shape[axis] == 0 && index.size() > 0 {
+        return Ok(Answer::NotNative(NotNative::Shape));
+    }
+    let inside = mode.apply(front, index, array.shape[axis])?;
+    // NumPy does not come to look at indices where there is nothing in front of the axis.
+    let checked = inside.is_none() && !array.shape[..axis].contains(&0);
+    let lookup = Lookup::along(array, axis, inside.unwrap_or_else(|| index.clone()));
+    let picks = Picks::of(front, &lookup)?;
+    let picks = if checked { picks } else { picks.trust() };
+    let positions = picks.settle(front, &lookup, Walk::Rows)?;
+    let extents = lookup.arrange(&positions.shape, &lookup.rest.0);
+    let strides = c_strides(&extents, array.dtype.size() as i64);
+    gather_at(front, &lookup, &positions, strides).map(Answer::Recorded)
+}

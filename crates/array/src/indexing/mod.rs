@@ -1,0 +1,42 @@
+//! Indexing with arrays and masks: reading is a recorded gather, writing a selection or a scatter.
+//!
+//! In: an array, the items of a key that is not basic, perhaps a value. Out: a new array, or the array changed. `lookup` applies
+//! the key to the array's axes, `positions` checks bounds and finds where the elements lie, `gather` reads, `scatter` writes.
+
+mod elements;
+mod gather;
+mod lookup;
+mod positions;
+mod scatter;
+
+pub use elements::{each_integer, walk};
+pub use gather::{Mode, gather, strides_of, take};
+pub use lookup::{Fancy, Lookup, Pick};
+pub use positions::{Picks, Positions, Walk, bounds, checked, column, first_outside, true_positions};
+pub use scatter::{Assigned, combine_at, scatter_of, set, stored};
+
+use crate::rules::slicing::Part;
+use numelt_runtime::ArrayView;
+
+/// One item of a key.
+#[derive(Debug, Clone)]
+pub enum Item {
+    /// An integer, a slice, a new axis or an ellipsis.
+    Basic(Part),
+    /// An array of integers, at least one-dimensional.
+    Array(ArrayView),
+    /// An array of truth values, at least one-dimensional.
+    Mask(ArrayView),
+    /// A single truth value.
+    Truth(bool),
+}
+
+impl Item {
+    /// The part of a basic key that this is; `None` for arrays, masks and truth values.
+    pub fn part(&self) -> Option<Part> {
+        match self {
+            Item::Basic(part) => Some(*part),
+            Item::Array(_) | Item::Mask(_) | Item::Truth(_) => None,
+        }
+    }
+}
