@@ -41,9 +41,7 @@ from numelt._routines.mathematical.elementwise import *
 from numelt._routines.polynomials import *
 from numelt._routines.sorting import *
 from numelt._routines.statistics.nan_functions import *
-from numelt._routines.statistics.order_statistics import *
 from numelt._routines.statistics.reductions import *
-from numelt._routines.windows import *
 from numelt.compat import errstate as _errstate
 from numelt.compat import watching as _watching
 from numelt.compat.watching import UntestedLibraryWarning
