@@ -87,13 +87,6 @@ UPWARD = [
     ),
     Upward("ufunc", "functions", ("ufunc",), "a list of arrays is joined to one, as `np.stack` does"),
     Upward("ufunc", "functions::reductions", ("ufunc",), "`np.add.reduce` is `np.sum`"),
-    Upward("random", "dispatch::module", ("random",), "shapes are parsed as those of `np.empty`"),
-    Upward(
-        "functions",
-        "dispatch::module",
-        ("conversion",),
-        "`np.asarray` shares one function with the package",
-    ),
 ]
 
 

@@ -5,6 +5,9 @@ calls (`crates/python/src/functions/table.rs`). Of the others NumPy's own functi
 gives it, on the memory of our arrays (`crates/python/src/dispatch/policy.rs`). The package's Python function
 does the rest.
 
+Functions in `COMPILED` have no Python function: the compiled one does every call that numelt records, and
+NumPy's function does the rest.
+
 A share of calls is one of these:
 
 - a number: calls on at most so many elements, while small operations run at once. NumPy has done them before
@@ -21,7 +24,7 @@ recording their steps would gain nothing: they sort, they are sequential, or the
 
 from __future__ import annotations
 
-__all__ = ["COUNTED", "FEW", "FOREIGN", "GENERAL", "LIBRARY", "METHODS", "SIDE", "share"]
+__all__ = ["COMPILED", "COUNTED", "FEW", "FOREIGN", "GENERAL", "LIBRARY", "METHODS", "SIDE", "share"]
 
 # elements up to which NumPy has done several steps before the first recorded one would have run
 FEW = 1024
@@ -31,8 +34,8 @@ FOREIGN = "foreign"
 GENERAL = "general"
 
 _FEW = """
-    all angle any argmax argmin argwhere around array array_equiv average choose clip compress
-    concatenate copyto count_nonzero diff dot dstack full_like inner max mean min nonzero place polyval
+    all angle any argmax argmin argwhere around array_equiv average choose clip compress
+    concatenate copyto count_nonzero diff dot dstack inner max mean min nonzero place polyval
     prod put putmask ravel_multi_index repeat roll round stack sum take tensordot tile trace
     unravel_index vdot where
 """
@@ -48,13 +51,19 @@ _COUNTED = """
     argsort bincount digitize histogram histogram2d histogramdd interp searchsorted sort
     ndarray.argsort ndarray.searchsorted ndarray.sort
 """
+_COMPILED = """
+    argmax argmin array asanyarray asarray ascontiguousarray asfortranarray atleast_1d atleast_2d
+    atleast_3d copy diag diagonal
+    empty empty_like eye full full_like ones ones_like roll stack trace zeros
+    zeros_like
+"""
 _LIBRARY = """
     argpartition argsort bincount convolve correlate digitize histogram histogram2d histogram_bin_edges
     histogramdd in1d interp intersect1d isin lexsort partition searchsorted setdiff1d setxor1d sort
     sort_complex union1d unique unique_all unique_counts unique_inverse unique_values
     median nanmedian nanpercentile nanquantile percentile quantile
     bartlett blackman geomspace hamming hanning kaiser logspace
-    diag_indices diagflat packbits tril_indices triu_indices unpackbits vander
+    diag_indices diagflat fill_diagonal packbits tril_indices triu_indices unpackbits vander
     poly polyadd polyder polydiv polyfit polyint polymul polysub roots
     ndarray.argpartition ndarray.argsort ndarray.partition ndarray.searchsorted ndarray.sort
 """
@@ -69,6 +78,9 @@ _MEASURED: dict[str, int | str] = {
     "nanmean": 12288, "nansum": 16384, "nanprod": 16384, "nanstd": 8192, "nanvar": 8192, "nanmin": 4096,
     "nanmax": 4096, "cov": 12288, "corrcoef": 12288, "gradient": 8192, "einsum": 256,
 }  # fmt: skip
+
+# functions that are compiled only
+COMPILED = frozenset(_COMPILED.split())
 
 # Library calls. Windows and ranges on a logarithmic scale are among them because their values have to be
 # NumPy's to the bit. When `vander` was recorded, it took 1.3 of NumPy's time for four columns of a million

@@ -125,7 +125,8 @@ impl Callee for Routine {
             Ok(None) => {}
             // the package's function finds the same wrong, in NumPy's words
             Err(error) if self.in_c && error.is_instance_of::<PyTypeError>(py) => {}
-            Err(error) => return Err(error),
+            // what asks the arguments' classes, before the function itself, may be what finds them wrong
+            Err(error) => return Err(self.reworded(given, error)),
         }
         given.pass_to(self.general.bind(py)).map_err(|error| self.reworded(given, error))
     }

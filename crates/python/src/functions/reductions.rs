@@ -1,13 +1,13 @@
 //! Reductions of native arrays with `axis=` and `keepdims=` alone, as functions and as methods.
 
 use super::arguments::{Any, Out, Quick, native, truth};
-use super::limits;
+use super::{conversion, limits};
 use crate::array::ndarray::NdArray;
 use crate::array::operand::Operand;
 use crate::array::scalar::{self, Composing};
-use crate::array::sequence;
-use crate::cpython::given::{Given, Parameters};
-use crate::numpy::{convert, export};
+use crate::cpython::given::{Arg, Given, Parameters};
+use crate::numpy::convert::{self, Numpy};
+use crate::numpy::export;
 use crate::record::{inspect, run};
 use crate::ufunc::operators::{self, DIVIDE};
 use crate::ufunc::reduce::{self, Request};
@@ -25,6 +25,11 @@ struct Plain<'py> {
     keepdims: bool,
 }
 
+/// An argument, if it was neither left out nor is what stands for that in NumPy's own functions.
+fn given_value<'a, 'py>(arg: &Arg<'a, 'py>) -> Option<Borrowed<'a, 'py, PyAny>> {
+    arg.given().filter(|value| !Numpy::get(value.py()).is_ok_and(|numpy| numpy.no_value.is(value)))
+}
+
 impl<'py> Plain<'py> {
     /// The array and what is said of it; `None` where more is said than this: `axis` is the second of the parameters.
     fn bind<'a, const N: usize>(
@@ -35,9 +40,9 @@ impl<'py> Plain<'py> {
         let mut plain = Plain { axis: bound[1].given().map(Borrowed::to_owned), keepdims: false };
         for (name, arg) in parameters.names().iter().zip(&bound).skip(2) {
             match *name {
-                "keepdims" => plain.keepdims = arg.given().map_or(Some(false), |keep| truth(&keep))?,
+                "keepdims" => plain.keepdims = given_value(arg).map_or(Some(false), |keep| truth(&keep))?,
                 "dtype" | "out" if arg.is_none() => {}
-                _ if arg.is_absent() => {}
+                _ if given_value(arg).is_none() => {}
                 _ => return None,
             }
         }
@@ -166,13 +171,13 @@ impl<'py> Plain<'py> {
     }
 }
 
-/// A call of a function: of one of our arrays, or of a list of numbers, which has its numbers' dtype.
+/// A call of a function: of one of our arrays, or of what one is made of.
 fn call<'py, const N: usize>(given: &Given<'_, 'py>, kind: Kind, parameters: &Parameters<N>) -> Quick<'py> {
     let Some((a, plain)) = Plain::bind(given, parameters) else { return Ok(None) };
     if native(&a).is_some() {
         return quick(&a, kind, &plain);
     }
-    match sequence::array(given.py(), &a, Some)? {
+    match conversion::operand(&a)? {
         Some(array) => quick(&array, kind, &plain),
         None => Ok(None),
     }

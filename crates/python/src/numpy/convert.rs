@@ -26,6 +26,8 @@ pub struct Numpy {
     pub ufunc: Py<PyType>,
     /// The module.
     pub module: Py<PyAny>,
+    /// `numpy._NoValue`, the default of arguments that NumPy's functions pass on.
+    pub no_value: Py<PyAny>,
     /// What makes `numpy.float64` objects, where they are as expected.
     float64: Option<Float64>,
     /// Does the value of a `numpy.int64` lie right behind what every object has?
@@ -112,6 +114,7 @@ impl Numpy {
             ndarray: class("ndarray")?,
             generic: class("generic")?,
             ufunc: class("ufunc")?,
+            no_value: module.getattr("_NoValue")?.unbind(),
             module: module.into_any().unbind(),
         })
     }
