@@ -68,7 +68,12 @@ UPWARD = [
     Upward("numpy", "record::run", ("export", "loan"), "memory is shared after what is pending has run"),
     Upward("numpy", "functions::solving", ("blas",), "NumPy's LAPACK is found with its BLAS"),
     Upward("numpy", "ufunc", ("export",), "a ufunc of ours is replaced by NumPy's"),
-    Upward("record", "array::ndarray", ("errstate", "truths"), "counted and checked are arrays"),
+    Upward(
+        "record",
+        "array::ndarray",
+        ("errstate", "policy", "truths"),
+        "counted, checked and decided about are arrays",
+    ),
     Upward(
         "record", "array::operand", ("errstate", "inspect"), "operands are looked at for warnings and reports"
     ),
@@ -77,7 +82,7 @@ UPWARD = [
     ),
     Upward("array", "ufunc", ("protocols",), "`__array_ufunc__` calls ufuncs"),
     Upward("array", "ufunc::elementwise", ("methods",), "methods that are ufuncs"),
-    Upward("array", "ufunc::operators", ("index", "slots"), "operators are ufuncs"),
+    Upward("array", "ufunc::operators", ("slots",), "operators are ufuncs"),
     Upward("array", "ufunc::products", ("methods",), "`dot` is a method too"),
     Upward(
         "array",

@@ -6,12 +6,12 @@
 //! package's table names in `COMPILED` have no such function: the compiled one does everything that numelt records. It may raise what
 //! NumPy raises, and never falls back by itself.
 
-use super::limits;
 use crate::array::ndarray::NdArray;
 use crate::cpython::given::{Arg, Given};
 use crate::numpy::convert::{known_dtype, numpy_int64};
+use crate::record::policy::{self, limits};
 use numelt_ir::DType;
-use numelt_runtime::{ArrayView, Runtime};
+use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
@@ -38,8 +38,7 @@ pub fn one_array<'py>(given: &Given<'_, 'py>) -> Option<Bound<'py, NdArray>> {
 pub fn few<'py>(given: &Given<'_, 'py>) -> Option<Bound<'py, NdArray>> {
     let array = one_array(given)?;
     let view = array.get().view()?;
-    let few = view.size() <= limits::FEW && !view.base.is_awaited();
-    (few && Runtime::global().runs_at_once()).then_some(array)
+    policy::is_small(view, limits::FEW).then_some(array)
 }
 
 /// An exact Python int that 64 bits hold.

@@ -194,12 +194,15 @@ pub fn copy<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     const COPY: Parameters<3> = Parameters::new(["a", "order", "subok"], 1);
     let Some([Arg(Some(a)), order, _]) = given.bind(&COPY) else { return Ok(None) };
     // other classes may claim the call, and derived ones pass where `subok` says so
-    let listed = a.is_exact_instance_of::<PyList>() || a.is_exact_instance_of::<PyTuple>();
-    let plain = listed || a.is_exact_instance_of::<NdArray>() || lend::is_plain(&a);
+    let plain = is_sequence(&a) || a.is_exact_instance_of::<NdArray>() || lend::is_plain(&a);
     if !plain {
         return Ok(None);
     }
     converted(&a, Some(Copied::Always), (Arg::ABSENT, order), 0)
+}
+
+fn is_sequence(object: Any<'_, '_>) -> bool {
+    object.is_exact_instance_of::<PyList>() || object.is_exact_instance_of::<PyTuple>()
 }
 
 /// An array of anything, as `numpy.array` makes it, with NumPy's exceptions.
@@ -224,8 +227,13 @@ pub fn as_array<'py>(
         }
     }
     let kwargs = PyDict::new(py);
-    kwargs.set_item("copy", copy)?;
-    kwargs.set_item("ndmin", ndmin)?;
+    // sequences are always copied
+    if copy != Some(true) && (copy.is_some() || !is_sequence(obj)) {
+        kwargs.set_item("copy", copy)?;
+    }
+    if ndmin > 0 {
+        kwargs.set_item("ndmin", ndmin)?;
+    }
     if let Some(dtype) = dtype {
         kwargs.set_item("dtype", dtype)?;
     }
@@ -233,7 +241,8 @@ pub fn as_array<'py>(
         kwargs.set_item("order", order)?;
     }
     let plain = hooks::plain(obj)?;
-    let made = Numpy::get(py)?.attr(py, "array")?.call((&plain,), Some(&kwargs))?;
+    let array = Numpy::get(py)?.attr(py, "array")?;
+    let made = if kwargs.is_empty() { array.call1((&plain,))? } else { array.call((&plain,), Some(&kwargs))? };
     if made.is(&plain) && obj.cast_exact::<NdArray>().is_ok() {
         return Ok(obj.clone());
     }
@@ -295,16 +304,26 @@ pub fn common_dtype<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     common.map(|dtype| Ok(Numpy::get(given.py())?.descr(given.py(), dtype).clone())).transpose()
 }
 
-/// The native array that NumPy makes of an argument: one of ours, a number, or a list, tuple or array. `None` for all else.
-pub fn operand<'py>(value: Any<'_, 'py>) -> PyResult<Option<Bound<'py, NdArray>>> {
-    if let Ok(array) = value.cast_exact::<NdArray>() {
-        return Ok(array.get().view().map(|_| array.clone()));
-    }
-    let array = match Operand::extract(value)? {
-        Some(Operand::Array(array)) => return Ok(Some(array)),
-        Some(Operand::Value(_) | Operand::Weak(..)) => as_array(value, None, None, None, 0)?,
-        None => return Ok(None),
+/// The native array that NumPy makes of an argument, kept in `slot` where it is not the argument itself: one of ours, a number,
+/// or a list, tuple or array. `None` for all else.
+pub fn operand<'a, 'py>(
+    value: Any<'a, 'py>,
+    slot: &'a mut Option<Bound<'py, NdArray>>,
+) -> PyResult<Option<(&'a Bound<'py, NdArray>, &'a ArrayView)>> {
+    let array = match value.cast_exact::<NdArray>() {
+        Ok(array) => Some(array),
+        Err(_) => {
+            *slot = converted_operand(value)?;
+            slot.as_ref()
+        }
     };
-    let array = array.cast_into_exact::<NdArray>();
-    Ok(array.ok().filter(|array| array.get().view().is_some()))
+    Ok(array.and_then(|array| Some((array, array.get().view()?))))
+}
+
+fn converted_operand<'py>(value: Any<'_, 'py>) -> PyResult<Option<Bound<'py, NdArray>>> {
+    match Operand::extract(value)? {
+        Some(Operand::Array(array)) => Ok(Some(array)),
+        Some(Operand::Value(_) | Operand::Weak(..)) => Ok(as_array(value, None, None, None, 0)?.cast_into_exact().ok()),
+        None => Ok(None),
+    }
 }

@@ -237,8 +237,9 @@ fn like_array<'py>(
     };
     let plain = device.is_word(&["cpu"]) && subok.given().is_none_or(|subok| truth(&subok).is_some());
     let py = prototype.py();
-    let Some(prototype) = (if plain { conversion::operand(prototype)? } else { None }) else { return Ok(None) };
-    let Some(view) = prototype.get().view() else { return Ok(None) };
+    let mut slot = None;
+    let found = if plain { conversion::operand(prototype, &mut slot)? } else { None };
+    let Some((_, view)) = found else { return Ok(None) };
     let Some(dtype) = any_dtype(dtype, view.dtype)? else { return Ok(None) };
     let Some(shape) = shape.given().filter(|shape| !shape.is_none()) else {
         return Attached(py).new_like(view, dtype, order).map(Some);
@@ -277,17 +278,18 @@ pub fn full_like<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     const LIKE: Parameters<7> =
         Parameters::new(["a", "fill_value", "dtype", "order", "subok", "shape", "device"], 2).by_position(6);
     let py = given.py();
+    if let Some([prototype, value]) = given.exactly()
+        && let (Some(view), Some(value)) = (native(&prototype), convert::exact_weak(&value))
+        && shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64)
+        && let Some(stored) = value.to_scalar(view.dtype).filter(|&stored| !value.overflowed(stored))
+    {
+        return of_value(py, view.dtype, &view.shape, stored).map(Some);
+    }
     let Some([Arg(Some(prototype)), Arg(Some(value)), dtype, order, subok, shape, device]) = given.bind(&LIKE) else {
         return Ok(None);
     };
     if !is_number(&value) {
         return Ok(None);
-    }
-    if let Some(view) = native(&prototype).filter(|_| [dtype, order, subok, shape, device].iter().all(Arg::is_absent))
-        && shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64)
-        && let Some(value) = element(&value, Some(view.dtype))?
-    {
-        return of_value(py, view.dtype, &view.shape, value).map(Some);
     }
     let Some(view) = like_array(&prototype, dtype, [order, subok, shape, device])? else { return Ok(None) };
     element(&value, Some(view.dtype))?.map(|value| fill(py, view, value)).transpose()
@@ -387,11 +389,17 @@ pub fn eye<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     else {
         return Ok(None);
     };
-    if !device.is_word(&["cpu"]) || !like.is_none() || k.unsigned_abs() > MOST as u64 {
+    let plain = device.is_word(&["cpu"]) && like.is_none() && order.is_word(&["C", "F"]);
+    if !plain || rows < 0 || columns < 0 || k.unsigned_abs() > MOST as u64 {
         return Ok(None);
     }
-    let Some(view) = any_new(PyTuple::new(py, [rows, columns])?.as_any(), dtype, DType::F64, order)? else {
-        return Ok(None);
+    let Some(dtype) = any_dtype(dtype, DType::F64)? else { return Ok(None) };
+    let dims = [rows, columns];
+    errors::check_bytes(py, &dims, dtype)?;
+    let view = if order.is_word(&["C"]) {
+        unset(py, dtype, &dims)
+    } else {
+        front::fresh(py, dtype, &dims, shape::f_strides(&dims, dtype.size() as i64))
     };
     let (Some(zero), Some(one)) = (Weak::Int(0).to_scalar(view.dtype), Weak::Int(1).to_scalar(view.dtype)) else {
         return Ok(None);

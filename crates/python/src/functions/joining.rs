@@ -7,8 +7,7 @@ use crate::array::ndarray::{NdArray, wrap_new};
 use crate::array::sequence;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::{convert, errors};
-use crate::record::front;
-use crate::record::{inspect, run};
+use crate::record::{front, inspect, policy, run};
 use crate::ufunc::quick;
 use numelt::joining::joined_shape;
 use numelt::rules::{resolve, shape};
@@ -38,7 +37,7 @@ fn pieces_of<'py>(items: impl IntoIterator<Item = Bound<'py, PyAny>>) -> PyResul
         if let Some(made) = sequence::array(item.py(), item, |default| Some(dtype.unwrap_or(default)))? {
             return Ok(native(&made).cloned());
         }
-        Ok(conversion::operand(item)?.and_then(|made| made.get().view().cloned()))
+        Ok(conversion::operand(item, &mut None)?.map(|(_, view)| view.clone()))
     };
     let mut out = Pieces::new();
     for item in &items {
@@ -113,7 +112,7 @@ fn appended(py: Python<'_>, pieces: &[ArrayView]) -> PyResult<Option<BaseRef>> {
     let few = total <= LITTLE || (pieces.len() >= MANY && total <= FEW * pieces.len());
     let dense = |p: &ArrayView| shape::is_c_contiguous(&p.shape, &p.strides, p.dtype.size() as i64);
     let ready = few && pieces.iter().all(|p| p.size() > 0 && p.base.is_readable() && dense(p));
-    if !ready || !Runtime::global().runs_at_once() {
+    if !ready || !policy::at_once() {
         return Ok(None);
     }
     inspect::count(Op::Copy);

@@ -1,14 +1,13 @@
 //! Plain calls of functions on the diagonals and triangles of matrices.
 
 use super::arguments::{Quick, int, native, one_array};
-use super::limits;
 use crate::array::assign;
 use crate::array::ndarray::{exact_native, wrap_new, wrap_view};
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert;
+use crate::record::policy::{self, limits};
 use crate::record::run;
 use numelt::rules::shape;
-use numelt_runtime::Runtime;
 use smallvec::SmallVec;
 
 /// `tril`
@@ -28,7 +27,7 @@ fn triangle<'py>(given: &Given<'_, 'py>, keeps: impl Fn(i64, i64) -> bool) -> Qu
     let k = k.given().map_or(Some(0), |k| int(&k));
     let (Some(k), Some(view)) = (k, native(&matrix)) else { return Ok(None) };
     let (&[rows, columns], size) = (view.shape.as_slice(), view.dtype.size()) else { return Ok(None) };
-    if !(1..=limits::FEW).contains(&view.size()) || view.base.is_awaited() || !Runtime::global().runs_at_once() {
+    if view.size() == 0 || !policy::is_small(view, limits::FEW) {
         return Ok(None);
     }
     let Some(mut bytes) = run::on_dense(py, view, SmallVec::<[u8; 512]>::from_slice)? else { return Ok(None) };

@@ -5,7 +5,6 @@ pub mod conversion;
 pub mod creation;
 pub mod dense;
 mod joining;
-mod limits;
 mod matrices;
 mod moving;
 mod products;

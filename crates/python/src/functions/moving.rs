@@ -24,8 +24,8 @@ pub fn roll<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let py = given.py();
     let Some([Arg(Some(a)), Arg(Some(shift)), axis]) = given.bind(&ROLL) else { return Ok(None) };
     let Some(steps) = any_ints(&shift) else { return Ok(None) };
-    let Some(array) = conversion::operand(&a)? else { return Ok(None) };
-    let Some(view) = array.get().view() else { return Ok(None) };
+    let mut slot = None;
+    let Some((_, view)) = conversion::operand(&a, &mut slot)? else { return Ok(None) };
     if let Some(axis) = axis.given().filter(|axis| !axis.is_none()) {
         return match any_ints(&axis).and_then(|axes| shifts(view, &steps, &axes)) {
             Some(shifts) => wrap_new(py, rolled(&Attached(py), view, &shifts)?).map(Some),
@@ -85,9 +85,10 @@ fn diagonal_of<'py>(
     let (Some(offset), Some(axis1), Some(axis2)) = (number(offset, 0), number(axis1, 0), number(axis2, 1)) else {
         return Ok(None);
     };
-    let Some(array) = conversion::operand(a)? else { return Ok(None) };
-    match array.get().view().and_then(|view| on_diagonal(view, offset, axis1, axis2)) {
-        Some(window) => Ok(Some(wrap_view(&array, window)?.cast_into()?)),
+    let mut slot = None;
+    let Some((array, view)) = conversion::operand(a, &mut slot)? else { return Ok(None) };
+    match on_diagonal(view, offset, axis1, axis2) {
+        Some(window) => Ok(Some(wrap_view(array, window)?.cast_into()?)),
         None => Ok(None),
     }
 }
@@ -134,11 +135,11 @@ pub fn on_diagonal(view: &ArrayView, offset: i64, axis1: i64, axis2: i64) -> Opt
 pub fn diag<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     const DIAG: Parameters<2> = Parameters::new(["v", "k"], 1);
     let Some([Arg(Some(v)), k]) = given.bind(&DIAG) else { return Ok(None) };
-    let Some(array) = conversion::operand(&v)? else { return Ok(None) };
-    let Some(view) = array.get().view() else { return Ok(None) };
+    let mut slot = None;
+    let Some((array, view)) = conversion::operand(&v, &mut slot)? else { return Ok(None) };
     match view.shape.len() {
-        2 => read_diagonal(&array, [k, Arg::ABSENT, Arg::ABSENT]),
-        1 => diagonal_matrix(given.py(), &array, view, k),
+        2 => read_diagonal(array, [k, Arg::ABSENT, Arg::ABSENT]),
+        1 => diagonal_matrix(given.py(), array, view, k),
         _ => Ok(None),
     }
 }
@@ -184,8 +185,8 @@ fn with_axes<'py>(given: &Given<'_, 'py>, least: usize) -> Quick<'py> {
 }
 
 fn one_with_axes<'py>(array: Any<'_, 'py>, least: usize) -> Quick<'py> {
-    let Some(array) = conversion::operand(array)? else { return Ok(None) };
-    let Some(view) = array.get().view() else { return Ok(None) };
+    let mut slot = None;
+    let Some((array, view)) = conversion::operand(array, &mut slot)? else { return Ok(None) };
     let (mut dims, mut strides) = (view.shape.clone(), view.strides.clone());
     // new axes stand before a vector, and behind it and a matrix where there are to be three
     let places: &[usize] = match (least, view.shape.len()) {
@@ -193,7 +194,7 @@ fn one_with_axes<'py>(array: Any<'_, 'py>, least: usize) -> Quick<'py> {
         (2, 1) => &[0],
         (3, 1) => &[0, 2],
         (3, 2) => &[2],
-        _ => return Ok(Some(array.into_any())),
+        _ => return Ok(Some(array.clone().into_any())),
     };
     // NumPy reshapes what has no axes, and indexes the others with `newaxis`
     let step = if view.shape.is_empty() { view.dtype.size() as i64 } else { 0 };
@@ -201,7 +202,7 @@ fn one_with_axes<'py>(array: Any<'_, 'py>, least: usize) -> Quick<'py> {
         dims.insert(place, 1);
         strides.insert(place, step);
     }
-    wrap_view(&array, shape::window(view, view.offset, dims, strides)).map(Some)
+    wrap_view(array, shape::window(view, view.offset, dims, strides)).map(Some)
 }
 
 /// `atleast_1d`

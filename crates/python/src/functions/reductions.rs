@@ -1,18 +1,19 @@
 //! Reductions of native arrays with `axis=` and `keepdims=` alone, as functions and as methods.
 
 use super::arguments::{Any, Out, Quick, native, truth};
-use super::{conversion, limits};
+use super::conversion;
 use crate::array::ndarray::NdArray;
 use crate::array::operand::Operand;
 use crate::array::scalar::{self, Composing};
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::export;
+use crate::record::policy::{self, limits};
 use crate::record::{inspect, run};
 use crate::ufunc::operators::{self, DIVIDE};
 use crate::ufunc::reduce::{self, Request};
 use numelt_ir::{DType, Op, Scalar};
-use numelt_runtime::{ArrayView, Runtime};
+use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt};
 
@@ -148,7 +149,7 @@ fn quick<'py>(array: Any<'_, 'py>, kind: Kind, plain: &Plain<'py>) -> Quick<'py>
         && view.size() <= limits::EXTREME
         && plain.axis.is_none()
         && !plain.keepdims
-        && Runtime::global().runs_at_once()
+        && policy::at_once()
         && let Some(at) = extreme(array.py(), view, op == Op::Argmin)?
     {
         inspect::count(op);
@@ -177,8 +178,9 @@ fn call<'py, const N: usize>(given: &Given<'_, 'py>, kind: Kind, parameters: &Pa
     if native(&a).is_some() {
         return quick(&a, kind, &plain);
     }
-    match conversion::operand(&a)? {
-        Some(array) => quick(&array, kind, &plain),
+    let mut slot = None;
+    match conversion::operand(&a, &mut slot)? {
+        Some((array, _)) => quick(array, kind, &plain),
         None => Ok(None),
     }
 }
