@@ -71,8 +71,8 @@ UPWARD = [
     Upward(
         "record",
         "array::ndarray",
-        ("errstate", "extensions", "truths"),
-        "counted, checked and passed are arrays",
+        ("errstate", "extensions", "policy", "truths"),
+        "counted, checked, passed and decided about are arrays",
     ),
     Upward(
         "record", "array::operand", ("errstate", "inspect"), "operands are looked at for warnings and reports"
@@ -82,7 +82,7 @@ UPWARD = [
     ),
     Upward("array", "ufunc", ("protocols",), "`__array_ufunc__` calls ufuncs"),
     Upward("array", "ufunc::elementwise", ("methods",), "methods that are ufuncs"),
-    Upward("array", "ufunc::operators", ("index", "slots"), "operators are ufuncs"),
+    Upward("array", "ufunc::operators", ("slots",), "operators are ufuncs"),
     Upward("array", "ufunc::products", ("methods",), "`dot` is a method too"),
     Upward(
         "array",
@@ -92,13 +92,6 @@ UPWARD = [
     ),
     Upward("ufunc", "functions", ("ufunc",), "a list of arrays is joined to one, as `np.stack` does"),
     Upward("ufunc", "functions::reductions", ("ufunc",), "`np.add.reduce` is `np.sum`"),
-    Upward("random", "dispatch::module", ("random",), "shapes are parsed as those of `np.empty`"),
-    Upward(
-        "functions",
-        "dispatch::module",
-        ("conversion",),
-        "`np.asarray` shares one function with the package",
-    ),
 ]
 
 

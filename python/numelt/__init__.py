@@ -21,7 +21,6 @@ from numelt._dispatch import fallback as _fallback
 from numelt._dispatch import mirror as _mirror
 from numelt._dispatch import native as _native
 from numelt._dispatch.fallback import FallbackError, FallbackWarning
-from numelt._routines.conversion import *
 from numelt._routines.creation import *
 from numelt._routines.functional import *
 from numelt._routines.indexing import builders as _builders
@@ -41,9 +40,7 @@ from numelt._routines.mathematical.elementwise import *
 from numelt._routines.polynomials import *
 from numelt._routines.sorting import *
 from numelt._routines.statistics.nan_functions import *
-from numelt._routines.statistics.order_statistics import *
 from numelt._routines.statistics.reductions import *
-from numelt._routines.windows import *
 from numelt.compat import errstate as _errstate
 from numelt.compat import watching as _watching
 from numelt.compat.watching import UntestedLibraryWarning

@@ -19,10 +19,10 @@ from numpy._core import umath as _umath
 from numelt import _core
 from numelt._array import classes, fields, flat, resize
 from numelt._dispatch import fallback, library, mirror, pickling
-from numelt._dispatch.native import NATIVE, ndarray
+from numelt._dispatch.native import COMPILED, NATIVE, ndarray
 from numelt._dispatch.routine import inner, library_function, method
 from numelt._routines import sorting
-from numelt._routines.indexing import keys, picking
+from numelt._routines.indexing import picking
 from numelt._routines.linear_algebra import products
 from numelt._routines.manipulation import joining
 from numelt._routines.mathematical import elementwise
@@ -33,7 +33,7 @@ __all__ = ["complete"]
 # functions that are methods, too: their first argument is the array
 _SHARED: tuple[Any, ...] = (
     reductions.cumprod, reductions.cumsum, reductions.max, reductions.min, reductions.prod, reductions.sum,
-    products.trace, keys.diagonal, picking.take, sorting.argmax, sorting.argmin, picking.nonzero,
+    picking.take, picking.nonzero, *(COMPILED[name] for name in ("trace", "diagonal", "argmax", "argmin")),
 )  # fmt: skip
 
 # attributes of NumPy's array that our class does not copy

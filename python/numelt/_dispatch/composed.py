@@ -26,7 +26,7 @@ from numelt._dispatch.copies import copy_of
 from numelt._dispatch.native import NATIVE, NO_VALUE, native
 from numelt._dispatch.routine import routine
 
-__all__ = ["applying", "composed", "composed_in", "library_call", "rebound", "understood"]
+__all__ = ["applying", "composed", "composed_in", "rebound", "understood"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -296,24 +296,3 @@ def _composed(
 
     share = table.share(label, table.FEW) if few else table.FOREIGN
     return native(cast(F, routine(label, original, run, share)), space)
-
-
-def library_call(stub: F) -> F:
-    """Register NumPy's function of the same name as a library call on the memory of our arrays.
-
-    Calls with arrays of non-native dtypes, or with other classes, are fallbacks.
-    """
-    name = stub.__name__
-    original = getattr(numpy, name, None)
-    if original is None:
-        return stub
-
-    @functools.wraps(stub)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        if all(map(understood, args)) and all(map(understood, kwargs.values())):
-            return library.call(name, original, *args, **kwargs)
-        return fallback.call(name, original, args, kwargs)
-
-    way = library.handle(name, original)
-    made = routine(name, original, run, way, library.most(name))
-    return native(cast(F, functools.update_wrapper(made, run)))

@@ -1,8 +1,8 @@
 """Library calls: functions whose implementation is NumPy's compiled code, by intention.
 
-In: the names in `NAMES` (sorting, searching, sets, histograms, ...). Out: functions that run NumPy's code on
-our memory and take over its results, both without a copy, and on all cores where `stacks` allows it. They are
-counted apart from fallbacks (`calls`, `numelt.profile`, ``NUMELT_TRACE``) and never raise under
+In: the names in `table.LIBRARY` (sorting, searching, sets, histograms, ...). Out: functions that run NumPy's
+code on our memory and take over its results, both without a copy, and on all cores where `stacks` allows it.
+They are counted apart from fallbacks (`calls`, `numelt.profile`, ``NUMELT_TRACE``) and never raise under
 ``NUMELT_FALLBACK=error``. Other modules add names with `extend` before the namespace is filled.
 """
 
@@ -12,18 +12,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from numelt import _core
-from numelt._dispatch import fallback, stacks
+from numelt._dispatch import fallback, stacks, table
 
 __all__ = ["call", "calls", "extend", "handle", "is_library", "most", "reset"]
 
-# dotted names below ``numpy``
-NAMES: set[str] = {
-    "argpartition", "argsort", "bincount", "convolve", "correlate", "digitize", "histogram",
-    "histogram2d", "histogram_bin_edges", "histogramdd", "in1d", "interp", "intersect1d", "isin",
-    "lexsort", "partition", "searchsorted", "setdiff1d", "setxor1d", "sort", "sort_complex", "union1d",
-    "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values",
-    "ndarray.argpartition", "ndarray.argsort", "ndarray.partition", "ndarray.searchsorted", "ndarray.sort",
-}  # fmt: skip
+# dotted names below ``numpy``: those of the table, and those that `extend` has added
+NAMES: set[str] = set(table.LIBRARY)
 
 _handles: dict[str, Any] = {}
 _shared: set[str] = set()

@@ -13,10 +13,11 @@ from typing import Any, TypeVar, cast
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fallback
+from numelt._dispatch import fallback, table
 from numelt._dispatch.routine import routine
 
 __all__ = [
+    "COMPILED",
     "NATIVE",
     "NO_VALUE",
     "fall_back",
@@ -74,6 +75,17 @@ def present(function: F, original: Any) -> F:
     return function
 
 
+def _compiled(name: str) -> Callable[..., Any]:
+    """Register the compiled function `name`; NumPy's function does what it refuses, or says what is wrong."""
+    original = getattr(numpy, name)
+
+    def general(*args: Any, **kwargs: Any) -> Any:
+        return fallback.raising(name, original, args, kwargs)
+
+    general.__name__ = general.__qualname__ = name
+    return native(general)
+
+
 def operand(value: Any, dtype: Any = None) -> Any:
     """Return `value` as a numelt array, or None if only NumPy can interpret it."""
     kind = type(value)
@@ -127,3 +139,7 @@ def normalize_axes(
 ) -> tuple[int, ...]:
     """Return a tuple of non-negative axes; raises NumPy's AxisError."""
     return tuple(numpy.lib.array_utils.normalize_axis_tuple(axis, ndim, argname, allow_duplicate))
+
+
+# functions that have no other implementation than the compiled one
+COMPILED = {name: _compiled(name) for name in sorted(table.COMPILED)}

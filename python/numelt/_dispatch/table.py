@@ -5,6 +5,9 @@ calls (`crates/python/src/functions/table.rs`). Of the others NumPy's own functi
 gives it, on the memory of our arrays (`crates/python/src/dispatch/policy.rs`). The package's Python function
 does the rest.
 
+Functions in `COMPILED` have no Python function: the compiled one does every call that numelt records, and
+NumPy's function does the rest.
+
 A share of calls is one of these:
 
 - a number: calls on at most so many elements, while small operations run at once. NumPy has done them before
@@ -13,11 +16,15 @@ A share of calls is one of these:
 - ``"general"``: none. Functions that are not in the table have this share.
 
 Calls of functions in `COUNTED` are counted as library calls.
+
+All calls of functions in `LIBRARY` are library calls of NumPy's own function on the memory of our arrays
+(`library`). These functions have no implementation in the package, unless it also defines them, because
+recording their steps would gain nothing: they sort, they are sequential, or their arrays are short.
 """
 
 from __future__ import annotations
 
-__all__ = ["COUNTED", "FEW", "FOREIGN", "GENERAL", "METHODS", "SIDE", "share"]
+__all__ = ["COMPILED", "COUNTED", "FEW", "FOREIGN", "GENERAL", "LIBRARY", "METHODS", "SIDE", "share"]
 
 # elements up to which NumPy has done several steps before the first recorded one would have run
 FEW = 1024
@@ -27,13 +34,13 @@ FOREIGN = "foreign"
 GENERAL = "general"
 
 _FEW = """
-    all angle any argmax argmin argwhere around array array_equiv average clip compress concatenate
-    copyto count_nonzero diff dot dstack full_like inner max mean min nonzero place polyval prod put
-    putmask ravel_multi_index repeat roll round stack sum take tensordot tile trace unravel_index
-    vdot where
+    all angle any argmax argmin argwhere around array_equiv average choose clip compress
+    concatenate copyto count_nonzero diff dot dstack inner max mean min nonzero place polyval
+    prod put putmask ravel_multi_index repeat roll round stack sum take tensordot tile trace
+    unravel_index vdot where
 """
 _SIDES = """
-    indices outer tri
+    indices linalg.outer outer tri
 """
 _FOREIGN = """
     allclose append array_split cumprod cumsum isclose kron linspace meshgrid pad ptp split tril
@@ -43,6 +50,22 @@ _COUNTED = """
     einsum
     argsort bincount digitize histogram histogram2d histogramdd interp searchsorted sort
     ndarray.argsort ndarray.searchsorted ndarray.sort
+"""
+_COMPILED = """
+    argmax argmin array asanyarray asarray ascontiguousarray asfortranarray atleast_1d atleast_2d
+    atleast_3d copy diag diagonal
+    empty empty_like eye full full_like ones ones_like roll stack trace zeros
+    zeros_like
+"""
+_LIBRARY = """
+    argpartition argsort bincount convolve correlate digitize histogram histogram2d histogram_bin_edges
+    histogramdd in1d interp intersect1d isin lexsort partition searchsorted setdiff1d setxor1d sort
+    sort_complex union1d unique unique_all unique_counts unique_inverse unique_values
+    median nanmedian nanpercentile nanquantile percentile quantile
+    bartlett blackman geomspace hamming hanning kaiser logspace
+    diag_indices diagflat fill_diagonal packbits tril_indices triu_indices unpackbits vander
+    poly polyadd polyder polydiv polyfit polyint polymul polysub roots
+    ndarray.argpartition ndarray.argsort ndarray.partition ndarray.searchsorted ndarray.sort
 """
 _FEW_METHODS = """
     any all argmax argmin choose clip compress dot max mean min nonzero prod put repeat round sum
@@ -55,6 +78,15 @@ _MEASURED: dict[str, int | str] = {
     "nanmean": 12288, "nansum": 16384, "nanprod": 16384, "nanstd": 8192, "nanvar": 8192, "nanmin": 4096,
     "nanmax": 4096, "cov": 12288, "corrcoef": 12288, "gradient": 8192, "einsum": 256,
 }  # fmt: skip
+
+# functions that are compiled only
+COMPILED = frozenset(_COMPILED.split())
+
+# Library calls. Windows and ranges on a logarithmic scale are among them because their values have to be
+# NumPy's to the bit. When `vander` was recorded, it took 1.3 of NumPy's time for four columns of a million
+# float64; `diag_indices`, `tril_indices`, `diagflat`, sums and derivatives of polynomials took 1 to 2 times
+# NumPy's time at 10, 1,000 and 1,000,000 elements.
+LIBRARY = frozenset(_LIBRARY.split())
 
 # library calls, which NumPy's own function does on few elements, and the package's on many
 COUNTED = frozenset(_COUNTED.split())

@@ -1,4 +1,4 @@
-"""Array creation routines: filled arrays, ranges, triangles."""
+"""Array creation routines: ranges and triangles. The others are compiled (`table.COMPILED`)."""
 
 from __future__ import annotations
 
@@ -8,237 +8,10 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fallback
 from numelt._dispatch.composed import rebound, understood
-from numelt._dispatch.native import (
-    fall_back,
-    native,
-    operand,
-    recordable,
-    reject,
-)
+from numelt._dispatch.native import COMPILED, fall_back, native, recordable
 
-__all__ = [
-    "arange", "empty", "empty_like", "eye", "full", "full_like", "identity", "linspace", "ones", "ones_like",
-    "tri", "tril", "triu", "zeros", "zeros_like",
-]  # fmt: skip
-
-_numbers = (bool, int, float, complex)
-_orders = ("C", "F")
-_NATIVE = frozenset(
-    map(numpy.dtype, ("?", "b", "B", "h", "H", "i", "I", "l", "L", "q", "Q", "f", "d", "F", "D"))
-)
-
-
-def _filled(name: str, shape: Any, value: Any, dtype: Any, order: str, device: Any, like: Any) -> Any:
-    if like is None and device in (None, "cpu") and order in _orders:
-        try:
-            result = _core.full(shape, value, float if dtype is None else dtype, order)
-        except TypeError:
-            return reject(name, shape, dtype=dtype, order=order)
-        if result is not NotImplemented:
-            return result
-    return fall_back(name, shape, dtype=dtype, order=order, device=device, like=like)
-
-
-@native
-def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
-    """Return an array of zeros.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.zeros((2, 2))
-    array([[0., 0.],
-           [0., 0.]])
-    """
-    return _filled("zeros", shape, 0, dtype, order, device, like)
-
-
-@native
-def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
-    """Return an array of zeros.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.zeros((2, 2))
-    array([[0., 0.],
-           [0., 0.]])
-    """
-    return _filled("ones", shape, 1, dtype, order, device, like)
-
-
-@native
-def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
-    """Return an array of ones.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.ones(3, dtype=int)
-    array([1, 1, 1])
-    """
-    if like is None and device in (None, "cpu") and order in _orders:
-        try:
-            result = _core.empty(shape, float if dtype is None else dtype, order)
-        except TypeError:
-            return reject("empty", shape, dtype=dtype, order=order)
-        if result is not NotImplemented:
-            return result
-    return fall_back("empty", shape, dtype=dtype, order=order, device=device, like=like)
-
-
-def _number(value: Any, dtype: Any) -> Any:
-    """Return `value` as the Python number that an element of `dtype` holds after assignment."""
-    cell = numpy.empty((), dtype)
-    fallback.at_user_line(numpy.copyto, (cell, value), {"casting": "unsafe"})
-    return cell.item()
-
-
-@native
-def full(
-    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
-) -> Any:
-    """Return an array whose elements are not set yet.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.empty((3, 4), dtype=np.float32).shape
-    (3, 4)
-    """
-    if like is None and device in (None, "cpu") and order in _orders:
-        if type(fill_value) in _numbers or isinstance(fill_value, numpy.generic):
-            kind = numpy.asarray(fill_value).dtype if dtype is None else numpy.dtype(dtype)
-            if kind.kind in "biufc":
-                result = _core.full(shape, _number(fill_value, kind), kind, order)
-                if result is not NotImplemented:
-                    return result
-        elif (array := recordable(fill_value)) is not None:
-            result = _core.empty(shape, array.dtype if dtype is None else dtype, order)
-            if (
-                result is not NotImplemented
-                and _core.copy_into(result, array, "unsafe") is not NotImplemented
-            ):
-                return result
-    return fall_back("full", shape, fill_value, dtype=dtype, order=order, device=device, like=like)
-
-
-def _layout_of(prototype: Any, order: str, shape: Any) -> tuple[str, Any]:
-    """Return the order for a new array like `prototype`, and an axis order when it is neither C nor F."""
-    if order in _orders:
-        return order, None
-    flags = prototype.flags
-    fortran = flags.f_contiguous and not flags.c_contiguous
-    if shape is not None and len(shape) != prototype.ndim:
-        return ("F" if fortran and order == "A" else "C"), None
-    if order == "A" or flags.c_contiguous or flags.f_contiguous:
-        return ("F" if fortran else "C"), None
-    axes = sorted(range(prototype.ndim), key=lambda axis: -abs(prototype.strides[axis]))
-    return "C", (None if axes == list(range(prototype.ndim)) else axes)
-
-
-def _like(
-    name: str, prototype: Any, value: Any, dtype: Any, order: str, subok: bool, shape: Any, device: Any
-) -> Any:
-    array = operand(prototype) if order in ("K", "C", "A", "F") and type(subok) is bool else None
-    if array is not None and device in (None, "cpu"):
-        dtype = array.dtype if dtype is None else dtype
-        if shape is not None and not isinstance(shape, (tuple, list)):
-            shape = tuple(_core.dimensions(shape))
-        layout, axes = _layout_of(array, order, shape)
-        extents = array.shape if shape is None else shape
-        if axes is not None:
-            extents = tuple(extents[axis] for axis in axes)
-        if value is None:
-            result = _core.empty(extents, dtype, layout)
-        else:
-            result = _core.full(extents, value, dtype, layout)
-        if result is not NotImplemented:
-            return result if axes is None else _core.permuted(result, numpy.argsort(axes).tolist())
-    return fall_back(name, prototype, dtype=dtype, order=order, subok=subok, shape=shape, device=device)
-
-
-@native
-def zeros_like(
-    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
-) -> Any:
-    """Return zeros in the shape, dtype and layout of another array.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.zeros_like(np.array([1, 2]))
-    array([0, 0])
-    """
-    return _like("zeros_like", a, 0, dtype, order, subok, shape, device)
-
-
-@native
-def ones_like(
-    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
-) -> Any:
-    """Return ones in the shape, dtype and layout of another array.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.ones_like(np.array([1.5, 2.5]))
-    array([1., 1.])
-    """
-    return _like("ones_like", a, 1, dtype, order, subok, shape, device)
-
-
-@native
-def empty_like(
-    prototype: Any,
-    /,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Any:
-    """Return an unset array in the shape, dtype and layout of another array.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.empty_like(np.zeros((2, 3))).shape
-    (2, 3)
-    """
-    return _like("empty_like", prototype, None, dtype, order, subok, shape, device)
-
-
-@native
-def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Any:
-    """Return one value repeated in the shape, dtype and layout of another array.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.full_like(np.array([1, 2]), 7)
-    array([7, 7])
-    """
-    array = recordable(a) if order in ("K", "C", "A", "F") and type(subok) is bool else None
-    kind = getattr(array, "dtype", None) if dtype is None else numpy.dtype(dtype)
-    plain = type(fill_value) in _numbers or isinstance(fill_value, numpy.generic)
-    if array is not None and kind in _NATIVE and plain:
-        return _like("empty_like", array, _number(fill_value, kind), kind, order, subok, shape, device)
-    return fall_back(
-        "full_like", a, fill_value, dtype=dtype, order=order, subok=subok, shape=shape, device=device
-    )
+__all__ = ["arange", "identity", "linspace", "tri", "tril", "triu"]
 
 
 def _is_huge(value: Any) -> bool:
@@ -414,41 +187,6 @@ def linspace(
 
 
 @native
-def eye(
-    N: Any,
-    M: Any = None,
-    k: int = 0,
-    dtype: Any = float,
-    order: str = "C",
-    *,
-    device: Any = None,
-    like: Any = None,
-) -> Any:
-    """Return a square matrix, or a rectangle, with ones on one diagonal and zeros elsewhere.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.eye(2, 3, k=1)
-    array([[0., 1., 0.],
-           [0., 0., 1.]])
-    """
-    if like is None and type(N) is int and type(M) in (int, type(None)) and type(k) is int:
-        columns = N if M is None else M
-        result = _filled("zeros", (N, columns), 0, dtype, order, device, None)
-        length = min(N, columns - k) if k >= 0 else min(N + k, columns)
-        if length > 0 and _core.is_native(result):
-            down, right = result.strides
-            offset = k * right if k >= 0 else -k * down
-            diagonal = _core.as_strided(result, (length,), (down + right,), offset)
-            diagonal[...] = 1
-            return result
-        if length <= 0:
-            return result
-    return fall_back("eye", N, M, k, dtype, order, device=device, like=like)
-
-
-@native
 def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
     """Return a square matrix with ones on its diagonal.
 
@@ -459,7 +197,7 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
     array([[1., 0.],
            [0., 1.]])
     """
-    return eye(n, dtype=float if dtype is None else dtype, like=like)
+    return COMPILED["eye"](n, dtype=float if dtype is None else dtype, like=like)
 
 
 @native

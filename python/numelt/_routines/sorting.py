@@ -17,7 +17,6 @@ from numelt import _core
 from numelt._dispatch import library
 from numelt._dispatch.composed import rebound, understood
 from numelt._dispatch.native import (
-    NO_VALUE,
     fall_back,
     native,
     ndarray,
@@ -28,8 +27,8 @@ from numelt._dispatch.stacks import in_parts
 from numelt._routines.indexing.picking import where_alone
 
 __all__ = [
-    "argmax", "argmin", "argsort", "bincount", "count_nonzero", "digitize", "histogram", "histogram2d",
-    "histogramdd", "interp", "searchsorted", "sort", "where",
+    "argsort", "bincount", "count_nonzero", "digitize", "histogram", "histogram2d", "histogramdd",
+    "interp", "searchsorted", "sort", "where",
 ]  # fmt: skip
 
 # NumPy orders shorter vectors faster
@@ -327,42 +326,6 @@ _histogramdd_call = library.handle("histogramdd", numpy.histogramdd)
 _histogram_call = library.handle("histogram", numpy.histogram)
 _sort_method = library.handle("ndarray.sort", numpy.ndarray.sort)
 _argsort_method = library.handle("ndarray.argsort", numpy.ndarray.argsort)
-
-
-def _argument(op: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
-    array = operand(a)
-    if array is not None and out is None:
-        keep = keepdims is not NO_VALUE and bool(keepdims)
-        result = _core.reduce(op, array, axis, keep)
-        if result is not NotImplemented:
-            return result
-    return fall_back(op, a, axis, out, keepdims=keepdims)
-
-
-@native
-def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
-    """Position of the first largest element along an axis.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.argmax([[1, 5], [7, 2]], axis=1)
-    array([1, 0])
-    """
-    return _argument("argmax", a, axis, out, keepdims)
-
-
-@native
-def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
-    """Position of the first smallest element along an axis.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.argmin([[1, 5], [7, 2]], axis=1)
-    array([0, 1])
-    """
-    return _argument("argmin", a, axis, out, keepdims)
 
 
 @native

@@ -14,7 +14,7 @@ import numpy
 import pytest
 
 import numelt
-from numelt._dispatch.native import NATIVE
+from numelt._dispatch.native import COMPILED, NATIVE
 
 pytestmark = pytest.mark.quick
 
@@ -73,7 +73,8 @@ def test_documented():
     texts = {}
     for name in ROUTINES:
         texts |= written(name)
-    for function in NATIVE.values():
+    # compiled functions are documented where they are written
+    for function in set(NATIVE.values()) - set(COMPILED.values()):
         text = texts.get(function.__name__) or texts[function.__qualname__]
         assert ">>>" in text
         assert not text.startswith("\n")

@@ -7,6 +7,7 @@ import numpy
 import pytest
 
 import numelt
+from numelt._dispatch import table
 from numelt._dispatch.routine import library_function
 
 from ..support.compare import assert_same
@@ -29,6 +30,41 @@ def test_counted_as_library_and_not_as_fallback():
     assert report.fallbacks == []
     assert "library calls: 2" in str(report)
     assert report.as_dict()["library"] == report.library
+
+
+# functions without an implementation in the package, each with a call on a vector of floats
+COMPOSED = {
+    "diag_indices": lambda np, x: np.diag_indices(len(x)),
+    "diagflat": lambda np, x: np.diagflat(x, 1),
+    "median": lambda np, x: np.median(x),
+    "percentile": lambda np, x: np.percentile(x, [10, 90]),
+    "polyadd": lambda np, x: np.polyadd(x, x[:2]),
+    "polyder": lambda np, x: np.polyder(x),
+    "polyint": lambda np, x: np.polyint(x, 2),
+    "polysub": lambda np, x: np.polysub(x, x[:2]),
+    "tril_indices": lambda np, x: np.tril_indices(len(x), -1),
+    "triu_indices": lambda np, x: np.triu_indices(len(x), 1, 2),
+    "unpackbits": lambda np, x: np.unpackbits(x.astype("u1")),
+    "vander": lambda np, x: np.vander(x, 4, increasing=True),
+}
+
+
+@pytest.mark.parametrize("size", [3, 40, 1100])
+@pytest.mark.parametrize("name", COMPOSED)
+def test_numpys_own_function_runs(name, size):
+    assert name in table.LIBRARY
+    numelt.config.fallback = "error"
+    x = numpy.linspace(-1.0, 2.0, size)
+    expected = COMPOSED[name](numpy, x * 1.5)
+    # the argument is pending
+    assert_same(COMPOSED[name](numelt, numelt.array(x) * 1.5), expected)
+    assert numelt.coverage().library == {name: 1}
+
+
+def test_the_table_names_functions_of_numpy():
+    # `in1d` is not part of all supported releases
+    missing = {name for name in table.LIBRARY if not hasattr(numpy, name) and "." not in name}
+    assert missing <= {"in1d"}
 
 
 @pytest.mark.core

@@ -2,15 +2,14 @@
 //!
 //! Not here: masks and index arrays (`advanced`).
 
-use crate::array::ndarray::{NdArray, Payload, exact_native, wrap_view};
+use crate::array::ndarray::{NdArray, exact_native, wrap_view};
 use crate::array::operand::{self, Operand};
 use crate::array::{advanced, assign};
 use crate::numpy::convert;
 use crate::numpy::errors;
 use crate::numpy::hooks;
 use crate::numpy::{foreign, subclass};
-use crate::record::run;
-use crate::ufunc::operators;
+use crate::record::{policy, run};
 use numelt::Error;
 use numelt::rules::shape;
 use numelt::rules::slicing::{self, Part, Selection, slice, within};
@@ -299,7 +298,7 @@ fn scalar_at<'py>(py: Python<'py>, dtype: DType, bytes: &[u8]) -> PyResult<Bound
 /// `array[key]`
 pub fn get<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
-    let Payload::Native(view) = array.get().payload() else { return get_fallback(array, key) };
+    let Ok(view) = policy::of_index(array.get()) else { return get_fallback(array, key) };
     if let Some(offset) = element(view, key) {
         return read_at(py, view, offset);
     }
@@ -351,7 +350,7 @@ pub fn quick_set<'py>(
     key: &Bound<'py, PyAny>,
     value: &Bound<'py, PyAny>,
 ) -> Option<PyResult<()>> {
-    operators::unless_strict(array.py(), || set_quickly(array, key, value))
+    policy::fast(array.py(), || set_quickly(array, key, value))
 }
 
 #[inline(always)]
@@ -381,7 +380,7 @@ fn set_quickly<'py>(
 
 fn get_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
-    if let Payload::Foreign(real) = array.get().payload()
+    if let Err(real) = policy::of_index(array.get())
         && let Some(item) = foreign::get(array, real.bind(py), key)?
     {
         return Ok(item);
@@ -400,7 +399,7 @@ fn get_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> Py
 
 /// `array[key] = value`
 pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {
-    if let Some(view) = array.get().view() {
+    if let Ok(view) = policy::of_index(array.get()) {
         if !array.get().writeable() {
             return Err(errors::from_rules(Error::ReadOnlyAssignment));
         }
@@ -476,7 +475,7 @@ pub fn write_element(py: Python<'_>, view: &ArrayView, offset: i64, value: &Boun
 
 fn set_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<()> {
     let py = array.py();
-    if let Payload::Foreign(real) = array.get().payload()
+    if let Err(real) = policy::of_index(array.get())
         && foreign::set(real.bind(py), key, value)?
     {
         return Ok(());

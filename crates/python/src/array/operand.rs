@@ -272,3 +272,15 @@ pub fn index(obj: &Bound<'_, PyAny>) -> PyResult<i64> {
     }
     Ok(value as i64)
 }
+
+/// Extents of a new array from an int or a sequence of ints.
+pub fn new_shape(shape: &Bound<'_, PyAny>) -> PyResult<Dims> {
+    if shape.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err("a bool is no extent"));
+    }
+    let dims = dimensions(shape)?;
+    if dims.iter().any(|&n| n < 0) {
+        return Err(PyValueError::new_err("negative dimensions are not allowed"));
+    }
+    Ok(dims)
+}

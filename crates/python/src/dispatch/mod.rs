@@ -3,6 +3,5 @@
 pub mod bare;
 pub mod direct;
 pub mod module;
-pub mod policy;
 pub mod routine;
 pub mod unbound;

@@ -6,24 +6,23 @@ use crate::array::attributes::parse_shape;
 use crate::array::methods::{is_ordered, parse_order};
 use crate::array::ndarray::{NdArray, Payload, wrap_new, wrap_view};
 use crate::array::operand::{self, Operand};
+use crate::functions::{conversion, creation};
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors::check_bytes;
 use crate::numpy::{errors, export, hooks};
 use crate::record::front;
-use crate::record::front::Attached;
 use crate::record::run;
 use crate::ufunc::elementwise;
 use crate::ufunc::products;
 use crate::ufunc::reduce::{self, Request};
 use numelt::Error;
-use numelt::Front;
 use numelt::rules::shape::Order;
 use numelt::rules::{resolve, shape};
 use numelt_ir::{Axes, DType, Dims, Op, OpKind};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyList, PyTuple, PyType};
+use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 type Maybe<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -194,35 +193,11 @@ fn dimensions(shape: Any<'_, '_>) -> PyResult<Vec<i64>> {
     operand::dimensions(shape).map(Dims::into_vec)
 }
 
-/// Extents of a new array from an int or a sequence of ints.
-pub fn new_shape(shape: Any<'_, '_>) -> PyResult<Dims> {
-    if shape.is_instance_of::<PyBool>() {
-        return Err(PyTypeError::new_err("a bool is no extent"));
-    }
-    let dims = operand::dimensions(shape)?;
-    if dims.iter().any(|&n| n < 0) {
-        return Err(PyValueError::new_err("negative dimensions are not allowed"));
-    }
-    Ok(dims)
-}
-
-/// A new array without memory.
-fn new_array(shape: Any<'_, '_>, dtype: DType, order: Maybe<'_, '_>) -> PyResult<ArrayView> {
-    let dims = new_shape(shape)?;
-    check_bytes(shape.py(), &dims, dtype)?;
-    let itemsize = dtype.size() as i64;
-    let strides = match parse_order(order, Order::C)? {
-        Order::F => shape::f_strides(&dims, itemsize),
-        Order::C | Order::A | Order::K => numelt_ir::c_strides(&dims, itemsize),
-    };
-    Ok(front::fresh(shape.py(), dtype, &dims, strides))
-}
-
 #[pyfunction]
 #[pyo3(signature = (shape, dtype = None, order = None))]
 fn empty<'py>(py: Python<'py>, shape: Any<'_, 'py>, dtype: Maybe<'_, 'py>, order: Maybe<'_, 'py>) -> Out<'py> {
     let Ok(dtype) = dtype_argument(dtype)? else { return Ok(not_implemented(py)) };
-    wrap_new(py, new_array(shape, dtype.unwrap_or(DType::F64), order)?)
+    wrap_new(py, creation::new_array(shape, dtype.unwrap_or(DType::F64), order)?)
 }
 
 #[pyfunction]
@@ -241,7 +216,7 @@ fn full<'py>(
         other => other.dtype(),
     };
     let Some(dtype) = dtype.or(natural) else { return Ok(not_implemented(py)) };
-    let view = new_array(shape, dtype, order)?;
+    let view = creation::new_array(shape, dtype, order)?;
     if !assign::assign_operand(py, &view, &value)? {
         return Ok(not_implemented(py));
     }
@@ -324,7 +299,7 @@ fn permuted<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, order: Vec<usize>) ->
 #[pyfunction]
 fn broadcast_to<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, shape: Any<'_, 'py>) -> Out<'py> {
     let Some(view) = a.get().view() else { return Ok(not_implemented(py)) };
-    let dims = new_shape(shape)?;
+    let dims = operand::new_shape(shape)?;
     if shape::broadcast(&[&view.shape, &dims]).as_ref() != Some(&dims) {
         return Ok(not_implemented(py));
     }
@@ -357,84 +332,17 @@ fn copy_into<'py>(py: Python<'py>, dst: &Bound<'py, NdArray>, src: Any<'_, 'py>,
     if assign::assign_operand(py, target, &source)? { Ok(py.None().into_bound(py)) } else { Ok(not_implemented(py)) }
 }
 
+/// An array of anything, as `numpy.array` makes it.
 #[pyfunction]
-#[pyo3(signature = (obj, dtype = None, copy = None, order = None, subok = false, ndmin = 0))]
+#[pyo3(signature = (obj, dtype = None, copy = None, order = None, ndmin = 0))]
 fn asarray<'py>(
-    py: Python<'py>,
     obj: Any<'_, 'py>,
     dtype: Maybe<'_, 'py>,
     copy: Option<bool>,
     order: Maybe<'_, 'py>,
-    subok: bool,
     ndmin: usize,
 ) -> Out<'py> {
-    let parsed = dtype_argument(dtype)?;
-    let order_given = parse_order(order, Order::K)?;
-    if let (Some(view), Ok(to)) = (ours_as_view(obj), parsed) {
-        let to = to.unwrap_or(view.dtype);
-        let drops_imaginary = view.dtype.is_complex() && !to.is_complex() && to != DType::Bool;
-        if !drops_imaginary && view.shape.len() >= ndmin {
-            return native_asarray(py, obj, &view, to, copy, order_given);
-        }
-    }
-    let kwargs = PyDict::new(py);
-    kwargs.set_item("copy", copy)?;
-    kwargs.set_item("subok", subok)?;
-    kwargs.set_item("ndmin", ndmin)?;
-    if let Some(dtype) = dtype {
-        kwargs.set_item("dtype", dtype)?;
-    }
-    if let Some(order) = order.filter(|o| !o.is_none()) {
-        kwargs.set_item("order", order)?;
-    }
-    let plain = hooks::plain(obj)?;
-    let made = Numpy::get(py)?.attr(py, "array")?.call((&plain,), Some(&kwargs))?;
-    if made.is(&plain) && obj.cast_exact::<NdArray>().is_ok() {
-        return Ok(obj.clone());
-    }
-    let fresh = export::references(&made) <= 1 && !made.is(obj);
-    export::from_numpy(&made, fresh)
-}
-
-fn ours_as_view(obj: Any<'_, '_>) -> Option<ArrayView> {
-    match Operand::extract_quick(obj)? {
-        Operand::Array(array) => array.get().view().cloned(),
-        Operand::Value(_) | Operand::Weak(..) => None,
-    }
-}
-
-/// `asarray` of a native array of this view.
-pub fn native_asarray<'py>(
-    py: Python<'py>,
-    obj: Any<'_, 'py>,
-    view: &ArrayView,
-    to: DType,
-    copy: Option<bool>,
-    order: Order,
-) -> Out<'py> {
-    let itemsize = view.dtype.size() as i64;
-    let laid_out = match order {
-        Order::C => shape::is_c_contiguous(&view.shape, &view.strides, itemsize),
-        Order::F => shape::is_f_contiguous(&view.shape, &view.strides, itemsize),
-        Order::A | Order::K => true,
-    };
-    let array = obj.cast_exact::<NdArray>();
-    if to == view.dtype && laid_out && copy != Some(true) {
-        return match array {
-            Ok(array) => Ok(array.clone().into_any()),
-            // The scalar is immutable and the array is not: they must not share memory.
-            Err(_) => wrap_new(py, Attached(py).copied(view, to, Order::C)?),
-        };
-    }
-    if copy == Some(false) {
-        return Err(PyValueError::new_err(
-            "Unable to avoid copy while creating an array as requested.\nIf using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy when needed (no behavior change in NumPy 1.x).\nFor more details, see https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword.",
-        ));
-    }
-    // an assignment, because of floats that do not fit uint32
-    let out = Attached(py).new_like(view, to, order)?;
-    assign::record(py, &out, view)?;
-    wrap_new(py, out)
+    conversion::as_array(obj, dtype, copy, order, ndmin)
 }
 
 #[pyfunction]

@@ -1,7 +1,7 @@
 //! Public functions as objects, with the one road that each call takes.
 //!
 //! In: the user's call. Out: what the compiled function of the name makes of it (`functions::table`); or NumPy's result on our
-//! memory, where the policy says so (`policy`: library calls, small arrays, what is not native); or what the package's Python function
+//! memory, where the policy says so (`record::policy`: library calls, small arrays, what is not native); or what the package's Python function
 //! gives. NumPy's function is called from the
 //! user's own frame, so that its warnings are attributed as always.
 
@@ -9,11 +9,11 @@ use crate::array::ndarray::NdArray;
 use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
 use crate::cpython::vectorcall::{self, Callee, Entry};
-use crate::dispatch::policy::{Decision, Share};
 use crate::dispatch::unbound;
 use crate::functions::table::{self, Compiled};
 use crate::numpy::foreign;
 use crate::numpy::lend::{self, Terms};
+use crate::record::policy::{Decision, Share};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -125,7 +125,8 @@ impl Callee for Routine {
             Ok(None) => {}
             // the package's function finds the same wrong, in NumPy's words
             Err(error) if self.in_c && error.is_instance_of::<PyTypeError>(py) => {}
-            Err(error) => return Err(error),
+            // what asks the arguments' classes, before the function itself, may be what finds them wrong
+            Err(error) => return Err(self.reworded(given, error)),
         }
         given.pass_to(self.general.bind(py)).map_err(|error| self.reworded(given, error))
     }
@@ -161,7 +162,7 @@ impl Routine {
             Decision::FallBack { method } => {
                 foreign::call(self.name.bind(py).to_str()?, callable, given, method, Terms::ANY)
             }
-            Decision::Package => Ok(None),
+            Decision::Rules | Decision::Package => Ok(None),
         }
     }
 }

@@ -1,18 +1,20 @@
 //! What compiled functions read from their arguments.
 //!
-//! A compiled function of `table` gets the call's arguments as the interpreter has them, binds them to its parameters
-//! ([`Given::bind`](crate::cpython::given::Given::bind)), and answers the plain calls that most programs make. For all others it gives
-//! `None` before anything is recorded, and the call goes on: to NumPy, or to the package's Python function of the same name,
-//! which knows all of NumPy's rules. It neither raises nor falls back by itself.
+//! A compiled function of `table` gets the call's arguments as the interpreter has them, and binds them to its parameters
+//! ([`Given::bind`](crate::cpython::given::Given::bind)). It gives `None`, before anything is recorded, for a call that it does not
+//! do; the call then goes on to NumPy, or to the package's Python function of the same name if there is one. Functions that the
+//! package's table names in `COMPILED` have no such function: the compiled one does everything that numelt records. It may raise what
+//! NumPy raises, and never falls back by itself.
 
-use super::limits;
 use crate::array::ndarray::NdArray;
 use crate::cpython::given::{Arg, Given};
-use crate::numpy::convert::known_dtype;
+use crate::numpy::convert::{known_dtype, numpy_int64};
+use crate::record::policy::{self, limits};
 use numelt_ir::DType;
-use numelt_runtime::{ArrayView, Runtime};
+use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt};
+use pyo3::types::{PyBool, PyInt, PyList, PyTuple};
+use smallvec::SmallVec;
 
 /// An object that is looked at.
 pub type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -36,13 +38,28 @@ pub fn one_array<'py>(given: &Given<'_, 'py>) -> Option<Bound<'py, NdArray>> {
 pub fn few<'py>(given: &Given<'_, 'py>) -> Option<Bound<'py, NdArray>> {
     let array = one_array(given)?;
     let view = array.get().view()?;
-    let few = view.size() <= limits::FEW && !view.base.is_awaited();
-    (few && Runtime::global().runs_at_once()).then_some(array)
+    policy::is_small(view, limits::FEW).then_some(array)
 }
 
 /// An exact Python int that 64 bits hold.
 pub fn int(obj: &Bound<'_, PyAny>) -> Option<i64> {
     obj.cast_exact::<PyInt>().ok()?.extract().ok()
+}
+
+/// An exact Python int, or a `numpy.int64`.
+pub fn any_int(obj: &Bound<'_, PyAny>) -> Option<i64> {
+    int(obj).or_else(|| numpy_int64(obj))
+}
+
+/// Ints from one, or from a list or tuple of them.
+pub fn any_ints(obj: &Bound<'_, PyAny>) -> Option<SmallVec<[i64; 4]>> {
+    if let Ok(tuple) = obj.cast_exact::<PyTuple>() {
+        return tuple.iter_borrowed().map(|item| any_int(&item)).collect();
+    }
+    if let Ok(list) = obj.cast_exact::<PyList>() {
+        return list.iter().map(|item| any_int(&item)).collect();
+    }
+    any_int(obj).map(|one| SmallVec::from_slice(&[one]))
 }
 
 /// An exact Python truth value.

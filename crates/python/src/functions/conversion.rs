@@ -1,29 +1,32 @@
 //! Conversions to arrays: `array`, `asarray` and their kin, of one of our arrays or of a sequence of numbers or of arrays.
 
-use super::arguments::{Any, Quick, dtype_or, native};
+use super::arguments::{Any, Out, Quick, dtype_or, int, native};
 use super::joining;
-use crate::array::ndarray::wrap_new;
-use crate::array::sequence;
+use crate::array::methods::parse_order;
+use crate::array::ndarray::{NdArray, wrap_new};
+use crate::array::operand::Operand;
+use crate::array::{assign, sequence};
 use crate::cpython::given::{Arg, Given, Parameters};
-use crate::dispatch::module;
-use crate::numpy::convert::Numpy;
-use crate::numpy::subclass;
+use crate::numpy::convert::{self, Numpy};
+use crate::numpy::{export, hooks, lend, subclass};
 use crate::record::front::Attached;
 use numelt::Front;
-use numelt::rules::shape::Order;
+use numelt::rules::shape::{self, Order};
 use numelt_ir::DType;
+use numelt_runtime::ArrayView;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyString};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
-/// `array` of one of our arrays or of a sequence.
+/// `array`
 pub fn array<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     const ARRAY: Parameters<8> =
         Parameters::new(["object", "dtype", "copy", "order", "subok", "ndmin", "ndmax", "like"], 1).by_position(2);
     let Some([object, dtype, copy, order, subok, ndmin, ndmax, like]) = given.bind(&ARRAY) else { return Ok(None) };
     let Some(object) = object.given() else { return Ok(None) };
-    // our own class is none of the subclasses that `subok` is about
-    let plain = native(&object).is_some() || subok.is_absent();
-    match few_axes(ndmin).filter(|_| plain && ndmax.is_absent() && like.is_none()) {
+    // derived classes pass, and our own class is none of them
+    let passes = subok.given().is_some() && subclass::is_class(&object.get_type());
+    match few_axes(ndmin).filter(|_| !passes && ndmax.is_absent() && like.is_none()) {
         Some(least) => converted(&object, Copied::said(copy, Copied::Always), (dtype, order), least),
         None => Ok(None),
     }
@@ -43,9 +46,8 @@ impl Copied {
         match copy.given() {
             None => Some(default),
             Some(copy) if copy.is_none() => Some(Copied::IfNeeded),
-            Some(copy) => {
-                Some(if copy.cast_exact::<PyBool>().ok()?.is_true() { Copied::Always } else { Copied::Never })
-            }
+            // a mode of copying that is no truth value is NumPy's to read
+            Some(copy) => Some(if copy.is_truthy().ok()? { Copied::Always } else { Copied::Never }),
         }
     }
 
@@ -63,7 +65,7 @@ impl Copied {
 fn few_axes(ndmin: Arg<'_, '_>) -> Option<usize> {
     match ndmin.given() {
         None => Some(0),
-        Some(least) => least.cast_exact::<PyInt>().ok()?.extract().ok(),
+        Some(least) => usize::try_from(int(&least)?.max(0)).ok(),
     }
 }
 
@@ -85,34 +87,53 @@ fn converted<'py>(
     };
     let Some(copy) = copy else { return Ok(None) };
     if let Some(view) = native(object) {
-        let Some(to) = dtype_or(dtype, view.dtype) else { return Ok(None) };
         // NumPy warns of imaginary parts that get lost, and floats beyond uint32 become what its loops make of them
-        let warns = view.dtype.is_complex() && !to.is_complex() && to != DType::Bool;
-        let wraps = view.dtype.is_float() && to == DType::U32;
-        let as_it_is = view.shape.len() >= least && !warns && !wraps;
-        return if as_it_is {
-            module::native_asarray(py, object, view, to, copy.flag(), order).map(Some)
-        } else {
-            Ok(None)
+        let plain = |to: &DType| {
+            let warns = view.dtype.is_complex() && !to.is_complex() && *to != DType::Bool;
+            let wraps = view.dtype.is_float() && *to == DType::U32;
+            view.shape.len() >= least && !warns && !wraps
+        };
+        return match dtype_or(dtype, view.dtype).filter(plain) {
+            Some(to) => native_asarray(py, object, view, to, copy.flag(), order).map(Some),
+            None => any_array(object, dtype, copy, order, least),
         };
     }
-    if copy == Copied::Never {
-        return Ok(None);
-    }
-    let made = match sequence::array(py, object, |default| dtype_or(dtype, default))? {
-        Some(made) => Some(made),
-        None => joining::stacked(py, object, |own| dtype_or(dtype, own))?,
-    };
-    match made {
-        Some(made) => match native(&made) {
-            Some(view) if view.shape.len() < least => Ok(None),
+    if copy != Copied::Never {
+        let made = match sequence::array(py, object, |default| dtype_or(dtype, default))? {
+            Some(made) => Some(made),
+            None => joining::stacked(py, object, |own| dtype_or(dtype, own))?,
+        };
+        if let Some(made) = made
+            && let Some(view) = native(&made).filter(|view| view.shape.len() >= least)
+        {
             // also where one order is as good as the other, NumPy's strides are those of the order
-            Some(view) if order == Order::F && view.shape.len() > 1 => {
+            return if order == Order::F && view.shape.len() > 1 {
                 wrap_new(py, Attached(py).copied(view, view.dtype, order)?).map(Some)
-            }
-            _ => Ok(Some(made)),
-        },
-        None => Ok(None),
+            } else {
+                Ok(Some(made))
+            };
+        }
+    }
+    any_array(object, dtype, copy, order, least)
+}
+
+/// What NumPy says of a class whose `__array__` returns an array of ours, which is none of NumPy's.
+const NOT_AN_ARRAY: &str = "__array__ method not producing an array";
+
+/// [`as_array`] of the arguments of a call; `None` where `__array__` of an object returns one of our arrays, which the
+/// package converts.
+fn any_array<'py>(object: Any<'_, 'py>, dtype: Arg<'_, 'py>, copy: Copied, order: Order, least: usize) -> Quick<'py> {
+    let py = object.py();
+    let order = match order {
+        Order::K => None,
+        Order::C => Some("C"),
+        Order::F => Some("F"),
+        Order::A => Some("A"),
+    };
+    let order = order.map(|order| PyString::intern(py, order).into_any());
+    match as_array(object, dtype.given().as_deref(), copy.flag(), order.as_ref(), least) {
+        Err(error) if error.is_instance_of::<PyValueError>(py) && error.to_string().contains(NOT_AN_ARRAY) => Ok(None),
+        made => made.map(Some),
     }
 }
 
@@ -126,17 +147,25 @@ pub fn asarray<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     if plain && native(&a).is_none() && subclass::is_instance(&a)? {
         return subclass::plain(&a).map(Some);
     }
-    asanyarray(given)
+    any_of(&a, [dtype, order, device, copy, like])
 }
 
 /// `asanyarray`, through which subclasses of NumPy's array pass.
 pub fn asanyarray<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let Some([Arg(Some(a)), dtype, order, device, copy, like]) = given.bind(&CONVERTED) else { return Ok(None) };
+    match native(&a).is_none() && subclass::is_class(&a.get_type()) {
+        true => Ok(None),
+        false => any_of(&a, [dtype, order, device, copy, like]),
+    }
+}
+
+/// What `asarray` makes of an object that is no array of a derived class.
+fn any_of<'py>(a: Any<'_, 'py>, [dtype, order, device, copy, like]: [Arg<'_, 'py>; 5]) -> Quick<'py> {
     if !device.is_word(&["cpu"]) || !like.is_none() {
         return Ok(None);
     }
     let copy = if copy.is_none() { Some(Copied::IfNeeded) } else { Copied::said(copy, Copied::IfNeeded) };
-    converted(&a, copy, (dtype, order), 0)
+    converted(a, copy, (dtype, order), 0)
 }
 
 /// An array of at least one axis in this order.
@@ -164,7 +193,102 @@ pub fn asfortranarray<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
 pub fn copy<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     const COPY: Parameters<3> = Parameters::new(["a", "order", "subok"], 1);
     let Some([Arg(Some(a)), order, _]) = given.bind(&COPY) else { return Ok(None) };
+    // other classes may claim the call, and derived ones pass where `subok` says so
+    let plain = is_sequence(&a) || a.is_exact_instance_of::<NdArray>() || lend::is_plain(&a);
+    if !plain {
+        return Ok(None);
+    }
     converted(&a, Some(Copied::Always), (Arg::ABSENT, order), 0)
+}
+
+fn is_sequence(object: Any<'_, '_>) -> bool {
+    object.is_exact_instance_of::<PyList>() || object.is_exact_instance_of::<PyTuple>()
+}
+
+/// An array of anything, as `numpy.array` makes it, with NumPy's exceptions.
+pub fn as_array<'py>(
+    obj: Any<'_, 'py>,
+    dtype: Option<Any<'_, 'py>>,
+    copy: Option<bool>,
+    order: Option<Any<'_, 'py>>,
+    ndmin: usize,
+) -> Out<'py> {
+    let py = obj.py();
+    let parsed = match dtype.filter(|dtype| !dtype.is_none()) {
+        Some(dtype) => convert::parse_dtype(dtype)?.map(Some).ok_or(()),
+        None => Ok(None),
+    };
+    let order_given = parse_order(order, Order::K)?;
+    if let (Some(view), Ok(to)) = (ours_as_view(obj), parsed) {
+        let to = to.unwrap_or(view.dtype);
+        let drops_imaginary = view.dtype.is_complex() && !to.is_complex() && to != DType::Bool;
+        if !drops_imaginary && view.shape.len() >= ndmin {
+            return native_asarray(py, obj, &view, to, copy, order_given);
+        }
+    }
+    let kwargs = PyDict::new(py);
+    // sequences are always copied
+    if copy != Some(true) && (copy.is_some() || !is_sequence(obj)) {
+        kwargs.set_item("copy", copy)?;
+    }
+    if ndmin > 0 {
+        kwargs.set_item("ndmin", ndmin)?;
+    }
+    if let Some(dtype) = dtype {
+        kwargs.set_item("dtype", dtype)?;
+    }
+    if let Some(order) = order.filter(|o| !o.is_none()) {
+        kwargs.set_item("order", order)?;
+    }
+    let plain = hooks::plain(obj)?;
+    let array = Numpy::get(py)?.attr(py, "array")?;
+    let made = if kwargs.is_empty() { array.call1((&plain,))? } else { array.call((&plain,), Some(&kwargs))? };
+    if made.is(&plain) && obj.cast_exact::<NdArray>().is_ok() {
+        return Ok(obj.clone());
+    }
+    let fresh = export::references(&made) <= 1 && !made.is(obj);
+    export::from_numpy(&made, fresh)
+}
+
+fn ours_as_view(obj: Any<'_, '_>) -> Option<ArrayView> {
+    match Operand::extract_quick(obj)? {
+        Operand::Array(array) => array.get().view().cloned(),
+        Operand::Value(_) | Operand::Weak(..) => None,
+    }
+}
+
+/// `asarray` of a native array of this view.
+fn native_asarray<'py>(
+    py: Python<'py>,
+    obj: Any<'_, 'py>,
+    view: &ArrayView,
+    to: DType,
+    copy: Option<bool>,
+    order: Order,
+) -> Out<'py> {
+    let itemsize = view.dtype.size() as i64;
+    let laid_out = match order {
+        Order::C => shape::is_c_contiguous(&view.shape, &view.strides, itemsize),
+        Order::F => shape::is_f_contiguous(&view.shape, &view.strides, itemsize),
+        Order::A | Order::K => true,
+    };
+    let array = obj.cast_exact::<NdArray>();
+    if to == view.dtype && laid_out && copy != Some(true) {
+        return match array {
+            Ok(array) => Ok(array.clone().into_any()),
+            // The scalar is immutable and the array is not: they must not share memory.
+            Err(_) => wrap_new(py, Attached(py).copied(view, to, Order::C)?),
+        };
+    }
+    if copy == Some(false) {
+        return Err(PyValueError::new_err(
+            "Unable to avoid copy while creating an array as requested.\nIf using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy when needed (no behavior change in NumPy 1.x).\nFor more details, see https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword.",
+        ));
+    }
+    // an assignment, because of floats that do not fit uint32
+    let out = Attached(py).new_like(view, to, order)?;
+    assign::record(py, &out, view)?;
+    wrap_new(py, out)
 }
 
 /// `result_type` of native arrays.
@@ -178,4 +302,28 @@ pub fn common_dtype<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
         common = Some(common.map_or(view.dtype, |c| c.promote(view.dtype)));
     }
     common.map(|dtype| Ok(Numpy::get(given.py())?.descr(given.py(), dtype).clone())).transpose()
+}
+
+/// The native array that NumPy makes of an argument, kept in `slot` where it is not the argument itself: one of ours, a number,
+/// or a list, tuple or array. `None` for all else.
+pub fn operand<'a, 'py>(
+    value: Any<'a, 'py>,
+    slot: &'a mut Option<Bound<'py, NdArray>>,
+) -> PyResult<Option<(&'a Bound<'py, NdArray>, &'a ArrayView)>> {
+    let array = match value.cast_exact::<NdArray>() {
+        Ok(array) => Some(array),
+        Err(_) => {
+            *slot = converted_operand(value)?;
+            slot.as_ref()
+        }
+    };
+    Ok(array.and_then(|array| Some((array, array.get().view()?))))
+}
+
+fn converted_operand<'py>(value: Any<'_, 'py>) -> PyResult<Option<Bound<'py, NdArray>>> {
+    match Operand::extract(value)? {
+        Some(Operand::Array(array)) => Ok(Some(array)),
+        Some(Operand::Value(_) | Operand::Weak(..)) => Ok(as_array(value, None, None, None, 0)?.cast_into_exact().ok()),
+        None => Ok(None),
+    }
 }

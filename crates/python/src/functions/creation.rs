@@ -1,20 +1,26 @@
 //! Arrays filled with one value, ranges and unit matrices.
 
-use super::arguments::{Any, Out, Quick, dtype_or, native};
+use super::arguments::{Any, Out, Quick, any_int, dtype_or, native, truth};
+use super::{conversion, moving};
+use crate::array::methods::parse_order;
 use crate::array::ndarray::wrap_new;
+use crate::array::operand::{self, Operand};
 use crate::array::sequence;
-use crate::array::{assign, fresh, operand::Operand};
+use crate::array::{assign, fresh};
 use crate::cpython::given::{Arg, Given, Parameters};
-use crate::numpy::convert;
-use crate::record::front;
+use crate::numpy::convert::{self, Numpy};
+use crate::numpy::errors;
+use crate::record::front::{self, Attached};
 use crate::record::run;
+use numelt::Front;
+use numelt::rules::names;
 use numelt::rules::ranges;
 use numelt::rules::resolve::Weak;
-use numelt::rules::shape;
+use numelt::rules::shape::{self, Order};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyTuple};
+use pyo3::types::PyTuple;
 use smallvec::SmallVec;
 
 /// Largest number of elements of a quick array; what is beyond may be more than there is memory.
@@ -66,25 +72,68 @@ pub fn fill<'py>(py: Python<'py>, view: ArrayView, value: Scalar) -> Out<'py> {
     wrap_new(py, view)
 }
 
+/// A new array without memory, with NumPy's exceptions for shapes and orders that are none.
+pub fn new_array(shape: Any<'_, '_>, dtype: DType, order: Option<Any<'_, '_>>) -> PyResult<ArrayView> {
+    let dims = operand::new_shape(shape)?;
+    errors::check_bytes(shape.py(), &dims, dtype)?;
+    let itemsize = dtype.size() as i64;
+    let strides = match parse_order(order, Order::C)? {
+        Order::F => shape::f_strides(&dims, itemsize),
+        Order::C | Order::A | Order::K => c_strides(&dims, itemsize),
+    };
+    Ok(front::fresh(shape.py(), dtype, &dims, strides))
+}
+
+/// A new array without memory of this shape, dtype and order, whatever stands for them; `None` where NumPy has to say what is
+/// wrong.
+fn any_new<'py>(
+    shape: Any<'_, 'py>,
+    dtype: Arg<'_, 'py>,
+    default: DType,
+    order: Arg<'_, 'py>,
+) -> PyResult<Option<ArrayView>> {
+    let Some(dtype) = any_dtype(dtype, default)?.filter(|_| order.is_word(&["C", "F"])) else { return Ok(None) };
+    let made = new_array(shape, dtype, order.given().as_deref());
+    errors::unless(shape.py(), made, &[errors::TYPE])
+}
+
+/// The native dtype that a `dtype=` names in any way, or the default.
+pub fn any_dtype(dtype: Arg<'_, '_>, default: DType) -> PyResult<Option<DType>> {
+    match (dtype_or(dtype, default), dtype.given()) {
+        (None, Some(dtype)) => Ok(errors::unless(dtype.py(), convert::parse_dtype(&dtype), &[errors::TYPE])?.flatten()),
+        (known, _) => Ok(known),
+    }
+}
+
 /// `zeros`, `ones` and `empty`.
 const FILLED: Parameters<5> = Parameters::new(["shape", "dtype", "order", "device", "like"], 1).by_position(3);
 
 /// A new array of a shape; of this value, if there is one.
 fn filled<'py>(given: &Given<'_, 'py>, value: Option<i64>) -> Quick<'py> {
     let py = given.py();
-    let Some([shape, dtype, order, device, like]) = given.bind(&FILLED) else { return Ok(None) };
-    if !order.is_word(&["C"]) || !device.is_word(&["cpu"]) || !like.is_none() {
+    let Some([Arg(Some(shape)), dtype, order, device, like]) = given.bind(&FILLED) else { return Ok(None) };
+    if !device.is_word(&["cpu"]) || !like.is_none() {
         return Ok(None);
     }
-    let dims = shape.given().and_then(|shape| extents(&shape));
-    let (Some(dtype), Some(dims)) = (dtype_or(dtype, DType::F64), dims) else { return Ok(None) };
-    let Some(value) = value else {
-        let base = run::new_base(shape::size(&dims) as usize * dtype.size());
-        return fresh::c_ordered(py, base, dtype, &dims).map(|made| Some(made.into_any()));
-    };
-    match Weak::Int(value).to_scalar(dtype) {
-        Some(value) => of_value(py, dtype, &dims, value).map(Some),
-        None => Ok(None),
+    let known = dtype_or(dtype, DType::F64).filter(|_| order.is_word(&["C"]));
+    if let (Some(dtype), Some(dims)) = (known, extents(&shape)) {
+        return match value.and_then(|value| Weak::Int(value).to_scalar(dtype)) {
+            Some(value) => of_value(py, dtype, &dims, value).map(Some),
+            None => {
+                let base = run::new_base(shape::size(&dims) as usize * dtype.size());
+                fresh::c_ordered(py, base, dtype, &dims).map(|made| Some(made.into_any()))
+            }
+        };
+    }
+    let Some(view) = any_new(&shape, dtype, DType::F64, order)? else { return Ok(None) };
+    filled_with(py, view, value).map(Some)
+}
+
+/// A new array, of this value if there is one.
+fn filled_with<'py>(py: Python<'py>, view: ArrayView, value: Option<i64>) -> Out<'py> {
+    match value.and_then(|value| Weak::Int(value).to_scalar(view.dtype)) {
+        Some(value) => fill(py, view, value),
+        None => wrap_new(py, view),
     }
 }
 
@@ -111,74 +160,140 @@ pub fn empty<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     filled(given, None)
 }
 
-/// `full` of a Python number.
+/// `full`
 pub fn full<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     const FULL: Parameters<6> =
         Parameters::new(["shape", "fill_value", "dtype", "order", "device", "like"], 2).by_position(4);
-    let Some([shape, value, dtype, order, device, like]) = given.bind(&FULL) else { return Ok(None) };
-    let plain = order.is_word(&["C"]) && device.is_word(&["cpu"]) && like.is_none();
-    let (Some(shape), Some(value)) = (shape.given(), value.given().filter(|_| plain)) else { return Ok(None) };
-    if let Some(value) = convert::weak(&value)
-        && let Some(natural) = value.default_dtype()
-        && let (Some(dtype), Some(dims)) = (dtype_or(dtype, natural), extents(&shape))
-        && let Some(value) = value.to_scalar(dtype)
-    {
-        return fill(given.py(), unset(given.py(), dtype, &dims), value).map(Some);
+    let py = given.py();
+    let Some([Arg(Some(shape)), Arg(Some(value)), dtype, order, device, like]) = given.bind(&FULL) else {
+        return Ok(None);
+    };
+    if !device.is_word(&["cpu"]) || !like.is_none() {
+        return Ok(None);
     }
-    Ok(None)
+    if is_number(&value) {
+        let wanted = if dtype.is_none() { None } else { any_dtype(dtype, DType::F64)? };
+        if wanted.is_none() && !dtype.is_none() {
+            return Ok(None);
+        }
+        let Some(value) = element(&value, wanted)? else { return Ok(None) };
+        if let Some(dims) = extents(&shape).filter(|_| order.is_word(&["C"])) {
+            return of_value(py, value.dtype(), &dims, value).map(Some);
+        }
+        let made = any_new(&shape, Arg::ABSENT, value.dtype(), order)?;
+        return made.map(|view| fill(py, view, value)).transpose();
+    }
+    let Some(value) = Operand::extract(&value)? else { return Ok(None) };
+    let Some(natural) = value.dtype() else { return Ok(None) };
+    let Some(view) = any_new(&shape, dtype, natural, order)? else { return Ok(None) };
+    if assign::assign_operand(py, &view, &value)? { wrap_new(py, view).map(Some) } else { Ok(None) }
 }
 
-/// A new array in the shape of a prototype, which must lie in C order.
-fn like_prototype(given: &Given<'_, '_>, parameters: &Parameters<6>) -> Option<ArrayView> {
-    let [prototype, dtype, order, _, shape, device] = given.bind(parameters)?;
-    let prototype = prototype.given()?;
-    let view = native(&prototype)?;
-    let plain = order.is_word(&["K", "C"]) && shape.is_none() && device.is_word(&["cpu"]);
-    if !plain || !shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64) {
-        return None;
-    }
-    Some(unset(given.py(), dtype_or(dtype, view.dtype)?, &view.shape))
+/// Is it a number of Python's or NumPy's?
+fn is_number(value: Any<'_, '_>) -> bool {
+    convert::weak(value).is_some() || convert::numpy_scalar_value(value).is_some()
 }
 
-/// `zeros_like` and `ones_like`.
-fn filled_like<'py>(given: &Given<'_, 'py>, value: i64) -> Quick<'py> {
-    const LIKE: Parameters<6> = Parameters::new(["a", "dtype", "order", "subok", "shape", "device"], 1).by_position(5);
-    let Some(view) = like_prototype(given, &LIKE) else { return Ok(None) };
-    match Weak::Int(value).to_scalar(view.dtype) {
-        Some(value) => fill(given.py(), view, value).map(Some),
-        None => Ok(None),
+/// What an element holds to which a number is assigned: of this dtype, or of the number's own. `None` where that is not native.
+fn element(number: Any<'_, '_>, dtype: Option<DType>) -> PyResult<Option<Scalar>> {
+    let exact = match (convert::weak(number), convert::numpy_scalar_value(number)) {
+        (Some(weak), _) => {
+            let to = dtype.or(weak.default_dtype());
+            to.and_then(|to| weak.to_scalar(to)).filter(|&value| !weak.overflowed(value))
+        }
+        (None, Some(value)) => Some(value).filter(|value| dtype.is_none_or(|dtype| dtype == value.dtype())),
+        (None, None) => return Ok(None),
+    };
+    if exact.is_some() {
+        return Ok(exact);
     }
+    // NumPy converts all others, warns, and says what is wrong
+    let py = number.py();
+    let one = PyTuple::empty(py);
+    let made = Numpy::get(py)?.attr(py, "full")?.call1((&one, number, dtype.map(names::numpy_name)))?;
+    Ok(convert::numpy_scalar_value(&made.get_item(one)?))
 }
+
+/// A new array like a prototype, without memory.
+fn like_prototype(given: &Given<'_, '_>, parameters: &Parameters<6>) -> PyResult<Option<ArrayView>> {
+    let Some([Arg(Some(prototype)), dtype, order, subok, shape, device]) = given.bind(parameters) else {
+        return Ok(None);
+    };
+    like_array(&prototype, dtype, [order, subok, shape, device])
+}
+
+/// A new array like an array or what one can be made of, of another dtype if one is given, and in the memory order that
+/// `order` and `shape` ask for.
+fn like_array<'py>(
+    prototype: Any<'_, 'py>,
+    dtype: Arg<'_, 'py>,
+    [order, subok, shape, device]: [Arg<'_, 'py>; 4],
+) -> PyResult<Option<ArrayView>> {
+    let order = match order {
+        _ if order.is_word(&["K"]) => Order::K,
+        _ if order.is_word(&["C"]) => Order::C,
+        _ if order.is_word(&["F"]) => Order::F,
+        _ if order.is_word(&["A"]) => Order::A,
+        _ => return Ok(None),
+    };
+    let plain = device.is_word(&["cpu"]) && subok.given().is_none_or(|subok| truth(&subok).is_some());
+    let py = prototype.py();
+    let mut slot = None;
+    let found = if plain { conversion::operand(prototype, &mut slot)? } else { None };
+    let Some((_, view)) = found else { return Ok(None) };
+    let Some(dtype) = any_dtype(dtype, view.dtype)? else { return Ok(None) };
+    let Some(shape) = shape.given().filter(|shape| !shape.is_none()) else {
+        return Attached(py).new_like(view, dtype, order).map(Some);
+    };
+    let Some(dims) = errors::unless(py, operand::new_shape(&shape), &[errors::TYPE])? else { return Ok(None) };
+    // strides of the prototype say in which order the new axes lie, if there are as many
+    let (strides, order) = match dims.len() == view.shape.len() {
+        true => (view.strides.clone(), order),
+        false => (c_strides(&dims, 1), if order == Order::A && shape::is_fortran(view) { Order::F } else { order }),
+    };
+    Attached(py).new_like(&shape::window(view, view.offset, dims, strides), dtype, order).map(Some)
+}
+
+/// Parameters of `zeros_like` and `ones_like`.
+const LIKE: Parameters<6> = Parameters::new(["a", "dtype", "order", "subok", "shape", "device"], 1).by_position(5);
 
 /// `zeros_like`
 pub fn zeros_like<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
-    filled_like(given, 0)
+    like_prototype(given, &LIKE)?.map(|view| filled_with(given.py(), view, Some(0))).transpose()
 }
 
 /// `ones_like`
 pub fn ones_like<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
-    filled_like(given, 1)
+    like_prototype(given, &LIKE)?.map(|view| filled_with(given.py(), view, Some(1))).transpose()
 }
 
 /// `empty_like`
 pub fn empty_like<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     const LIKE: Parameters<6> =
         Parameters::new(["prototype", "dtype", "order", "subok", "shape", "device"], 1).by_position(5).nameless(1);
-    like_prototype(given, &LIKE).map(|view| wrap_new(given.py(), view)).transpose()
+    like_prototype(given, &LIKE)?.map(|view| filled_with(given.py(), view, None)).transpose()
 }
 
-/// `full_like` of a dense array, with a Python number that its dtype holds.
+/// `full_like` with a number.
 pub fn full_like<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
-    let (py, Some([prototype, value])) = (given.py(), given.exactly()) else { return Ok(None) };
-    let (Some(view), Some(value)) = (native(&prototype), convert::exact_weak(&value)) else { return Ok(None) };
-    let dense = shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64);
-    match value.to_scalar(view.dtype).filter(|&stored| dense && !value.overflowed(stored)) {
-        Some(stored) => match run::new_filled(&view.shape, stored) {
-            Some(base) => Ok(Some(fresh::c_ordered(py, base, view.dtype, &view.shape)?.into_any())),
-            None => Ok(None),
-        },
-        None => Ok(None),
+    const LIKE: Parameters<7> =
+        Parameters::new(["a", "fill_value", "dtype", "order", "subok", "shape", "device"], 2).by_position(6);
+    let py = given.py();
+    if let Some([prototype, value]) = given.exactly()
+        && let (Some(view), Some(value)) = (native(&prototype), convert::exact_weak(&value))
+        && shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64)
+        && let Some(stored) = value.to_scalar(view.dtype).filter(|&stored| !value.overflowed(stored))
+    {
+        return of_value(py, view.dtype, &view.shape, stored).map(Some);
     }
+    let Some([Arg(Some(prototype)), Arg(Some(value)), dtype, order, subok, shape, device]) = given.bind(&LIKE) else {
+        return Ok(None);
+    };
+    if !is_number(&value) {
+        return Ok(None);
+    }
+    let Some(view) = like_array(&prototype, dtype, [order, subok, shape, device])? else { return Ok(None) };
+    element(&value, Some(view.dtype))?.map(|value| fill(py, view, value)).transpose()
 }
 
 /// `arange`: the length is `ceil((stop - start) / step)` in floating-point arithmetic.
@@ -259,30 +374,36 @@ fn float_range<'py>(py: Python<'py>, ends: &[Borrowed<'_, 'py, PyAny>]) -> Quick
     range(py, DType::F64, count, ends, |i| (start + i as f64 * delta).to_ne_bytes()).map(Some)
 }
 
-/// `eye`: a square matrix with ones on its diagonal.
+/// `eye`: a matrix with ones on one diagonal.
 pub fn eye<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     const EYE: Parameters<7> = Parameters::new(["N", "M", "k", "dtype", "order", "device", "like"], 1).by_position(5);
-    let Some([n, m, k, dtype, order, device, like]) = given.bind(&EYE) else { return Ok(None) };
-    let plain = m.is_none() && k.is_absent() && order.is_word(&["C"]) && device.is_none() && like.is_none();
-    let Some(n) = n.given().filter(|n| plain && n.is_exact_instance_of::<PyInt>()) else { return Ok(None) };
-    match (dtype_or(dtype, DType::F64), extents(&n)) {
-        (Some(dtype), Some(dims)) => square(given.py(), dims[0], dtype),
-        _ => Ok(None),
-    }
-}
-
-fn square<'py>(py: Python<'py>, n: i64, dtype: DType) -> Quick<'py> {
-    let (Some(zero), Some(one)) = (Weak::Int(0).to_scalar(dtype), Weak::Int(1).to_scalar(dtype)) else {
+    let py = given.py();
+    let Some([Arg(Some(n)), m, k, dtype, order, device, like]) = given.bind(&EYE) else { return Ok(None) };
+    let m = if m.is_none() { Some(n) } else { m.given() };
+    let (Some(rows), Some(columns), Some(k)) =
+        (any_int(&n), m.and_then(|m| any_int(&m)), k.given().map_or(Some(0), |k| any_int(&k)))
+    else {
         return Ok(None);
     };
-    if n.checked_mul(n).is_none_or(|size| size > MOST) {
+    let plain = device.is_word(&["cpu"]) && like.is_none() && order.is_word(&["C", "F"]);
+    if !plain || rows < 0 || columns < 0 || k.unsigned_abs() > MOST as u64 {
         return Ok(None);
     }
-    let view = unset(py, dtype, &[n, n]);
-    if n > 0 {
-        let step = dtype.size() as i64 * (n + 1);
-        let diagonal = shape::window(&view, 0, Dims::from_slice(&[n]), Dims::from_slice(&[step]));
+    let Some(dtype) = any_dtype(dtype, DType::F64)? else { return Ok(None) };
+    let dims = [rows, columns];
+    errors::check_bytes(py, &dims, dtype)?;
+    let view = if order.is_word(&["C"]) {
+        unset(py, dtype, &dims)
+    } else {
+        front::fresh(py, dtype, &dims, shape::f_strides(&dims, dtype.size() as i64))
+    };
+    let (Some(zero), Some(one)) = (Weak::Int(0).to_scalar(view.dtype), Weak::Int(1).to_scalar(view.dtype)) else {
+        return Ok(None);
+    };
+    if view.size() > 0 {
         assign::assign_operand(py, &view, &Operand::Value(zero))?;
+    }
+    if let Some(diagonal) = moving::on_diagonal(&view, k, 0, 1).filter(|diagonal| diagonal.size() > 0) {
         assign::assign_operand(py, &diagonal, &Operand::Value(one))?;
     }
     wrap_new(py, view).map(Some)

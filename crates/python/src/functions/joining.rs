@@ -1,16 +1,16 @@
 //! Arrays of one dtype joined along an old or a new axis: one recorded copy per piece.
 
 use super::arguments::{Any, Out, Quick, native};
+use super::{conversion, creation};
 use crate::array::assign;
 use crate::array::ndarray::{NdArray, wrap_new};
 use crate::array::sequence;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::{convert, errors};
-use crate::record::front;
-use crate::record::{inspect, run};
+use crate::record::{front, inspect, policy, run};
 use crate::ufunc::quick;
 use numelt::joining::joined_shape;
-use numelt::rules::shape;
+use numelt::rules::{resolve, shape};
 use numelt_ir::{DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, BaseRef, Runtime};
 use pyo3::prelude::*;
@@ -34,8 +34,10 @@ fn pieces(arrays: Any<'_, '_>) -> PyResult<Option<(Pieces, DType)>> {
 fn pieces_of<'py>(items: impl IntoIterator<Item = Bound<'py, PyAny>>) -> PyResult<Option<(Pieces, DType)>> {
     let items: SmallVec<[Bound<'py, PyAny>; 8]> = items.into_iter().collect();
     let made = |item: Any<'_, '_>, dtype: Option<DType>| -> PyResult<Option<ArrayView>> {
-        let made = sequence::array(item.py(), item, |default| Some(dtype.unwrap_or(default)))?;
-        Ok(made.and_then(|made| native(&made).cloned()))
+        if let Some(made) = sequence::array(item.py(), item, |default| Some(dtype.unwrap_or(default)))? {
+            return Ok(native(&made).cloned());
+        }
+        Ok(conversion::operand(item, &mut None)?.map(|(_, view)| view.clone()))
     };
     let mut out = Pieces::new();
     for item in &items {
@@ -110,7 +112,7 @@ fn appended(py: Python<'_>, pieces: &[ArrayView]) -> PyResult<Option<BaseRef>> {
     let few = total <= LITTLE || (pieces.len() >= MANY && total <= FEW * pieces.len());
     let dense = |p: &ArrayView| shape::is_c_contiguous(&p.shape, &p.strides, p.dtype.size() as i64);
     let ready = few && pieces.iter().all(|p| p.size() > 0 && p.base.is_readable() && dense(p));
-    if !ready || !Runtime::global().runs_at_once() {
+    if !ready || !policy::at_once() {
         return Ok(None);
     }
     inspect::count(Op::Copy);
@@ -257,18 +259,41 @@ pub fn concatenate<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
 
 /// `stack`: joins arrays along a new axis.
 pub fn stack<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
-    let Some((arrays, axis)) = joined(given, &JOINED) else { return Ok(None) };
-    let Some((mut pieces, dtype)) = pieces(&arrays)? else { return Ok(None) };
+    let Some([Arg(Some(arrays)), axis, out, dtype, casting]) = given.bind(&JOINED) else { return Ok(None) };
+    let found = if out.is_none() { rows(&arrays)? } else { None };
+    let Some((mut pieces, common)) = found else { return Ok(None) };
     let rank = pieces[0].shape.len();
     if rank >= numelt_ir::MAX_RANK || pieces.iter().any(|p| p.shape != pieces[0].shape) {
         return Ok(None);
     }
     let Some(axis) = axis_of(axis, rank + 1) else { return Ok(None) };
+    let Some(dtype) = creation::any_dtype(dtype, common)? else { return Ok(None) };
+    let converts: fn(DType, DType) -> bool = match casting {
+        _ if casting.is_word(&["same_kind"]) => resolve::same_kind,
+        _ if casting.is_word(&["safe"]) => resolve::safe,
+        _ if casting.is_word(&["unsafe"]) => |_, _| true,
+        _ => |from, to| from == to,
+    };
+    if pieces.iter().any(|piece| !converts(piece.dtype, dtype) || assign::drops_imaginary(piece.dtype, dtype)) {
+        return Ok(None);
+    }
     for piece in &mut pieces {
         piece.shape.insert(axis, 1);
         piece.strides.insert(axis, 0);
     }
     join(given.py(), &pieces, axis, dtype)
+}
+
+/// The pieces of a list or tuple, or the parts of an array along its first axis, with their common dtype.
+fn rows(arrays: Any<'_, '_>) -> PyResult<Option<(Pieces, DType)>> {
+    let Some(view) = native(arrays).filter(|view| !view.shape.is_empty() && view.shape[0] > 0) else {
+        return pieces(arrays);
+    };
+    let row = |at| {
+        let (dims, strides) = (Dims::from_slice(&view.shape[1..]), Dims::from_slice(&view.strides[1..]));
+        shape::window(view, view.offset + at * view.strides[0], dims, strides)
+    };
+    Ok(Some(((0..view.shape[0]).map(row).collect(), view.dtype)))
 }
 
 /// Adds the function to the module.

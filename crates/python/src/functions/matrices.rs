@@ -1,30 +1,14 @@
 //! Plain calls of functions on the diagonals and triangles of matrices.
 
 use super::arguments::{Quick, int, native, one_array};
-use super::{limits, reductions};
 use crate::array::assign;
 use crate::array::ndarray::{exact_native, wrap_new, wrap_view};
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert;
+use crate::record::policy::{self, limits};
 use crate::record::run;
 use numelt::rules::shape;
-use numelt_ir::Op;
-use numelt_runtime::Runtime;
-use pyo3::types::PyInt;
 use smallvec::SmallVec;
-
-/// `trace` of a matrix.
-pub fn trace<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
-    let Some(matrix) = one_array(given) else { return Ok(None) };
-    let Some(view) = matrix.get().view() else { return Ok(None) };
-    let (&[rows, columns], &[down, across]) = (view.shape.as_slice(), view.strides.as_slice()) else {
-        return Ok(None);
-    };
-    let one = |n: i64| SmallVec::from_slice(&[n]);
-    let diagonal = shape::window(view, view.offset, one(rows.min(columns)), one(down + across));
-    let axis = PyInt::new(given.py(), 0).into_any();
-    reductions::along(&wrap_view(&matrix, diagonal)?, Op::Sum, axis)
-}
 
 /// `tril`
 pub fn tril<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
@@ -43,7 +27,7 @@ fn triangle<'py>(given: &Given<'_, 'py>, keeps: impl Fn(i64, i64) -> bool) -> Qu
     let k = k.given().map_or(Some(0), |k| int(&k));
     let (Some(k), Some(view)) = (k, native(&matrix)) else { return Ok(None) };
     let (&[rows, columns], size) = (view.shape.as_slice(), view.dtype.size()) else { return Ok(None) };
-    if !(1..=limits::FEW).contains(&view.size()) || view.base.is_awaited() || !Runtime::global().runs_at_once() {
+    if view.size() == 0 || !policy::is_small(view, limits::FEW) {
         return Ok(None);
     }
     let Some(mut bytes) = run::on_dense(py, view, SmallVec::<[u8; 512]>::from_slice)? else { return Ok(None) };

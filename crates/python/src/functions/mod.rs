@@ -1,11 +1,10 @@
 //! Public functions that are compiled, and what the package's Python functions call for dense memory.
 
 mod arguments;
-mod conversion;
-mod creation;
+pub mod conversion;
+pub mod creation;
 pub mod dense;
 mod joining;
-mod limits;
 mod matrices;
 mod moving;
 mod products;

@@ -1,58 +1,63 @@
 //! Elements in other places: rolled, on a diagonal, chosen by a condition.
 
-use super::arguments::{Any, Quick, int, native};
-use super::{creation, searching};
+use super::arguments::{Any, Quick, any_int, any_ints, native};
+use super::{conversion, creation, searching};
 use crate::array::assign;
 use crate::array::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::array::operand::Operand;
 use crate::cpython::given::{Arg, Given, Parameters};
+use crate::numpy::errors;
 use crate::record::front::Attached;
 use crate::ufunc::elementwise;
+use crate::ufunc::reduce::{self, Request};
 use numelt::joining::rolled;
 use numelt::rules::shape;
-use numelt_ir::{Dims, Op, Scalar};
+use numelt_ir::{DType, Dims, Op, Scalar};
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyInt, PyTuple};
 use smallvec::SmallVec;
 
 /// `roll`: shifts elements along axes; what leaves one end enters at the other.
 pub fn roll<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     const ROLL: Parameters<3> = Parameters::new(["a", "shift", "axis"], 2);
-    let (py, Some([a, shift, axis])) = (given.py(), given.bind(&ROLL)) else { return Ok(None) };
-    let (Some(a), Some(shift)) = (a.given(), shift.given()) else { return Ok(None) };
-    let Some(view) = native(&a) else { return Ok(None) };
+    let py = given.py();
+    let Some([Arg(Some(a)), Arg(Some(shift)), axis]) = given.bind(&ROLL) else { return Ok(None) };
+    let Some(steps) = any_ints(&shift) else { return Ok(None) };
+    let mut slot = None;
+    let Some((_, view)) = conversion::operand(&a, &mut slot)? else { return Ok(None) };
     if let Some(axis) = axis.given().filter(|axis| !axis.is_none()) {
-        return match shifts(view, &shift, &axis) {
+        return match any_ints(&axis).and_then(|axes| shifts(view, &steps, &axes)) {
             Some(shifts) => wrap_new(py, rolled(&Attached(py), view, &shifts)?).map(Some),
             None => Ok(None),
         };
     }
-    let Some(shift) = int(&shift) else { return Ok(None) };
-    let flat = rolled(&Attached(py), &numelt::flatten(&Attached(py), view)?, &[shift])?;
+    let flat = numelt::flatten(&Attached(py), view)?;
+    let Some(shifts) = shifts(&flat, &steps, &[0]) else { return Ok(None) };
+    let flat = rolled(&Attached(py), &flat, &shifts)?;
     let whole = shape::whole(flat.base.clone(), flat.dtype, &view.shape);
     // as in NumPy, the result is a view of the elements in a row
     let flat = wrap_new(py, flat)?;
     wrap_view(flat.cast::<NdArray>()?, whole).map(Some)
 }
 
-/// How far elements move along each axis, by ints or by tuples of as many; shifts along one axis add up.
-fn shifts(view: &ArrayView, shift: Any<'_, '_>, axis: Any<'_, '_>) -> Option<SmallVec<[i64; 4]>> {
+/// Most axes along which elements are moved by one call: each doubles the number of copies.
+const MOVED: usize = 4;
+
+/// How far elements move along each axis. One step goes for all axes, and all steps for one axis; those along one axis add up.
+fn shifts(view: &ArrayView, steps: &[i64], axes: &[i64]) -> Option<SmallVec<[i64; 4]>> {
     let mut shifts = SmallVec::from_elem(0, view.shape.len());
-    let mut add = |shift: Any<'_, '_>, axis: Any<'_, '_>| {
-        let at = numelt::normalize_axis(int(axis)?, view.shape.len())?;
-        // as far as the axis is long is nowhere
-        shifts[at] += int(shift)?.checked_rem_euclid(view.shape[at].max(1))?;
-        Some(())
-    };
-    match (shift.cast_exact::<PyTuple>(), axis.cast_exact::<PyTuple>()) {
-        (Ok(shifts), Ok(axes)) if shifts.len() == axes.len() => {
-            shifts.iter_borrowed().zip(axes.iter_borrowed()).try_for_each(|(shift, axis)| add(&shift, &axis))?;
-        }
-        (Err(_), Err(_)) => add(shift, axis)?,
-        _ => return None,
+    let pairs = steps.len().max(axes.len());
+    if [steps.len(), axes.len()].iter().any(|&n| n != pairs && n != 1) {
+        return None;
     }
-    (shifts.len() <= 4).then_some(shifts)
+    for at in 0..pairs {
+        let (step, axis) = (steps[at % steps.len()], axes[at % axes.len()]);
+        let axis = numelt::normalize_axis(axis, view.shape.len())?;
+        // as far as the axis is long is nowhere
+        shifts[axis] += step.checked_rem_euclid(view.shape[axis].max(1))?;
+    }
+    (shifts.iter().filter(|&&shift| shift != 0).count() <= MOVED).then_some(shifts)
 }
 
 /// `diagonal`, as a read-only view.
@@ -65,24 +70,47 @@ pub fn diagonal<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
 }
 
 /// The diagonal as a view that nobody may write.
-fn read_diagonal<'py>(a: Any<'_, 'py>, [offset, axis1, axis2]: [Arg<'_, 'py>; 3]) -> Quick<'py> {
-    let Ok(array) = a.cast_exact::<NdArray>() else { return Ok(None) };
-    let number = |arg: Arg<'_, '_>, default: i64| arg.given().map_or(Some(default), |value| int(&value));
+fn read_diagonal<'py>(a: Any<'_, 'py>, place: [Arg<'_, 'py>; 3]) -> Quick<'py> {
+    let Some(diagonal) = diagonal_of(a, place)? else { return Ok(None) };
+    diagonal.get().set_writeable(false);
+    Ok(Some(diagonal.into_any()))
+}
+
+/// A view of the diagonal of an array that `offset`, `axis1` and `axis2` name.
+fn diagonal_of<'py>(
+    a: Any<'_, 'py>,
+    [offset, axis1, axis2]: [Arg<'_, 'py>; 3],
+) -> PyResult<Option<Bound<'py, NdArray>>> {
+    let number = |arg: Arg<'_, '_>, default: i64| arg.given().map_or(Some(default), |value| any_int(&value));
     let (Some(offset), Some(axis1), Some(axis2)) = (number(offset, 0), number(axis1, 0), number(axis2, 1)) else {
         return Ok(None);
     };
-    match array.get().view().and_then(|view| on_diagonal(view, offset, axis1, axis2)) {
-        Some(window) => {
-            let made = wrap_view(array, window)?;
-            made.cast::<NdArray>()?.get().set_writeable(false);
-            Ok(Some(made))
-        }
+    let mut slot = None;
+    let Some((array, view)) = conversion::operand(a, &mut slot)? else { return Ok(None) };
+    match on_diagonal(view, offset, axis1, axis2) {
+        Some(window) => Ok(Some(wrap_view(array, window)?.cast_into()?)),
         None => Ok(None),
     }
 }
 
+/// `trace`: the sum along a diagonal.
+pub fn trace<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    const TRACE: Parameters<6> = Parameters::new(["a", "offset", "axis1", "axis2", "dtype", "out"], 1);
+    let Some([Arg(Some(a)), offset, axis1, axis2, dtype, out]) = given.bind(&TRACE) else { return Ok(None) };
+    let wanted = if dtype.is_none() { None } else { creation::any_dtype(dtype, DType::F64)? };
+    let out = out.given().filter(|out| !out.is_none());
+    let target = out.as_ref().and_then(|out| out.cast_exact::<NdArray>().ok());
+    if wanted.is_none() != dtype.is_none() || target.is_none() != out.is_none() {
+        return Ok(None);
+    }
+    let Some(diagonal) = diagonal_of(&a, [offset, axis1, axis2])? else { return Ok(None) };
+    let last = PyInt::new(given.py(), -1).into_any();
+    let request = Request { axis: Some(&last), keepdims: false, dtype: wanted, out: target.as_deref() };
+    reduce::reduce(given.py(), Op::Sum, &Operand::Array(diagonal), &request)
+}
+
 /// The window on a diagonal; `None` where NumPy has to word an error.
-fn on_diagonal(view: &ArrayView, offset: i64, axis1: i64, axis2: i64) -> Option<ArrayView> {
+pub fn on_diagonal(view: &ArrayView, offset: i64, axis1: i64, axis2: i64) -> Option<ArrayView> {
     let rank = view.shape.len();
     let (first, second) = (numelt::normalize_axis(axis1, rank)?, numelt::normalize_axis(axis2, rank)?);
     if first == second || offset.unsigned_abs() > 1 << 32 {
@@ -107,64 +135,87 @@ fn on_diagonal(view: &ArrayView, offset: i64, axis1: i64, axis2: i64) -> Option<
 pub fn diag<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     const DIAG: Parameters<2> = Parameters::new(["v", "k"], 1);
     let Some([Arg(Some(v)), k]) = given.bind(&DIAG) else { return Ok(None) };
-    match native(&v).map(|view| view.shape.len()) {
-        Some(2) => read_diagonal(&v, [k, Arg::ABSENT, Arg::ABSENT]),
-        Some(1) => diagonal_matrix(given.py(), &v, k),
+    let mut slot = None;
+    let Some((array, view)) = conversion::operand(&v, &mut slot)? else { return Ok(None) };
+    match view.shape.len() {
+        2 => read_diagonal(array, [k, Arg::ABSENT, Arg::ABSENT]),
+        1 => diagonal_matrix(given.py(), array, view, k),
         _ => Ok(None),
     }
 }
 
 /// A matrix of zeros with a vector on a diagonal.
-fn diagonal_matrix<'py>(py: Python<'py>, vector: Any<'_, 'py>, k: Arg<'_, 'py>) -> Quick<'py> {
-    let Some(view) = native(vector) else { return Ok(None) };
-    let k = k.given().map_or(Some(0), |k| int(&k)).filter(|k| k.unsigned_abs() <= 1 << 14);
-    let Some((k, side)) = k.map(|k| (k, view.shape[0] + k.abs())).filter(|(_, side)| *side <= 1 << 14) else {
-        return Ok(None);
-    };
+fn diagonal_matrix<'py>(
+    py: Python<'py>,
+    vector: &Bound<'py, NdArray>,
+    view: &ArrayView,
+    k: Arg<'_, 'py>,
+) -> Quick<'py> {
+    let k = k.given().map_or(Some(0), |k| any_int(&k)).filter(|k| k.unsigned_abs() <= 1 << 32);
+    let Some(k) = k else { return Ok(None) };
+    let side = view.shape[0] + k.abs();
+    errors::check_bytes(py, &[side, side], view.dtype)?;
     let zero = Scalar::from_bytes(view.dtype, &[0; 16]);
     let made = creation::fill(py, creation::unset(py, view.dtype, &[side, side]), zero)?;
     if let Some(matrix) = native(&made)
         && let Some(diagonal) = on_diagonal(matrix, k, 0, 1)
-        && let Some(values) = Operand::extract_quick(vector)
         && view.size() > 0
     {
-        assign::assign_operand(py, &diagonal, &values)?;
+        assign::assign_operand(py, &diagonal, &Operand::Array(vector.clone()))?;
     }
     Ok(Some(made))
 }
 
-/// A native array with at least so many axes: itself, or a view; `None` for all other calls.
+/// Arrays with at least so many axes: themselves, or views.
 fn with_axes<'py>(given: &Given<'_, 'py>, least: usize) -> Quick<'py> {
-    let Some(array) = given.one() else { return Ok(None) };
-    let Ok(array) = array.cast_exact::<NdArray>() else { return Ok(None) };
-    let Some(view) = array.get().view() else { return Ok(None) };
+    if given.names().is_some() {
+        return Ok(None);
+    }
+    if let Some(array) = given.one() {
+        return one_with_axes(&array, least);
+    }
+    let mut made: SmallVec<[Bound<'py, PyAny>; 4]> = SmallVec::new();
+    for array in given.positional() {
+        match one_with_axes(&array, least)? {
+            Some(array) => made.push(array),
+            None => return Ok(None),
+        }
+    }
+    PyTuple::new(given.py(), made).map(|made| Some(made.into_any()))
+}
+
+fn one_with_axes<'py>(array: Any<'_, 'py>, least: usize) -> Quick<'py> {
+    let mut slot = None;
+    let Some((array, view)) = conversion::operand(array, &mut slot)? else { return Ok(None) };
     let (mut dims, mut strides) = (view.shape.clone(), view.strides.clone());
     // new axes stand before a vector, and behind it and a matrix where there are to be three
     let places: &[usize] = match (least, view.shape.len()) {
-        (_, 0) => return Ok(None),
+        (_, 0) => &[0, 0, 0][..least],
         (2, 1) => &[0],
         (3, 1) => &[0, 2],
         (3, 2) => &[2],
-        _ => return Ok(Some((*array).clone().into_any())),
+        _ => return Ok(Some(array.clone().into_any())),
     };
+    // NumPy reshapes what has no axes, and indexes the others with `newaxis`
+    let step = if view.shape.is_empty() { view.dtype.size() as i64 } else { 0 };
     for &place in places {
         dims.insert(place, 1);
-        strides.insert(place, 0);
+        strides.insert(place, step);
     }
-    wrap_view(&array, shape::window(view, view.offset, dims, strides)).map(Some)
+    wrap_view(array, shape::window(view, view.offset, dims, strides)).map(Some)
 }
 
-/// `atleast_1d` of one array.
+/// `atleast_1d`
 pub fn atleast_1d<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     with_axes(given, 1)
 }
 
-/// `atleast_2d` of one array.
+/// `atleast_2d`
 pub fn atleast_2d<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     with_axes(given, 2)
 }
 
-/// `atleast_3d` of one array.
+/// `atleast_3d`
 pub fn atleast_3d<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     with_axes(given, 3)
 }

@@ -1,14 +1,13 @@
 //! Products of vectors and matrices.
 
 use super::arguments::{Quick, native};
-use super::limits;
 use crate::array::ndarray::{NdArray, wrap_view};
 use crate::cpython::given::Given;
 use crate::numpy::convert;
+use crate::record::policy::{self, limits};
 use crate::ufunc::products;
 use numelt::rules::shape;
 use numelt_ir::{DType, Dims, Op, Scalar};
-use numelt_runtime::Runtime;
 
 /// `dot` of vectors and matrices that fit.
 pub fn dot<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
@@ -44,7 +43,7 @@ pub fn length<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     if !plain || view.shape.is_empty() || !shape::is_c_contiguous(&view.shape, &view.strides, 8) {
         return Ok(None);
     }
-    if !Runtime::global().runs_at_once() {
+    if !policy::at_once() {
         return Ok(None);
     }
     let flat = match view.shape.len() {

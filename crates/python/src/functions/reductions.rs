@@ -1,17 +1,18 @@
 //! Reductions of native arrays with `axis=` and `keepdims=` alone, as functions and as methods.
 
 use super::arguments::{Any, Out, Quick, native, truth};
-use super::limits;
+use super::conversion;
 use crate::array::ndarray::NdArray;
 use crate::array::operand::Operand;
-use crate::array::sequence;
-use crate::cpython::given::{Given, Parameters};
-use crate::numpy::{convert, export};
+use crate::cpython::given::{Arg, Given, Parameters};
+use crate::numpy::convert::{self, Numpy};
+use crate::numpy::export;
+use crate::record::policy::{self, limits};
 use crate::record::{inspect, run};
 use crate::ufunc::operators;
 use crate::ufunc::reduce::{self, Request};
 use numelt_ir::{DType, Op, Scalar};
-use numelt_runtime::{ArrayView, Runtime};
+use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
@@ -19,6 +20,11 @@ use pyo3::types::PyBool;
 struct Plain<'py> {
     axis: Option<Bound<'py, PyAny>>,
     keepdims: bool,
+}
+
+/// An argument, if it was neither left out nor is what stands for that in NumPy's own functions.
+fn given_value<'a, 'py>(arg: &Arg<'a, 'py>) -> Option<Borrowed<'a, 'py, PyAny>> {
+    arg.given().filter(|value| !Numpy::get(value.py()).is_ok_and(|numpy| numpy.no_value.is(value)))
 }
 
 impl<'py> Plain<'py> {
@@ -31,9 +37,9 @@ impl<'py> Plain<'py> {
         let mut plain = Plain { axis: bound[1].given().map(Borrowed::to_owned), keepdims: false };
         for (name, arg) in parameters.names().iter().zip(&bound).skip(2) {
             match *name {
-                "keepdims" => plain.keepdims = arg.given().map_or(Some(false), |keep| truth(&keep))?,
+                "keepdims" => plain.keepdims = given_value(arg).map_or(Some(false), |keep| truth(&keep))?,
                 "dtype" | "out" if arg.is_none() => {}
-                _ if arg.is_absent() => {}
+                _ if given_value(arg).is_none() => {}
                 _ => return None,
             }
         }
@@ -104,7 +110,7 @@ fn quick<'py>(array: Any<'_, 'py>, kind: Kind, plain: &Plain<'py>) -> Quick<'py>
         && view.size() <= limits::EXTREME
         && plain.axis.is_none()
         && !plain.keepdims
-        && Runtime::global().runs_at_once()
+        && policy::at_once()
         && let Some(at) = extreme(array.py(), view, op == Op::Argmin)?
     {
         inspect::count(op);
@@ -127,14 +133,15 @@ impl<'py> Plain<'py> {
     }
 }
 
-/// A call of a function: of one of our arrays, or of a list of numbers, which has its numbers' dtype.
+/// A call of a function: of one of our arrays, or of what one is made of.
 fn call<'py, const N: usize>(given: &Given<'_, 'py>, kind: Kind, parameters: &Parameters<N>) -> Quick<'py> {
     let Some((a, plain)) = Plain::bind(given, parameters) else { return Ok(None) };
     if native(&a).is_some() {
         return quick(&a, kind, &plain);
     }
-    match sequence::array(given.py(), &a, Some)? {
-        Some(array) => quick(&array, kind, &plain),
+    let mut slot = None;
+    match conversion::operand(&a, &mut slot)? {
+        Some((array, _)) => quick(array, kind, &plain),
         None => Ok(None),
     }
 }

@@ -4,17 +4,17 @@
 //! is recorded.
 
 use super::arguments::{Quick, few, int, native};
-use super::limits;
 use crate::array::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::array::{advanced, fresh};
 use crate::cpython::given::Given;
 use crate::numpy::{convert, errors, library, loan};
 use crate::record::front::Attached;
+use crate::record::policy::{self, limits};
 use crate::record::run;
 use numelt::Front;
 use numelt::rules::shape::{self, Order};
 use numelt_ir::{DType, Scalar};
-use numelt_runtime::{ArrayView, Runtime};
+use numelt_runtime::ArrayView;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyTuple};
@@ -79,7 +79,7 @@ fn column(table: &ArrayView, axis: usize) -> ArrayView {
 pub fn unravel_index<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let (py, Some([place, extents])) = (given.py(), given.exactly()) else { return Ok(None) };
     let Ok(extents) = extents.cast_exact::<PyTuple>() else { return Ok(None) };
-    if !(1..=numelt_ir::MAX_RANK).contains(&extents.len()) || !Runtime::global().runs_at_once() {
+    if !(1..=numelt_ir::MAX_RANK).contains(&extents.len()) || !policy::at_once() {
         return Ok(None);
     }
     let Some(mut rest) = int(&place).or_else(|| convert::numpy_int64(&place)).filter(|&at| at >= 0) else {
@@ -113,7 +113,7 @@ pub fn take<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
         (_, Some(index)) => index.dtype.is_integer() && index.shape.len() == 1 && index.size() <= limits::FEW,
         _ => false,
     };
-    if !plain || !Runtime::global().runs_at_once() {
+    if !plain || !policy::at_once() {
         return Ok(None);
     }
     let found = advanced::get(&array, view, &key);

@@ -6,14 +6,14 @@
 //! as a system of two equations.
 
 use super::arguments::Quick;
-use super::limits;
 use crate::array::ndarray::{exact_native, wrap_new};
 use crate::cpython::given::Given;
 use crate::numpy::library;
+use crate::record::policy::{self, limits};
 use crate::record::run;
 use numelt::rules::shape;
 use numelt_ir::DType;
-use numelt_runtime::{ArrayView, Runtime};
+use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
@@ -86,7 +86,7 @@ fn solved<'py>(
     dims: &[i64],
 ) -> Quick<'py> {
     let Some(gesv) = GESV.get() else { return Ok(None) };
-    if library::is_watched() || !Runtime::global().runs_at_once() {
+    if library::is_watched() || !policy::at_once() {
         return Ok(None);
     }
     let by_columns = run::peek(py, &matrix.base, |bytes| {

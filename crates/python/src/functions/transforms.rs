@@ -5,11 +5,11 @@
 //! NumPy takes ten times as long as a transform of few elements. The numbers are NumPy's: it is the same function.
 
 use super::arguments::{Quick, int};
-use super::limits;
 use crate::array::ndarray::{NdArray, wrap_new};
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert;
 use crate::numpy::{errors, library, loan};
+use crate::record::policy::{self, limits};
 use crate::record::run;
 use numelt::rules::shape;
 use numelt_ir::{DType, Dims, Error, Scalar};
@@ -58,7 +58,7 @@ impl Transform {
             view.shape.len() == 1 || shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64);
         // many rows are shared by threads
         let many = view.shape.len() > 1 && view.size() > limits::ROWS;
-        if !plain || many || view.size() == 0 || library::is_watched() || !Runtime::global().runs_at_once() {
+        if !plain || many || view.size() == 0 || library::is_watched() || !policy::at_once() {
             return Ok(None);
         }
         let Some(function) = self.function(py, n)? else { return Ok(None) };

@@ -27,6 +27,8 @@ pub struct Numpy {
     pub ufunc: Py<PyType>,
     /// The module `numpy`.
     pub module: Py<PyAny>,
+    /// `numpy._NoValue`, the default of arguments that NumPy's functions pass on.
+    pub no_value: Py<PyAny>,
     /// The fast way to make `numpy.float64` objects, if their memory layout is the expected one.
     float64: Option<Float64>,
     /// Whether the value of a `numpy.int64` object lies directly behind the head of the object.
@@ -115,6 +117,7 @@ impl Numpy {
             ndarray: class("ndarray")?,
             generic: class("generic")?,
             ufunc: class("ufunc")?,
+            no_value: module.getattr("_NoValue")?.unbind(),
             module: module.into_any().unbind(),
         })
     }

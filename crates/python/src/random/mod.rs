@@ -10,7 +10,7 @@ pub mod drawing;
 pub mod random_sequence;
 
 use crate::array::ndarray::{NdArray, wrap_new};
-use crate::dispatch::module::new_shape;
+use crate::array::operand::new_shape;
 use crate::numpy::convert;
 use crate::record::run;
 use numelt::random::{Pcg64, Stretch};

@@ -9,6 +9,7 @@ pub mod filters;
 pub mod front;
 pub mod inspect;
 pub mod origin;
+pub mod policy;
 pub mod program;
 pub mod progress;
 pub mod registry;

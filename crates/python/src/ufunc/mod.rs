@@ -18,12 +18,12 @@ use crate::numpy::convert::Numpy;
 use crate::numpy::errors;
 use crate::numpy::export;
 use crate::numpy::lend::{self, Terms};
-use crate::numpy::{coverage, foreign, hooks, subclass};
+use crate::numpy::{foreign, hooks, subclass};
+use crate::record::policy::{Decision, Unrecorded, limits};
 use crate::ufunc::elementwise::{Call, Native};
 use crate::ufunc::options::options;
-use crate::ufunc::ufunc_direct::{are_plain_numbers, quick_call};
+use crate::ufunc::ufunc_direct::{quick_call, quick_or_numbers};
 use numelt_ir::Op;
-use numelt_runtime::Runtime;
 use pyo3::exceptions::{PyDeprecationWarning, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::ffi;
 use pyo3::intern;
@@ -167,27 +167,30 @@ fn native_call<'py>(py: Python<'py>, op: Op, given: &Given<'_, 'py>) -> Native<'
 }
 
 /// A call.
-pub fn called<'py>(slf: &Bound<'py, Ufunc>, given: &Given<'_, 'py>) -> Out<'py> {
+fn called<'py>(slf: &Bound<'py, Ufunc>, given: &Given<'_, 'py>) -> Out<'py> {
+    match given.with_values(|args| quick_or_numbers(slf.get(), args)) {
+        Some(made) => made,
+        None => general(slf, given),
+    }
+}
+
+/// A call that no fast path has done.
+pub fn general<'py>(slf: &Bound<'py, Ufunc>, given: &Given<'_, 'py>) -> Out<'py> {
     let py = slf.py();
-    if given.names().is_none() {
-        let operands: SmallVec<[_; 3]> = given.positional().collect();
-        if let Some(result) = slf.get().op.and_then(|op| quick_call(op, &operands)) {
-            return result;
-        }
-        if are_plain_numbers(&operands) {
-            return given.pass_to(slf.get().numpy.bind(py));
-        }
-    }
-    let derived = subclass::among_operands(given);
-    if !derived
-        && let Some(op) = slf.get().op
-        && let Some(result) = native_call(py, op, given)?
-    {
-        return Ok(result);
-    }
     let numpy = slf.get().numpy.bind(py);
-    if !derived && given.names().is_none() && only_scalars(given) {
-        return given.pass_to(numpy);
+    if subclass::among_operands(given) {
+        if let Some(made) = foreign::call(slf.get().name(), numpy, given, false, Terms::UNCLAIMED)? {
+            return Ok(made);
+        }
+    } else {
+        if let Some(op) = slf.get().op
+            && let Some(result) = native_call(py, op, given)?
+        {
+            return Ok(result);
+        }
+        if given.names().is_none() && only_scalars(given) {
+            return given.pass_to(numpy);
+        }
     }
     let (args, kwargs) = given::pack(given)?;
     method(slf.as_any(), numpy, "__call__", &args, kwargs.as_ref())
@@ -340,14 +343,8 @@ impl Ufunc {
     }
 }
 
-/// Elements up to which NumPy's loop is done before the package would have found out what to record.
-const FEW: i64 = 1024;
-
-/// The same where NumPy has one loop over positions.
-const IN_ONE_LOOP: i64 = 1 << 17;
-
-/// A call or method on few elements by NumPy's own ufunc, where the package would have recorded something.
-fn few<'py>(
+/// A call or method by NumPy's own ufunc, where the policy says so; `None` where it is the package's.
+fn by_numpy<'py>(
     ours: &Bound<'py, PyAny>,
     numpy: &Bound<'py, PyAny>,
     name: &'static str,
@@ -356,43 +353,30 @@ fn few<'py>(
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = numpy.py();
     let ufunc = ours.cast_exact::<Ufunc>().ok().map(Bound::get);
-    let known = ufunc.is_some_and(|u| u.op.is_some() || u.composed);
-    let is_method = name != "__call__";
-    let first = is_method.then_some(numpy);
-    let callable = || if is_method { ufunc_at::unbound(py, name) } else { Ok(numpy.clone()) };
-    if coverage::is_silent()
-        && (lend::has_foreign(args.iter_borrowed()) || subclass::among_packed_operands(args, kwargs)?)
-    {
-        let label = match ufunc {
-            Some(ufunc) => Cow::Borrowed(ufunc.name.as_str()),
-            None => Cow::Owned(numpy.getattr(intern!(py, "__name__"))?.extract()?),
-        };
-        let label = if name == "__call__" { label } else { Cow::Owned(format!("{label}.{name}")) };
-        let callable = callable()?;
-        return given::unpacked_after(first, args, kwargs, |given| {
-            foreign::call(&label, &callable, given, is_method, Terms::UNCLAIMED)
-        });
-    }
-    let has_array = || args.iter_borrowed().any(|arg| native(&arg));
-    if !known || !coverage::is_silent() || !has_array() || !Runtime::global().runs_at_once() {
-        return Ok(None);
-    }
-    let callable = callable()?;
+    let method = name != "__call__";
     let most = match name {
-        "at" if ufunc_at::is_one_loop(args) => IN_ONE_LOOP,
+        "at" if ufunc_at::is_one_loop(args) => limits::IN_ONE_LOOP,
         "reduceat" if ufunc_at::has_many_segments(args) => i64::MAX,
-        _ => FEW,
+        _ => limits::FEW,
     };
-    let terms = Terms { most, native: true, claimable: false };
-    given::unpacked_after(first, args, kwargs, |given| lend::call(&callable, given, is_method, terms, || Ok(())))
-}
-
-/// Is this a native array of ours, or a short sequence with one?
-fn native(obj: &Bound<'_, PyAny>) -> bool {
-    if let Ok(list) = obj.cast_exact::<PyList>() {
-        return list.len() < 16 && list.iter().any(|item| exact_native(&item).is_some());
-    }
-    exact_native(obj).is_some()
+    let recordable = ufunc.is_some_and(|ufunc| ufunc.op.is_some() || ufunc.composed);
+    let decision = Unrecorded { args, kwargs, recordable, method, most }.decide()?;
+    let (first, callable) = match (&decision, method) {
+        (Decision::Rules | Decision::Package, _) => return Ok(None),
+        (_, true) => (Some(numpy), ufunc_at::unbound(py, name)?),
+        (_, false) => (None, numpy.clone()),
+    };
+    given::unpacked_after(first, args, kwargs, |given| match decision {
+        Decision::Lend(terms) => lend::call(&callable, given, method, terms, || Ok(())),
+        _ => {
+            let own = match ufunc {
+                Some(ufunc) => Cow::Borrowed(ufunc.name.as_str()),
+                None => Cow::Owned(numpy.getattr(intern!(py, "__name__"))?.extract()?),
+            };
+            let label = if method { Cow::Owned(format!("{own}.{name}")) } else { own };
+            foreign::call(&label, &callable, given, method, Terms::UNCLAIMED)
+        }
+    })
 }
 
 /// The quick path of folds along one axis, the first one if none is said.
@@ -451,7 +435,7 @@ fn method<'py>(
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> Out<'py> {
     let py = numpy.py();
-    if let Some(made) = few(ours, numpy, name, args, kwargs)? {
+    if let Some(made) = by_numpy(ours, numpy, name, args, kwargs)? {
         return Ok(made);
     }
     let hook_name = if name == "__call__" { "ufunc_call" } else { "ufunc_method" };
@@ -503,7 +487,7 @@ pub fn dispatched<'py>(
     }
     if subclass::among_packed_operands(inputs, kwargs)?
         && let Some(name) = METHODS.into_iter().find(|&method| method == name)
-        && let Some(made) = few(function, function, name, inputs, kwargs)?
+        && let Some(made) = by_numpy(function, function, name, inputs, kwargs)?
     {
         return Ok(made);
     }

@@ -7,6 +7,7 @@ use crate::numpy::convert;
 use crate::numpy::convert::Numpy;
 use crate::numpy::{foreign, hooks, lend};
 use crate::record::errstate;
+use crate::record::policy::{self, Decision};
 use crate::ufunc::elementwise;
 use crate::ufunc::products;
 use crate::ufunc::quick;
@@ -80,6 +81,26 @@ pub fn binary<'py>(
     }
 }
 
+/// [`binary`] of operands that [`quick`] has refused, in both orders as the interpreter tries them: first as the left operand's
+/// operator, then as the reflected one of the right.
+pub fn after_quick<'py>(
+    lhs: &Bound<'py, PyAny>,
+    rhs: &Bound<'py, PyAny>,
+    operator: &'static Binary,
+) -> PyResult<Bound<'py, PyAny>> {
+    let refused = lhs.py().NotImplemented();
+    if lhs.is_instance_of::<NdArray>() {
+        let made = general(lhs, rhs, operator, false)?;
+        if !made.is(&refused) {
+            return Ok(made);
+        }
+    }
+    match rhs.is_instance_of::<NdArray>() {
+        true => general(lhs, rhs, operator, true),
+        false => Ok(refused.into_bound(lhs.py())),
+    }
+}
+
 /// The quick path of an operation on two operands, arrays and Python numbers.
 #[inline]
 pub fn quick<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
@@ -87,7 +108,7 @@ pub fn quick<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> O
     let view = a.or(b)?;
     let py = lhs.py();
     let keeps = keeps_dtype(op, view.dtype);
-    unless_strict(py, || match (a, b) {
+    policy::fast(py, || match (a, b) {
         (Some(a), Some(b)) if keeps && a.dtype == b.dtype => quick::pair(py, op, a, b),
         (Some(a), Some(b)) => quick::mixed(py, op, a, b),
         (Some(a), None) if keeps => quick::with_number(py, op, a, rhs, false),
@@ -98,17 +119,6 @@ pub fn quick<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> O
     })
 }
 
-/// What a quick path gives where a mode is in force that acts inside an operation: nothing, which leaves it to the general
-/// path.
-#[inline]
-pub fn unless_strict<T>(py: Python<'_>, run: impl FnOnce() -> Option<PyResult<T>>) -> Option<PyResult<T>> {
-    match errstate::is_strict(py) {
-        Ok(false) => run(),
-        Ok(true) => None,
-        Err(error) => Some(Err(error)),
-    }
-}
-
 /// The quick path of an operation on all pairs of elements of two vectors.
 pub fn outer<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let vector = |obj| native_view(obj).filter(|view| view.shape.len() == 1);
@@ -117,7 +127,7 @@ pub fn outer<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> O
     let column = shape::window(a, a.offset, extents, strides);
     let like = keeps_dtype(op, a.dtype) && a.dtype == b.dtype;
     let way = if like { quick::pair } else { quick::mixed };
-    unless_strict(lhs.py(), || way(lhs.py(), op, &column, b))
+    policy::fast(lhs.py(), || way(lhs.py(), op, &column, b))
 }
 
 /// The quick path of an operation on the first two of a list of arrays of one shape and dtype, then on that and the third,
@@ -145,7 +155,7 @@ pub fn chained<'py>(op: Op, list: &Bound<'py, PyList>) -> Option<PyResult<Bound<
 #[inline]
 pub fn quick_unary<'py>(op: Op, operand: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let view = native_view(operand)?;
-    unless_strict(operand.py(), || quick::single(operand.py(), op, view))
+    policy::fast(operand.py(), || quick::single(operand.py(), op, view))
 }
 
 /// The view of a native array of exactly our class.
@@ -176,7 +186,7 @@ fn general<'py>(
     reflected: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = lhs.py();
-    if (lend::is_foreign(lhs) && lend::is_known(rhs)?) || (lend::is_foreign(rhs) && lend::is_known(lhs)?) {
+    if let Decision::FallBack { .. } = policy::of_operator(lhs, rhs)? {
         return fall_back(operator, operator.name, lhs, rhs);
     }
     if operator.op == Op::Power
@@ -339,7 +349,7 @@ pub fn quick_in_place(op: Op, target: &NdArray, other: &Bound<'_, PyAny>) -> Opt
     if !target.writeable() || !keeps_dtype(op, view.dtype) {
         return None;
     }
-    unless_strict(other.py(), || quick::update(other.py(), op, view, other))
+    policy::fast(other.py(), || quick::update(other.py(), op, view, other))
 }
 
 /// `lhs (op)= rhs` on an array, whatever an operand's class gives for it.

@@ -4,10 +4,8 @@ use crate::cpython::calls;
 use crate::cpython::given::Given;
 use crate::cpython::vectorcall;
 use crate::numpy::convert::{self, Numpy};
-use crate::numpy::lend::Terms;
-use crate::numpy::{foreign, subclass};
 use crate::ufunc::operators;
-use crate::ufunc::{Ufunc, called};
+use crate::ufunc::{Ufunc, general};
 use numelt_ir::Op;
 use pyo3::PyTypeInfo;
 use pyo3::ffi;
@@ -25,9 +23,22 @@ pub fn quick_call<'py>(op: Op, args: &[Borrowed<'_, 'py, PyAny>]) -> Option<PyRe
     }
 }
 
+/// A call with operands alone that needs no rule: on arrays of ours, or on numbers, whose answer is NumPy's.
+#[inline]
+pub fn quick_or_numbers<'py>(ufunc: &Ufunc, args: &[Borrowed<'_, 'py, PyAny>]) -> Option<PyResult<Bound<'py, PyAny>>> {
+    ufunc.native().and_then(|op| quick_call(op, args)).or_else(|| {
+        let py = args.first()?.py();
+        let numbers: SmallVec<[_; 2]> = match are_plain_numbers(args) {
+            true => args.iter().map(|&arg| arg.to_owned()).collect(),
+            false => return None,
+        };
+        Some(calls::call(&ufunc.numpy(py), &numbers, None))
+    })
+}
+
 /// Are all arguments numbers of the classes that programs compute with, so that NumPy's answer is the answer?
 #[inline]
-pub fn are_plain_numbers(args: &[Borrowed<'_, '_, PyAny>]) -> bool {
+fn are_plain_numbers(args: &[Borrowed<'_, '_, PyAny>]) -> bool {
     let is_numpys =
         |a: &Bound<'_, PyAny>| Numpy::get(a.py()).is_ok_and(|numpy| numpy.dtype_of_type(a.get_type_ptr()).is_some());
     args.iter().all(|a| {
@@ -53,38 +64,13 @@ pub unsafe extern "C" fn call(
         let py = Python::assume_attached();
         let call = Given::of(py, values, ffi::PyVectorcall_NARGS(count) as usize, names);
         let own = Borrowed::from_ptr(py, ufunc).cast_unchecked::<Ufunc>();
-        let quick = || {
-            call.with_values(|args| {
-                let native = own.get().native().and_then(|op| quick_call(op, args));
-                native.or_else(|| {
-                    let numbers: SmallVec<[_; 2]> = match are_plain_numbers(args) {
-                        true => args.iter().map(|&arg| arg.to_owned()).collect(),
-                        false => return None,
-                    };
-                    Some(calls::call(&own.get().numpy(py), &numbers, None))
-                })
-            })
-        };
+        let quick = || call.with_values(|args| quick_or_numbers(own.get(), args));
         vectorcall::give(py, quick).unwrap_or_else(|| {
             // what runs now may call Python
             Python::attach(|attached| {
                 let given = Given::of(attached, values, ffi::PyVectorcall_NARGS(count) as usize, names);
                 let own = Borrowed::from_ptr(attached, ufunc).cast_unchecked::<Ufunc>();
-                let general = || {
-                    if subclass::among_operands(&given)
-                        && let Some(made) = foreign::call(
-                            own.get().name(),
-                            &own.get().numpy(attached),
-                            &given,
-                            false,
-                            Terms::UNCLAIMED,
-                        )?
-                    {
-                        return Ok(made);
-                    }
-                    called(&own, &given)
-                };
-                vectorcall::give(attached, || Some(general())).unwrap_or(std::ptr::null_mut())
+                vectorcall::give(attached, || Some(general(&own, &given))).unwrap_or(std::ptr::null_mut())
             })
         })
     }

@@ -10,9 +10,8 @@ import numpy
 from numelt import _core
 from numelt._dispatch import fallback
 from numelt._dispatch.native import fall_back, native, ndarray, operand
-from numelt._routines.manipulation.shape import diagonal_view
 
-__all__ = ["copyto", "diagonal", "indices"]
+__all__ = ["copyto", "indices"]
 
 # Python's numbers from the lowest kind to the highest, and by kind of dtype the highest that it holds
 _KINDS = (bool, int, float, complex)
@@ -127,24 +126,6 @@ def _broadcasts(shape: tuple[int, ...], *arrays: Any) -> bool:
         return not shapes or bool(numpy.broadcast_shapes(shape, *shapes) == shape)
     except ValueError:
         return False
-
-
-@native
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """Shift elements along axes; what leaves one end enters at the other.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.roll(np.arange(4), 1)
-    array([3, 0, 1, 2])
-    """
-    array = operand(a)
-    if array is not None:
-        view = diagonal_view(array, offset, axis1, axis2)
-        if view is not None:
-            return _core.broadcast_to(view, view.shape)
-    return fall_back("diagonal", a, offset, axis1, axis2)
 
 
 @native

@@ -12,8 +12,8 @@ from numelt._dispatch.composed import composed
 from numelt._dispatch.native import fall_back, native, ndarray, recordable, reject
 
 __all__ = [
-    "diag_indices", "diag_indices_from", "fill_diagonal", "ix_", "ravel_multi_index", "tril_indices",
-    "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index",
+    "diag_indices_from", "ix_", "ravel_multi_index", "tril_indices_from", "triu_indices_from",
+    "unravel_index",
 ]  # fmt: skip
 
 
@@ -31,18 +31,6 @@ def ix_(*args: Any) -> Any:
 
 
 @composed
-def diag_indices(n: Any, ndim: Any = 2) -> Any:
-    """Return the indices of the main diagonal.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.diag_indices(2)
-    (array([0, 1]), array([0, 1]))
-    """
-
-
-@composed
 def diag_indices_from(arr: Any) -> Any:
     """Return the indices of an array's main diagonal.
 
@@ -51,30 +39,6 @@ def diag_indices_from(arr: Any) -> Any:
     >>> import numelt as np
     >>> np.diag_indices_from(np.zeros((2, 2)))
     (array([0, 1]), array([0, 1]))
-    """
-
-
-@composed
-def tril_indices(n: Any, k: Any = 0, m: Any = None) -> Any:
-    """Return the indices of the lower triangle.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.tril_indices(2)
-    (array([0, 1, 1]), array([0, 0, 1]))
-    """
-
-
-@composed
-def triu_indices(n: Any, k: Any = 0, m: Any = None) -> Any:
-    """Return the indices of the upper triangle.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.triu_indices(2)
-    (array([0, 0, 1]), array([0, 1, 1]))
     """
 
 
@@ -99,21 +63,6 @@ def triu_indices_from(arr: Any, k: Any = 0) -> Any:
     >>> import numelt as np
     >>> np.triu_indices_from(np.zeros((2, 2)), 1)
     (array([0]), array([1]))
-    """
-
-
-@composed
-def fill_diagonal(a: Any, val: Any, wrap: Any = False) -> None:
-    """Write to the main diagonal.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> a = np.zeros((2, 2))
-    >>> np.fill_diagonal(a, 5)
-    >>> a
-    array([[5., 0.],
-           [0., 5.]])
     """
 
 

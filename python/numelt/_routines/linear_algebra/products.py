@@ -8,9 +8,8 @@ import numpy
 
 from numelt import _core
 from numelt._dispatch.native import fall_back, native, ndarray, operand
-from numelt._routines.manipulation.shape import diagonal_view
 
-__all__ = ["dot", "inner", "outer", "tensordot", "trace", "vdot"]
+__all__ = ["dot", "inner", "outer", "tensordot", "vdot"]
 
 
 def _numeric(*arrays: Any) -> bool:
@@ -175,23 +174,3 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     if result is NotImplemented:
         return fall_back("tensordot", a, b, axes)
     return result.reshape(tuple(shape_x + shape_y))
-
-
-@native
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
-    """Sum along a diagonal.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> float(np.trace(np.eye(3)))
-    3.0
-    """
-    array = operand(a)
-    if _numeric(array) and array.ndim >= 2 and (out is None or type(out) is ndarray):
-        diagonal = diagonal_view(array, offset, axis1, axis2)
-        if diagonal is not None:
-            result = _core.reduce("sum", diagonal, -1, False, dtype, out)
-            if result is not NotImplemented:
-                return result
-    return fall_back("trace", a, offset, axis1, axis2, dtype, out)

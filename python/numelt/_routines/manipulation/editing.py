@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from numelt._dispatch.composed import composed, library_call
+from numelt._dispatch.composed import composed
 
 __all__ = [
-    "asarray_chkfinite", "astype", "block", "delete", "diagflat", "insert", "packbits", "require", "resize",
-    "row_stack", "trim_zeros", "unpackbits",
+    "asarray_chkfinite", "astype", "block", "delete", "insert", "require", "resize", "row_stack",
+    "trim_zeros",
 ]  # fmt: skip
 
 
@@ -65,19 +65,6 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 
 
 @composed
-def diagflat(v: Any, k: Any = 0) -> Any:
-    """Return a matrix with the flattened input on a diagonal.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.diagflat([[1, 2]])
-    array([[1, 0],
-           [0, 2]])
-    """
-
-
-@composed
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """Return an array with values put in before some positions.
 
@@ -86,18 +73,6 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     >>> import numelt as np
     >>> np.insert([1, 3], 1, 2)
     array([1, 2, 3])
-    """
-
-
-@library_call
-def packbits(a: Any, /, axis: Any = None, bitorder: Any = "big") -> Any:
-    """Pack truth values into the bits of bytes.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.packbits([1, 0, 1])
-    array([160], dtype=uint8)
     """
 
 
@@ -151,16 +126,4 @@ def trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> Any:
     >>> import numelt as np
     >>> np.trim_zeros(np.array([0, 1, 0, 2, 0]))
     array([1, 0, 2])
-    """
-
-
-@library_call
-def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: Any = "big") -> Any:
-    """Unpack the bits of bytes into an array of zeros and ones.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.unpackbits(np.array([160], np.uint8), count=3)
-    array([1, 0, 1], dtype=uint8)
     """

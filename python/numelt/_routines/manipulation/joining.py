@@ -14,23 +14,19 @@ from numelt import _core
 from numelt._dispatch import library, table
 from numelt._dispatch.composed import rebound, understood
 from numelt._dispatch.native import (  # fmt: skip
+    COMPILED,
     fall_back,
     native,
     ndarray,
     normalize_axis,
     operand,
     recordable,
-    reject,
 )
 from numelt._dispatch.routine import routine
-from numelt._routines.creation import empty_like, full
-from numelt._routines.indexing.keys import diagonal
-from numelt._routines.manipulation import shape
-from numelt._routines.manipulation.shape import atleast_3d, diagonal_view
 
 __all__ = [
-    "append", "array_split", "column_stack", "concatenate", "diag", "dsplit", "dstack", "hsplit",
-    "hstack", "pad", "repeat", "roll", "split", "stack", "tile", "unstack", "vsplit", "vstack",
+    "append", "array_split", "column_stack", "concatenate", "dsplit", "dstack", "hsplit", "hstack",
+    "pad", "repeat", "split", "tile", "unstack", "vsplit", "vstack",
 ]  # fmt: skip
 
 
@@ -97,29 +93,6 @@ def concatenate(
     return result
 
 
-@native
-def stack(
-    arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
-) -> Any:
-    """Join arrays along an axis.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.concatenate([[1, 2], [3]])
-    array([1, 2, 3])
-    """
-    pieces = _operands(arrays)
-    if pieces is not None and type(axis) is int and len({array.shape for array in pieces}) == 1:
-        rank = pieces[0].ndim + 1
-        if -rank <= axis < rank:
-            key = (slice(None),) * (axis % rank) + (None,)
-            result = _concatenate([array[key] for array in pieces], axis % rank, out, dtype, casting)
-            if result is not NotImplemented:
-                return result
-    return fall_back("stack", arrays, axis, out, dtype=dtype, casting=casting)
-
-
 def _quick_rank(arrays: Any, dtype: Any, casting: Any) -> int:
     """Return the common rank of the pieces, or -1 if ranks differ.
 
@@ -137,7 +110,7 @@ def _stacked(name: str, arrays: Any, rank: int, axis: int, dtype: Any, casting: 
 
     pieces = _operands(arrays)
     if pieces is not None:
-        pieces = [getattr(shape, f"atleast_{rank}d")(array) for array in pieces]
+        pieces = [COMPILED[f"atleast_{rank}d"](array) for array in pieces]
         # hstack joins vectors end to end and everything else along the second axis
         along = 0 if name == "hstack" and pieces[0].ndim == 1 else axis
         result = _concatenate(pieces, along, None, dtype, casting)
@@ -159,7 +132,7 @@ def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """
     rank = _quick_rank(tup, dtype, casting)
     if rank >= 2 or (rank == 1 and len({array.shape for array in tup}) == 1):
-        return concatenate(tup) if rank >= 2 else stack(tup)
+        return concatenate(tup) if rank >= 2 else COMPILED["stack"](tup)
     if rank < 0:
         return concatenate([array[None] if array.ndim == 1 else array for array in tup])
     return _stacked("vstack", tup, 2, 0, dtype, casting)
@@ -193,7 +166,7 @@ def dstack(tup: Any) -> Any:
     """
     pieces = _operands(tup)
     if pieces is not None:
-        result = _concatenate([atleast_3d(array) for array in pieces], 2, None, None, "same_kind")
+        result = _concatenate([COMPILED["atleast_3d"](array) for array in pieces], 2, None, None, "same_kind")
         if result is not NotImplemented:
             return result
     return fall_back("dstack", tup)
@@ -211,7 +184,7 @@ def column_stack(tup: Any) -> Any:
            [2, 4]])
     """
     if _quick_rank(tup, None, "same_kind") == 1 and len({array.shape for array in tup}) == 1:
-        return stack(tup, axis=1)
+        return COMPILED["stack"](tup, axis=1)
     pieces = _operands(tup)
     if pieces is not None:
         columns = [array if array.ndim >= 2 else array.reshape(-1, 1) for array in pieces]
@@ -426,37 +399,6 @@ def tile(A: Any, reps: Any) -> Any:
     return result.view()  # in the order of NumPy's
 
 
-@native
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """Shift elements along axes; what leaves one end enters at the other.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.roll(np.arange(4), 1)
-    array([3, 0, 1, 2])
-    """
-    array = recordable(a)
-    if array is None:
-        return fall_back("roll", a, shift, axis)
-    if axis is None and type(shift) is int:
-        return roll(array.ravel(), shift, 0).reshape(array.shape)
-    if type(shift) is not int or type(axis) is not int:
-        plain = understood(shift) and understood(axis)
-        return rebound(numpy.roll)(array, shift, axis) if plain else fall_back("roll", a, shift, axis)
-    axis = normalize_axis(axis, array.ndim)
-    result = empty_like(array)
-    extent = array.shape[axis]
-    shift %= max(extent, 1)
-    if shift == 0:
-        result[...] = array
-        return result
-    lead = (slice(None),) * axis
-    result[(*lead, slice(shift, None))] = array[(*lead, slice(None, -shift))]
-    result[(*lead, slice(None, shift))] = array[(*lead, slice(-shift, None))]
-    return result
-
-
 def _pad_pairs(pad_width: Any, rank: int) -> list[tuple[int, int]] | None:
     """Return (before, after) per axis for the plain forms of `pad_width`."""
     if type(pad_width) is int:
@@ -518,7 +460,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
                 n + before + after for n, (before, after) in zip(source.shape, pairs, strict=True)
             )
             fortran = source.flags.f_contiguous and not source.flags.c_contiguous
-            result = full(extents, value, source.dtype, "F" if fortran else "C")
+            result = COMPILED["full"](extents, value, source.dtype, "F" if fortran else "C")
             inside = tuple(
                 slice(before, before + n) for n, (before, _) in zip(source.shape, pairs, strict=True)
             )
@@ -536,27 +478,3 @@ def _padded(array: Any, pad_width: Any, mode: Any, **kwargs: Any) -> Any:
 
 
 _pad_by_steps = routine("pad", numpy.pad, _padded, table.FEW)
-
-
-@native
-def diag(v: Any, k: int = 0) -> Any:
-    """Return a diagonal of a matrix, or a matrix with a given diagonal.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.diag([1, 2])
-    array([[1, 0],
-           [0, 2]])
-    """
-    array = recordable(v)
-    if array is None or type(k) is not int:
-        return fall_back("diag", v, k)
-    if array.ndim not in (1, 2):
-        return reject("diag", v, k)
-    if array.ndim == 2:
-        return diagonal(array, k)
-    side = array.shape[0] + abs(k)
-    result = _core.full((side, side), 0, array.dtype, "C")
-    _core.copy_into(diagonal_view(result, k, 0, 1), array, "no")
-    return result

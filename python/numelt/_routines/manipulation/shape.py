@@ -20,9 +20,9 @@ from numelt._dispatch.native import (
 )
 
 __all__ = [
-    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to",
-    "expand_dims", "flip", "fliplr", "flipud", "matrix_transpose", "meshgrid", "moveaxis", "ndim",
-    "ravel", "reshape", "rollaxis", "rot90", "shape", "size", "squeeze", "swapaxes", "transpose",
+    "broadcast_arrays", "broadcast_to", "expand_dims", "flip", "fliplr", "flipud", "matrix_transpose",
+    "meshgrid", "moveaxis", "ndim", "ravel", "reshape", "rollaxis", "rot90", "shape", "size", "squeeze",
+    "swapaxes", "transpose",
 ]  # fmt: skip
 
 
@@ -231,59 +231,6 @@ def expand_dims(a: Any, axis: Any) -> Any:
     return array.reshape(tuple(1 if position in places else next(extents) for position in range(rank)))
 
 
-def _at_least(name: str, arrays: tuple[Any, ...], keys: dict[int, Any]) -> Any:
-    results = []
-    for value in arrays:
-        array = operand(value)
-        if array is None:
-            return fall_back(name, *arrays)
-        key = keys.get(array.ndim)
-        if key is not None:
-            array = array[key] if array.ndim else array.reshape((1,) * len(key))
-        results.append(array)
-    return results[0] if len(results) == 1 else tuple(results)
-
-
-@native
-def atleast_1d(*arys: Any) -> Any:
-    """Return arrays of at least one dimension.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.atleast_1d(3.0)
-    array([3.])
-    """
-    return _at_least("atleast_1d", arys, {0: (None,)})
-
-
-@native
-def atleast_2d(*arys: Any) -> Any:
-    """Return arrays of at least two dimensions.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.atleast_2d([1, 2]).shape
-    (1, 2)
-    """
-    return _at_least("atleast_2d", arys, {0: (None, None), 1: (None, slice(None))})
-
-
-@native
-def atleast_3d(*arys: Any) -> Any:
-    """Return arrays of at least three dimensions.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.atleast_3d([1, 2]).shape
-    (1, 2, 1)
-    """
-    keys = {0: (None, None, None), 1: (None, slice(None), None), 2: (slice(None), slice(None), None)}
-    return _at_least("atleast_3d", arys, keys)
-
-
 @native
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     """Return a read-only view in a larger shape, its elements repeated.
@@ -444,23 +391,3 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     if copy:
         return tuple(array.copy() for array in spread)
     return spread if sparse else tuple(spread)
-
-
-def diagonal_view(array: Any, offset: Any, axis1: Any, axis2: Any) -> Any:
-    """Return a writeable view of a diagonal, None where NumPy has to word an error."""
-    rank = array.ndim
-    if rank < 2 or not type(offset) is type(axis1) is type(axis2) is int or not _core.is_native(array):
-        return None
-    if not (-rank <= axis1 < rank and -rank <= axis2 < rank) or axis1 % rank == axis2 % rank:
-        return None
-    first, second = axis1 % rank, axis2 % rank
-    rows, columns = array.shape[first], array.shape[second]
-    length = min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns)
-    down, right = array.strides[first], array.strides[second]
-    kept = [axis for axis in range(rank) if axis not in (first, second)]
-    extents = (*[array.shape[axis] for axis in kept], max(length, 0))
-    strides = (*[array.strides[axis] for axis in kept], down + right)
-    start = 0
-    if length > 0:
-        start = offset * right if offset >= 0 else -offset * down
-    return _core.as_strided(array, extents, strides, start)

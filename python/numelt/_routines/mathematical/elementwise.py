@@ -10,6 +10,7 @@ from numelt import _core
 from numelt._dispatch import overrides
 from numelt._dispatch.composed import rebound, understood
 from numelt._dispatch.native import (
+    COMPILED,
     NO_VALUE,
     fall_back,
     native,
@@ -19,8 +20,6 @@ from numelt._dispatch.native import (
     recordable,
     reject,
 )
-from numelt._routines.conversion import asanyarray
-from numelt._routines.creation import empty_like
 
 __all__ = ["angle", "around", "clip", "diff", "fix", "imag", "real", "round"]
 
@@ -103,7 +102,7 @@ def _round(array: Any, decimals: Any, out: Any) -> Any:
 
 def _round_parts(array: Any, decimals: int) -> Any:
     """Round real and imaginary parts."""
-    result = empty_like(array)
+    result = COMPILED["empty_like"](array)
     for part in ("real", "imag"):
         rounded = _round(getattr(array, part), decimals, None)
         if rounded is NotImplemented:
@@ -175,7 +174,7 @@ def real(val: Any) -> Any:
     try:
         return val.real
     except AttributeError:
-        return asanyarray(val).real
+        return COMPILED["asanyarray"](val).real
 
 
 @native
@@ -193,7 +192,7 @@ def imag(val: Any) -> Any:
     try:
         return val.imag
     except AttributeError:
-        return asanyarray(val).imag
+        return COMPILED["asanyarray"](val).imag
 
 
 @native

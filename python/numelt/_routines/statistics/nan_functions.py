@@ -1,7 +1,7 @@
 """The nan family: reductions that leave NaN out.
 
 The functions are NumPy's, run over our arrays (`composed`): NaN is replaced by the identity of the reduction,
-and the other elements are counted. Order statistics are in `order_statistics`.
+and the other elements are counted. Order statistics are library calls (`table.LIBRARY`).
 """
 
 from __future__ import annotations
