@@ -27,6 +27,10 @@ pub fn roll<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let mut slot = None;
     let Some((_, view)) = conversion::operand(&a, &mut slot)? else { return Ok(None) };
     if let Some(axis) = axis.given().filter(|axis| !axis.is_none()) {
+        // NumPy has its own error for arrays without axes
+        if view.shape.is_empty() {
+            return Ok(None);
+        }
         return match any_ints(&axis).and_then(|axes| shifts(view, &steps, &axes)) {
             Some(shifts) => wrap_new(py, rolled(&Attached(py), view, &shifts)?).map(Some),
             None => Ok(None),

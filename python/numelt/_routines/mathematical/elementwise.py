@@ -30,10 +30,10 @@ def _clip(array: Any, low: Any, high: Any, out: Any, dtype: Any = None) -> Any:
     """Limit natively, all operands in the dtype in which they meet, or in the one asked for."""
     if out is not None and type(out) is not ndarray:
         return NotImplemented
-    ends = [end if end is None or type(end) in _bounds else recordable(end) for end in (low, high)]
-    if (low is None) != (ends[0] is None) or (high is None) != (ends[1] is None):
+    least, most = (end if end is None or type(end) in _bounds else recordable(end) for end in (low, high))
+    if (low is None) != (least is None) or (high is None) != (most is None):
         return NotImplemented
-    return _core.clip(array, *ends, out, dtype)
+    return _core.clip(array, least, most, out, dtype)
 
 
 @native
