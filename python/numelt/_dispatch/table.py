@@ -2,7 +2,7 @@
 
 A call of a public function takes one road. The compiled function of its name, if there is one, answers plain
 calls (`crates/python/src/functions/table.rs`). Of the others NumPy's own function does those that this table
-gives it, on the memory of our arrays (`crates/python/src/dispatch/policy.rs`). The package's Python function
+gives it, on the memory of our arrays (`crates/python/src/record/policy.rs`). The package's Python function
 does the rest.
 
 Functions in `COMPILED` have no Python function: the compiled one does every call that numelt records, and

@@ -62,7 +62,7 @@ unsafe fn binary(a: *mut ffi::PyObject, b: *mut ffi::PyObject, op: &'static Bina
 ///
 /// # Safety
 /// As [`binary`].
-#[inline(never)]
+#[cold]
 unsafe fn refused(a: *mut ffi::PyObject, b: *mut ffi::PyObject, op: &'static Binary) -> *mut ffi::PyObject {
     Python::attach(|py| {
         // SAFETY: the caller's contract.

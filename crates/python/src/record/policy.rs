@@ -49,7 +49,7 @@ pub fn is_small(view: &ArrayView, most: i64) -> bool {
 
 /// What a fast path makes of an operation. `None`, which leaves it to the rules, also where an error state is in force that acts
 /// inside the operation: one that raises, prints or calls.
-#[inline]
+#[inline(always)]
 pub fn fast<T>(py: Python<'_>, run: impl FnOnce() -> Option<PyResult<T>>) -> Option<PyResult<T>> {
     match errstate::is_strict(py) {
         Ok(false) => run(),
