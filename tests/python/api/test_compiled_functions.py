@@ -201,6 +201,8 @@ np.roll(np.arange(64).reshape((2,)*6),1,axis=(0,1,2,3,4,5))
 np.roll('abc',1)
 np.roll(np.arange(6).reshape(2,3),())
 np.roll(np.arange(6).reshape(2,3),(),axis=())
+np.roll(np.array(5.0),[],axis=())
+np.roll(np.array(5.0),1)
 np.roll(np.arange(6).reshape(2,3).T,1).strides
 np.diag([1,2])
 np.diag([1,2],1)
