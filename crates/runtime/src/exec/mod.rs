@@ -264,8 +264,7 @@ impl ReadyPlan {
     }
 
     /// The remaining part of the program that this plan was made for, from step `at` on, as instructions of the
-    /// program of `again`,
-    /// a second plan of the same program. `None` if `again` is a different plan.
+    /// program of `again`, a second plan of the same program. `None` if `again` is a different plan.
     pub fn left_of(&self, mut again: Plan, at: usize) -> Option<Program> {
         let alike = |(a, b): (&Step, &Step)| step_bases(&again, a) == step_bases(&self.plan, b);
         let same = again.steps.len() == self.plan.steps.len()
@@ -350,8 +349,7 @@ impl Run<'_> {
 }
 
 /// Drops the instructions of the planned program that are not steps. They are half of what a plan takes, and plans
-/// are
-/// kept.
+/// are kept.
 fn keep_calls(plan: &mut Plan) {
     let instrs = std::mem::take(&mut plan.program.instrs);
     let mut kept = Vec::new();

@@ -27,10 +27,8 @@ impl Drop for Passing<'_> {
 
 impl BaseRef {
     /// States that the holder of this reference is about to drop it, as far as can be known, and that flushes until
-    /// then need not store
-    /// the base's value if nobody else holds a reference and the value can be computed again. This is a hint: a value
-    /// that is read
-    /// after all is computed then.
+    /// then need not store the base's value if nobody else holds a reference and the value can be computed again.
+    /// This is a hint: a value that is read after all is computed then.
     pub fn passing(&self) -> Passing<'_> {
         self.0.set(note::PASSING);
         Passing(self)
@@ -147,15 +145,12 @@ impl BaseRef {
     }
 
     /// Calls `look` with the values, without the cost of a [`ReadGuard`](super::guards::ReadGuard); `None` if the
-    /// base is not
-    /// [readable](BaseRef::is_readable).
+    /// base is not [readable](BaseRef::is_readable).
     ///
     /// # Safety
     /// The caller holds a lock of its own, as [`Runtime::record_past`] requires. `look` neither releases it nor calls
-    /// the
-    /// runtime: until it returns, nobody writes or frees the values. A thread that gets a guard while it is
-    /// [away](crate::Away) takes that lock
-    /// again before it uses the guard.
+    /// the runtime: until it returns, nobody writes or frees the values. A thread that gets a guard while it is
+    /// [away](crate::Away) takes that lock again before it uses the guard.
     #[inline(always)]
     pub unsafe fn peek<R>(&self, look: impl FnOnce(&[u8]) -> R) -> Option<R> {
         // SAFETY: the caller's contract.
@@ -179,8 +174,7 @@ impl BaseRef {
     }
 
     /// Calls `change` with the values, without the cost of a [`WriteGuard`](super::guards::WriteGuard); `None` if the
-    /// base is not
-    /// [writable](BaseRef::is_writable). What was derived from the values is forgotten.
+    /// base is not [writable](BaseRef::is_writable). What was derived from the values is forgotten.
     ///
     /// # Safety
     /// The conditions of [`BaseRef::peek`]; and nobody is reading the values by `peek`.
@@ -250,8 +244,7 @@ impl BaseRef {
     }
 
     /// The address of host memory that is known to others, as a number to be compared with others; `None` if the
-    /// values of the base
-    /// are not there. To access the values takes a guard or an export.
+    /// values of the base are not there. To access the values takes a guard or an export.
     pub fn place(&self) -> Option<usize> {
         match self.0.whereabouts() {
             Whereabouts::Here(address) => Some(address.addr().get()),
@@ -364,17 +357,14 @@ pub enum Input<'a> {
     Const(Scalar),
 }
 
-/// A guard of its own kind, for somebody outside who may read and change the values at any time without notice:
-/// an array of another library, a buffer, a function of NumPy that runs without Python's lock. As long as one lives,
-/// the values
-/// are on the host, keep their address, and are up to date after each instruction. An export excludes neither
-/// recorded work
-/// nor other exports, just as a NumPy array does not; a program whose threads change one array at a time must
-/// order their accesses itself. An export begins when no [`WriteGuard`](super::guards::WriteGuard) is left.
+/// A guard of its own kind, for somebody outside who may read and change the values at any time without notice: an
+/// array of another library, a buffer, a function of NumPy that runs without Python's lock. As long as one lives, the
+/// values are on the host, keep their address, and are up to date after each instruction. An export excludes neither
+/// recorded work nor other exports, just as a NumPy array does not; a program whose threads change one array at a
+/// time must order their accesses itself. An export begins when no [`WriteGuard`](super::guards::WriteGuard) is left.
 ///
 /// This is the only notion of memory that is seen from outside ([`BaseRef::is_visible`]). Work on the base may stay
-/// pending again when the last
-/// export has been dropped.
+/// pending again when the last export has been dropped.
 pub struct Export {
     base: BaseRef,
     address: *mut u8,

@@ -1,12 +1,10 @@
 //! Copies of bases in the memory of devices.
 //!
 //! In: a base and a device. Out: the position of a valid copy there, or the values back on the host. If a device has
-//! no memory left,
-//! the bases used longest ago move to the host.
+//! no memory left, the bases used longest ago move to the host.
 //!
 //! Only valid copies are kept. A base whose values have moved to a device has no host memory of its own any more.
-//! Adopted memory,
-//! which cannot be freed, is remembered, and gets the values again when they return to the host.
+//! Adopted memory, which cannot be freed, is remembered, and gets the values again when they return to the host.
 
 use super::cell::{BaseCell, Whereabouts, note};
 use super::shared::{Shared, Weak};

@@ -1,10 +1,8 @@
 //! Counted references that are fast when it is known that no other thread uses them.
 //!
 //! They are like the standard library's, with two differences. A reference that no other thread can be copying is
-//! copied without
-//! a locked instruction, and one load tells whether a reference is the only one. Both happen once for each recorded
-//! operation,
-//! of which a locked instruction takes a twentieth.
+//! copied without a locked instruction, and one load tells whether a reference is the only one. Both happen once for
+//! each recorded operation, of which a locked instruction takes a twentieth.
 
 use std::ops::Deref;
 use std::process;
