@@ -1,9 +1,9 @@
 //! numelt's Python front end: the compiled module `numelt._core`.
 //!
-//! In: Python calls. Out: instructions recorded in the runtime, and arrays, scalars and NumPy objects for Python. NumPy's
-//! rules are in the crate `numelt`. The modules `elementwise`, `reduce`, `assign`, `index` and `advanced` pass operations
-//! to these rules, which record them. `export` shares memory with NumPy, `loan` does so for the time of a call, and
-//! `hooks` passes calls that are not native to the Python package.
+//! In: Python calls. Out: instructions recorded in the runtime, and arrays, scalars and NumPy objects for Python.
+//! NumPy's rules are in the crate `numelt`. The modules `elementwise`, `reduce`, `assign`, `index` and `advanced`
+//! pass operations to these rules, which record them. `export` shares memory with NumPy, `loan` does so for the time
+//! of a call, and `hooks` passes calls that are not native to the Python package.
 //!
 //! The folders, in their order: `cpython` (calling conventions), `numpy` (NumPy's objects: converted, shared, lent,
 //! called), `record` (the way to the runtime), `array` (the array class), `ufunc` (elementwise operations, reductions,
@@ -14,11 +14,11 @@
 //! Not here: argument handling of public functions that are not compiled, docstrings, and policies on fallbacks (the
 //! Python package); planning and running (the runtime).
 //!
-//! Unsafe code is in `cpython` (but for `fast` and `graveyard`); in `blas`, `convert`, `coverage`, `errors`, `export`,
-//! `loan` and `subclass` of `numpy`; in `errstate`, `run` and `truths` of `record`; in `few`, `few_by_lookup`, `fresh`,
-//! `index`, `members`, `ndarray`, `operand`, `protocols` and `sequence` of `array`; in `quick` and `ufunc_direct` of
-//! `ufunc`; in `random` and `random_sequence`; in `dense` and `solving` of `functions`; and in `bare`, `direct`, `module`
-//! and `unbound` of `dispatch`.
+//! Unsafe code is in `cpython` (but for `fast` and `graveyard`); in `blas`, `convert`, `coverage`, `errors`,
+//! `export`, `loan` and `subclass` of `numpy`; in `errstate`, `run` and `truths` of `record`; in `few`,
+//! `few_by_lookup`, `fresh`, `index`, `members`, `ndarray`, `operand`, `protocols` and `sequence` of `array`; in
+//! `quick` and `ufunc_direct` of `ufunc`; in `random` and `random_sequence`; in `dense` and `solving` of `functions`;
+//! and in `bare`, `direct`, `module` and `unbound` of `dispatch`.
 
 mod array;
 mod cpython;

@@ -14,7 +14,8 @@ const MOST_KINDS: usize = 1000;
 /// The most operations of a kernel that its name lists.
 const MOST_NAMED: usize = 8;
 
-/// Notes about the steps of a runtime's plans. The locks are never contended: the runtime's state is used by one thread at a time.
+/// Notes about the steps of a runtime's plans. The locks are never contended: the runtime's state is used by one
+/// thread at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     /// The engine of each step of the latest plan.

@@ -57,7 +57,8 @@ impl Exporter {
         let array = this.array.as_ref().map(|array| array.bind(slf.py()));
         let writeable = array.is_some_and(|array| array.cast::<NdArray>().is_ok_and(|array| array.get().writeable()));
         let (start, length) = (this.export.ptr(), this.export.base().nbytes() as isize);
-        // SAFETY: `view` is the caller's structure to fill; the exporter, its owner from now on, keeps the memory in place.
+        // SAFETY: `view` is the caller's structure to fill; the exporter, its owner from now on, keeps the memory in
+        // place.
         let failed =
             unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start.cast(), length, c_int::from(!writeable), flags) };
         if failed < 0 { Err(PyErr::fetch(slf.py())) } else { Ok(()) }

@@ -14,8 +14,9 @@ pub(crate) struct Packed {
     starts: Box<[u32]>,
 }
 
-/// An instruction. Its words: operation, dtype, watch and number of operands; axes; the output; the operands. A view is base, dtype and
-/// rank, the offset, extents and strides; a literal is its number, below zero.
+/// An instruction. Its words are: operation, dtype, watch and number of operands in one; the axes; the output; the
+/// operands. A view consists of base, dtype and rank in one word, the offset, extents and strides; a literal is its
+/// number, as a negative word.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Line<'a>(&'a [i64]);
 

@@ -1,8 +1,8 @@
 //! Running a finished plan: allocate at first use, launch, free at last use.
 //!
-//! In: a plan with its kernels prepared, and the recorded bases. Out: values, on the host or on devices. Each step runs where
-//! the placement says (`placement/`): on the host (`host.rs`), or on a device (`device.rs`). What a device cannot do,
-//! or has no memory for, runs on the host.
+//! In: a plan with its kernels prepared, and the recorded bases. Out: values, on the host or on devices. Each step
+//! runs where the placement says (`placement/`): on the host (`host.rs`), or on a device (`device.rs`). What a device
+//! cannot do, or has no memory for, runs on the host.
 
 mod device;
 mod host;

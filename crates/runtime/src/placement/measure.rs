@@ -1,8 +1,9 @@
 //! Measures how fast an engine is.
 //!
-//! In: an engine. Out: its rates. A few tiny programs are planned for the engine, compiled and run on its own memory, by the
-//! methods that every engine has; of several runs the fastest counts, because whatever disturbs a run makes it slower. All of it
-//! takes about [`BUDGET`] on an engine that is not very slow. Not here: when it is done, and where the rates are kept.
+//! In: an engine. Out: its rates. A few tiny programs are planned for the engine, compiled and run on its own memory,
+//! by the methods that every engine has; of several runs the fastest counts, because whatever disturbs a run makes it
+//! slower. All of it takes about [`BUDGET`] on an engine that is not very slow. Not here: when it is done, and where
+//! the rates are kept.
 
 use super::rates::Rates;
 use crate::cache::Executables;

@@ -1,8 +1,9 @@
 //! The placement of steps on engines.
 //!
-//! In: a plan that is about to run, and where its arrays are. Out: an engine for each of its steps, by the rule in force.
-//! [`Rule::Cost`] decides for a plan as a whole (`choose.rs`) and remembers what it decided (`decisions.rs`). The rates that it needs are
-//! measured (`measure.rs`) when a plan is first worth moving, once per machine and engine (`rates.rs`).
+//! In: a plan that is about to run, and where its arrays are. Out: an engine for each of its steps, by the rule in
+//! force. [`Rule::Cost`] decides for a plan as a whole (`choose.rs`) and remembers what it decided (`decisions.rs`).
+//! The rates that it needs are measured (`measure.rs`) when a plan is first worth moving, once per machine and engine
+//! (`rates.rs`).
 
 mod choose;
 mod decisions;

@@ -63,7 +63,8 @@ impl Runtime {
             self.note_flush(&state);
             let Some(call) = state.batch.next_call().cloned() else { return result };
             result?;
-            // the guards end after the call has left the queue: until then, whoever needs its result has to wait for them
+            // the guards end after the call has left the queue, so that until then everybody who needs its result
+            // waits for them
             let (mut guards, start) = (None, Instant::now());
             let outcome = match state.begin_call(&call) {
                 Ok(()) => {

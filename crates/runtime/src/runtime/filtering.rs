@@ -83,7 +83,8 @@ impl Runtime {
         self.filtered.load(Ordering::Relaxed)
     }
 
-    /// Takes the errors of filters in past flushes, oldest first. Those batches have run without the filters that failed.
+    /// Takes the errors of filters in past flushes, oldest first. Those batches have run without the filters that
+    /// failed.
     pub fn take_filter_errors(&self) -> Vec<FilterError> {
         std::mem::take(&mut self.lock().filters.errors)
     }
