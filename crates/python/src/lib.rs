@@ -67,7 +67,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     random::random_sequence::register(module)?;
     ufunc::ufunc_at::register(module)?;
     dispatch::unbound::register(module)?;
-    // Locks are seen to by the runtime's own handlers (`numelt_runtime::fork`).
+    // The runtime's own handlers take care of its locks (`numelt_runtime::fork`).
     let at_fork = PyDict::new(py);
     at_fork.set_item("before", module.getattr("_flush_before_fork")?)?;
     py.import("os")?.call_method("register_at_fork", (), Some(&at_fork))?;

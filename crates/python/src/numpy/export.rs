@@ -296,7 +296,7 @@ fn copy_of_few(real: &RealArray, dtype: DType) -> PyResult<Option<(BaseRef, i64)
     let Some((low, high)) = range.filter(|(low, high)| high - low <= COPIED_BYTES) else { return Ok(None) };
     // SAFETY: all elements of the array lie in this range, which is memory of its owner.
     let bytes = unsafe { std::slice::from_raw_parts(real.data.offset(low as isize), (high - low) as usize) };
-    // SAFETY: the GIL is held; see `run::record`.
+    // SAFETY: the GIL is held; see `run::record_as`.
     let base = unsafe { Runtime::global().filled_past(bytes) };
     base.map(|base| Some((base, -low))).map_err(errors::to_py)
 }

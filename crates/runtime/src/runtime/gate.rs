@@ -27,7 +27,8 @@ pub(crate) struct Inside<'a, T> {
     _lock: Option<MutexGuard<'a, ()>>,
 }
 
-/// States that this thread may be inside without the front end's lock, until it is dropped; see [`Gate::away`].
+/// States that this thread may be inside without the front end's lock, until it is dropped; see
+/// [`Runtime::away`](crate::Runtime::away).
 pub struct Away<'a>(&'a AtomicUsize);
 
 impl<T> Gate<T> {
