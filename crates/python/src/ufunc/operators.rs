@@ -83,7 +83,7 @@ pub fn binary<'py>(
     }
 }
 
-/// [`binary`] of operands that [`quick`] has declined, in both orders, as the interpreter tries them: first as the
+/// [`binary`] of operands that [`quick()`] has declined, in both orders, as the interpreter tries them: first as the
 /// left operand's operator, then as the reflected one of the right.
 pub fn after_quick<'py>(
     lhs: &Bound<'py, PyAny>,
