@@ -1,20 +1,24 @@
 //! numelt's Python front end: the compiled module `numelt._core`.
 //!
-//! In: Python calls. Out: instructions recorded in the runtime, and arrays, scalars and NumPy objects for
-//! Python. NumPy's rules are those of crate `numelt`; `elementwise`, `reduce`, `assign`, `index` and `advanced` record;
-//! `export` shares memory with NumPy, `loan` for the time of a call; `hooks` hands over what is not native.
+//! In: Python calls. Out: instructions recorded in the runtime, and arrays, scalars and NumPy objects for Python.
+//! NumPy's rules are in the crate `numelt`. The modules `elementwise`, `reduce`, `assign`, `index` and `advanced`
+//! pass operations to these rules, which record them. `export` shares memory with NumPy, `loan` does so for the time
+//! of a call, and `hooks` passes calls that are not native to the Python package.
 //!
-//! Folders, in their order; files of one import those before it, but for the exceptions listed in
-//! `scripts/check_architecture.py`: `cpython` (calling conventions), `numpy`
-//! (NumPy's objects: converted, shared, lent, called), `record` (the way to the runtime), `array` (the array class),
-//! `ufunc` (elementwise operations, reductions, products), `random`, `functions` (public functions and short computations),
-//! `dispatch` (how calls reach the others).
+//! The folders, in their order: `cpython` (calling conventions), `numpy` (NumPy's objects: converted, shared, lent,
+//! called), `record` (the way to the runtime), `array` (the array class), `ufunc` (elementwise operations, reductions,
+//! products), `random`, `functions` (public functions and short computations), `dispatch` (how a call reaches the code
+//! that answers it). A file imports only from its own folder and those before it; `scripts/check_architecture.py` lists
+//! the exceptions.
 //!
-//! Not here: argument handling of public functions, docstrings, counting of fallbacks (the Python package);
-//! planning and running (the runtime). Unsafe code is in `advanced`, `bare`, `blas`, `calls`, `convert`, `coverage`, `dense`,
-//! `direct`, `elementwise`, `export`, `frames`, `fresh`, `given`, `index`, `loan`, `members`, `module`, `ndarray`, `operand`,
-//! `protocols`, `random`, `random_sequence`, `run`, `sequence`, `subclass`, `truths`, `ufunc_direct`, `unbound`,
-//! `vectorcall` and `versioned`.
+//! Not here: argument handling of public functions that are not compiled, docstrings, and policies on fallbacks (the
+//! Python package); planning and running (the runtime).
+//!
+//! Unsafe code is in `cpython` (but for `fast` and `graveyard`); in `blas`, `convert`, `coverage`, `errors`,
+//! `export`, `loan` and `subclass` of `numpy`; in `errstate`, `run` and `truths` of `record`; in `few`,
+//! `few_by_lookup`, `fresh`, `index`, `members`, `ndarray`, `operand`, `protocols` and `sequence` of `array`; in
+//! `quick` and `ufunc_direct` of `ufunc`; in `random` and `random_sequence`; in `dense` and `solving` of `functions`;
+//! and in `bare`, `direct`, `module` and `unbound` of `dispatch`.
 
 mod array;
 mod cpython;
@@ -63,7 +67,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     random::random_sequence::register(module)?;
     ufunc::ufunc_at::register(module)?;
     dispatch::unbound::register(module)?;
-    // Locks are seen to by the runtime's own handlers (`numelt_runtime::fork`).
+    // The runtime's own handlers take care of its locks (`numelt_runtime::fork`).
     let at_fork = PyDict::new(py);
     at_fork.set_item("before", module.getattr("_flush_before_fork")?)?;
     py.import("os")?.call_method("register_at_fork", (), Some(&at_fork))?;

@@ -433,8 +433,8 @@ impl Batch {
         (&self.program, &self.slots)
     }
 
-    /// Takes the instructions out, as a program; [`Batch::became`] or [`Batch::put_back`] must follow. Bases and literals are
-    /// copied.
+    /// Takes the instructions out, as a program; [`Batch::became`] or [`Batch::put_back`] must follow. Bases and
+    /// literals are copied.
     pub fn take_program(&mut self) -> Program {
         self.leave();
         let instrs = std::mem::take(&mut self.program.instrs);

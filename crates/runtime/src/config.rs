@@ -4,9 +4,9 @@
 //! `numelt/numelt.toml` in the user's configuration directory. Its keys are the lower-case names
 //! without the prefix: `threads = 4` is `NUMELT_THREADS=4`.
 //!
-//! Whoever unpacks an archive and works in it has not agreed to what the archive's `numelt.toml` says. So
+//! A user who unpacks an archive and works in its folder has not agreed to what the archive's `numelt.toml` says. So
 //! settings that name files ([`NAMING_FILES`]) are never taken from the working directory, and elsewhere only from
-//! files that nobody but the user and root can write. Files of other users are not read at all.
+//! files that only the user and root can write. Files of other users are not read at all.
 
 use crate::engine::SmallCall;
 use crate::placement::Rule;
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub enum Jit {
     /// Never: everything on the blocked interpreter.
     Off,
-    /// In the background; a kernel moves when its code is ready.
+    /// In the background; a kernel moves to compiled code when that is ready.
     #[default]
     On,
     /// Before the first launch.
@@ -33,9 +33,9 @@ pub enum Jit {
 pub enum Variants {
     /// Code for all geometries.
     Dynamic,
-    /// Code for each geometry, compiled before it runs: only to measure.
+    /// Code for each geometry, compiled before it runs. This is for measurements only.
     Fixed,
-    /// Code for one geometry where that recurs and gains.
+    /// Code for one geometry, if the geometry recurs and the code is faster.
     #[default]
     Selected,
 }
@@ -50,7 +50,7 @@ pub enum InstructionSet {
     Avx512,
     /// At most AVX2 with FMA.
     Avx2,
-    /// What every processor of the architecture has.
+    /// The instructions that every processor of the architecture has.
     Portable,
 }
 
@@ -61,7 +61,7 @@ pub struct Config {
     pub threads: usize,
     /// Engine name.
     pub engine: String,
-    /// The names that `engine` may be; no setting itself, but what the registry of engines says.
+    /// The names that `engine` may have. This is not a setting, but comes from the registry of engines.
     pub engines: Vec<String>,
     /// Compilation policy.
     pub jit: Jit,
@@ -73,34 +73,35 @@ pub struct Config {
     pub fuse: Fuse,
     /// Optional passes of the optimizer.
     pub passes: Passes,
-    /// Keep finished plans for batches that come again; off only to measure what planning costs.
+    /// Whether finished plans are kept for batches that are repeated. It is off only to measure the cost of planning.
     pub plan_cache: bool,
-    /// What a fallback does besides falling back: `silent`, `warn`, `error`.
+    /// What a fallback does besides calling NumPy: `silent`, `warn`, `error`.
     pub fallback: String,
-    /// Where compiled kernels are kept; `None` is the user's cache directory, an empty path is nowhere.
+    /// Where compiled kernels are kept; `None` is the user's cache directory, and an empty path switches the cache
+    /// off.
     pub cache_dir: Option<PathBuf>,
     /// Cap on live buffer bytes.
     pub memory_limit: Option<usize>,
-    /// Devices that `auto` chooses from; empty for all that there are.
+    /// The devices that `auto` chooses from; empty for all.
     pub devices: Vec<String>,
     /// Cap on the bytes of arrays on a device.
     pub device_memory: Option<usize>,
-    /// How work is placed where there are several engines: [`Rule::Cost`] or [`Rule::Random`].
+    /// How an engine is chosen if there are several: [`Rule::Cost`] or [`Rule::Random`].
     pub placement: Rule,
-    /// Print what each flush does to standard error.
+    /// Whether each flush is printed to standard error.
     pub trace: bool,
-    /// Seconds that a flush runs before its progress is shown on a terminal or in a notebook; 0 is never.
+    /// A flush shows its progress on a terminal or in a notebook after this many seconds; 0 is never.
     pub progress: f64,
     /// Points per block of the blocked interpreter; 0 is the engine's choice.
     pub block: usize,
-    /// Instructions that may be pending.
+    /// The most instructions that may be pending.
     pub max_pending: usize,
-    /// Elements up to which operations may run when they are called instead of being recorded; 0 is never.
+    /// Operations on at most this many elements may run when they are called instead of being recorded; 0 is never.
     pub at_once: usize,
-    /// Element-operations per instruction up to which a batch may run without a plan until it has come a few times;
-    /// 0 is never, the largest number always.
+    /// A batch of at most this many element-operations per instruction may run without a plan until it has been
+    /// repeated several times; 0 is never, the largest number always.
     pub piecemeal: usize,
-    /// Bytes from which on a value that can be had again for what a store costs is left to be computed when it is asked for; 0
+    /// A value of at least this many bytes that can be computed again for what a store costs is put off; 0
     /// is never.
     pub put_off: usize,
 }
@@ -137,7 +138,7 @@ impl Default for Config {
 /// Settings that name files.
 const NAMING_FILES: [&str; 1] = ["cache_dir"];
 
-/// Bytes of the longest settings file that is read.
+/// The size in bytes of the longest settings file that is read.
 const LONGEST: u64 = 1 << 20;
 
 /// Names of all settings, as in the file.
@@ -165,7 +166,7 @@ pub const KEYS: [&str; 21] = [
     "put_off",
 ];
 
-/// Where a settings file lies.
+/// The location of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// `NUMELT_CONFIG` names it.
@@ -179,16 +180,16 @@ enum Place {
 struct Source {
     path: PathBuf,
     text: String,
-    /// Why settings that name files are not taken from it, if they are not.
+    /// Why settings that name files are not taken from it; `None` if they are.
     restricted: Option<String>,
 }
 
 impl Config {
-    /// Settings from the file and the environment, and a line about everything in files that was not obeyed. There are engines
-    /// of these names.
+    /// Settings from the file and the environment, and a line about each setting in a file that was refused.
+    /// `engines` are the names of all engines.
     ///
     /// # Errors
-    /// [`Error::Config`] names the variable, or the file and the key, its value and what it may be.
+    /// [`Error::Config`] names the variable, or the file and the key, its value, and the accepted values.
     pub fn load(engines: Vec<String>) -> Result<(Config, Vec<String>)> {
         let (mut config, mut refused) = (Config { engines, ..Config::default() }, Vec::new());
         for (path, place) in candidates() {
@@ -343,7 +344,7 @@ impl Config {
     }
 }
 
-/// Alternatives in words: `a, b or c`.
+/// The names as text: `a, b or c`.
 pub fn listed(names: &[String]) -> String {
     match names {
         [] => "nothing".into(),
@@ -536,7 +537,7 @@ mod tests {
             Source::read(&self.0, place, trusted::user())
         }
 
-        /// The settings, and what was not obeyed.
+        /// The settings, and the lines about refused ones.
         fn applied(&self, place: Place) -> (Config, Vec<String>) {
             let (mut config, mut refused) = (Config::default(), Vec::new());
             config.apply(&self.read(place).unwrap(), &mut refused).unwrap();

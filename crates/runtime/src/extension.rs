@@ -1,8 +1,9 @@
 //! Extension methods: functions of the user's own whose calls are recorded like operations.
 //!
-//! In: a function that fills an array from others ([`Extension`]), and calls of it ([`crate::Runtime::call_extension`]).
-//! Out: the call takes its turn among the recorded operations: everything recorded before it has run when the function
-//! runs, and nothing recorded after it has. Recording a call computes nothing.
+//! In: a function that fills an array from others ([`Extension`]), and calls of it
+//! ([`crate::Runtime::call_extension`]). Out: the call takes its turn among the recorded operations: everything
+//! recorded before it has run when the function runs, and nothing recorded after it has. Recording a call computes
+//! nothing.
 
 use crate::heap::base::{ArrayView, Export};
 use numelt_ir::Result;
@@ -14,9 +15,9 @@ pub trait Extension: Send + Sync {
 
     /// Fills `out`, all of it, from `inputs`.
     ///
-    /// It runs on the thread that made the queue run, and without the runtime's lock: it may record operations on other
-    /// arrays and read their results. It must not wait for another thread that uses the runtime, since that thread may be
-    /// waiting for the end of this call.
+    /// It runs on the thread that made the queue run, and without the runtime's lock: it may record operations on
+    /// other arrays and read their results. It must not wait for another thread that uses the runtime, since that
+    /// thread may be waiting for the end of this call.
     ///
     /// # Errors
     /// Whatever it wants the flush to return. `out` has no values then: reading it gives

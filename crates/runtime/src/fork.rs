@@ -20,8 +20,9 @@
 //! A child has no devices: their work and their memory belong to the parent. So before a fork, all values that only a
 //! device has are copied to the host, and the child continues on the host alone.
 //!
-//! All other locks of the runtime and of the engine are taken only inside these, or with the GIL held: locks of caches, of
-//! single arrays, and of values that are made once. Worker threads have nothing to do outside a flush; a child starts its own.
+//! All other locks of the runtime and of the engine are taken only inside these, or with the GIL held: locks of
+//! caches, of single arrays, and of values that are made once. Worker threads have nothing to do outside a flush; a
+//! child starts its own.
 
 use crate::heap::guards::GuardsHeld;
 use crate::heap::pool::PoolHeld;
@@ -35,7 +36,8 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError, Weak};
 /// lock.
 #[derive(Debug, Clone, Copy)]
 pub struct Handlers {
-    /// Before the fork: waits until the engine's background threads are between two pieces of work, and keeps them there.
+    /// Before the fork: waits until the engine's background threads are between two pieces of work, and keeps them
+    /// there.
     pub prepare: fn(),
     /// After the fork, in the parent: lets the background threads continue.
     pub parent: fn(),

@@ -88,8 +88,8 @@ pub trait Host: Engine {
     /// whose rows the engine cannot add.
     ///
     /// # Safety
-    /// The rows are as [`MaskedRows`] says. `out` has room for `rows.count` aligned elements of their dtype, which nobody
-    /// else touches meanwhile.
+    /// The rows are as [`MaskedRows`] says. `out` has room for `rows.count` aligned elements of their dtype, which
+    /// nobody else touches meanwhile.
     unsafe fn masked_sums(&self, rows: &MaskedRows, start: f64, out: *mut u8, threads: usize) -> bool {
         let _ = (rows, start, out, threads);
         false

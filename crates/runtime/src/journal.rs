@@ -1,61 +1,62 @@
-//! Which engine ran each step of the latest plan and how long each took, and what devices left to the host.
+//! The journal of steps: which engine ran each step of the latest plan, how long each took, and which steps devices
+//! left to the host.
 //!
-//! In: one note per step from the executor, of engines only where the runtime has devices, of times only while somebody
-//! inspects. Out: what reports of flushes and the
-//! front end's coverage report say about engines.
+//! In: a note for each step from the executor; of engines only if the runtime has devices, of times only while plans
+//! are inspected. Out: what the reports of flushes and the front end's coverage report say about engines.
 
 use numelt_opt::{Kernel, Node, Plan, Step};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Kinds of steps that are told apart: programs without end must not fill memory with their names.
+/// The most kinds of steps that are distinguished. A program that never ends must not fill memory with their names.
 const MOST_KINDS: usize = 1000;
-/// Operations of a kernel that its name lists.
+/// The most operations of a kernel that its name lists.
 const MOST_NAMED: usize = 8;
 
-/// Notes about the steps of a runtime's plans. The locks are never contended: the runtime's state is used by one thread at a time.
+/// Notes about the steps of a runtime's plans. The locks are never contended: the runtime's state is used by one
+/// thread at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     /// The engine of each step of the latest plan.
     engines: Mutex<Vec<&'static str>>,
-    /// Are steps timed?
+    /// Whether steps are timed.
     times: AtomicBool,
     /// Nanoseconds that each step of the latest plan took, if steps are timed.
     step_ns: Mutex<Vec<u64>>,
-    /// Steps that were placed on a device and ran on the host, by their operations.
+    /// How many steps were placed on a device and ran on the host, by their operations.
     declined: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Journal {
-    /// A plan begins to run. With `times`, its steps are timed.
+    /// Notes that a plan begins to run. With `times`, its steps are timed.
     pub fn begin(&self, times: bool) {
         locked(&self.engines).clear();
         locked(&self.step_ns).clear();
         self.times.store(times, Ordering::Relaxed);
     }
 
-    /// Are the steps of the plan that runs to be timed?
+    /// Whether the steps of the running plan are to be timed.
     pub fn times_steps(&self) -> bool {
         self.times.load(Ordering::Relaxed)
     }
 
-    /// The plan's next step took so long.
+    /// Notes how long the plan's next step took.
     pub fn took(&self, ns: u64) {
         locked(&self.step_ns).push(ns);
     }
 
-    /// Nanoseconds that each step of the latest plan took; empty where they were not timed.
+    /// The nanoseconds that each step of the latest plan took; empty if they were not timed.
     pub fn step_ns(&self) -> Vec<u64> {
         locked(&self.step_ns).clone()
     }
 
-    /// The plan's next step ran on this engine.
+    /// Notes the engine on which the plan's next step ran.
     pub fn ran_on(&self, engine: &'static str) {
         locked(&self.engines).push(engine);
     }
 
-    /// A device could not do a step, or had no room for it.
+    /// Notes that a device could not do a step, or had no memory for it.
     pub fn declined(&self, plan: &Plan, step: &Step) {
         let mut declined = locked(&self.declined);
         let name = operations(plan, step);
@@ -68,7 +69,8 @@ impl Journal {
         locked(&self.engines).clone()
     }
 
-    /// How often steps ran on the host instead of a device, by their operations; counts anew afterwards if asked to.
+    /// How often steps ran on the host instead of a device, by their operations. With `forget`, the counts start
+    /// again at zero.
     pub fn declines(&self, forget: bool) -> BTreeMap<String, u64> {
         let mut declined = locked(&self.declined);
         if forget { std::mem::take(&mut *declined) } else { declined.clone() }
@@ -79,7 +81,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The distinct operations of a step in their order, `add+sqrt+sum`; a step without any copies.
+/// The distinct operations of a step in their order, as in `add+sqrt+sum`; copies are left out if there are others.
 pub(crate) fn operations(plan: &Plan, step: &Step) -> String {
     let mut names: Vec<&str> = Vec::new();
     if let Step::Call(at) = step {

@@ -7,7 +7,7 @@ use numelt_opt::{Kernel, Target};
 use std::any::Any;
 use std::sync::Arc;
 
-/// Accepts everything, does nothing: outputs keep whatever their memory held.
+/// Accepts everything and does nothing: outputs keep what their memory held.
 #[derive(Debug, Default)]
 pub struct NullEngine;
 

@@ -1,16 +1,16 @@
-//! What a launch overwrites of what it reads, kept until it is known which floating-point conditions it met.
+//! Copies of the operands that a launch overwrites, kept until it is known which floating-point conditions it met.
 //!
-//! In: a kernel that is about to run. Out: copies of the operands that it is going to overwrite, where these are
-//! small, and a second set of places to read them from. Which operation met a condition is found out by evaluating the
+//! In: a kernel that is about to run. Out: copies of those operands that it will overwrite, if they are
+//! small, and the positions from which to read them. The operation that met a condition is found by evaluating the
 //! kernel once more (see [`crate::report`]), and that needs the operands as they were. Large operands are not
-//! kept: copying them would cost a good part of the kernel's own time.
+//! copied, because this would take a large part of the kernel's own time.
 
 use crate::engine::{Buffer, Host, Launch, Ticket};
 use numelt_ir::{BaseId, Result};
 use numelt_opt::{ArgKind, Kernel};
 use smallvec::SmallVec;
 
-/// A kernel, and the base that each of its arguments lies in.
+/// A kernel, and the base of each of its arguments.
 type Bound<'a> = (&'a Kernel, &'a [BaseId]);
 
 /// Copies of the operands that one launch overwrites.
@@ -19,19 +19,19 @@ pub(crate) struct Overwritten {
     kept: SmallVec<[Copy; 1]>,
 }
 
-/// The bytes that an argument reaches.
+/// The bytes that an argument covers.
 struct Copy {
     arg: usize,
-    /// Where the argument's first point lies in them.
+    /// The offset of the argument's first point in these bytes.
     start: i64,
     bytes: Vec<u8>,
 }
 
 impl Overwritten {
-    /// Most bytes that are kept of one operand: a copy takes less than a microsecond.
+    /// An operand of more bytes is not copied; copying this many takes less than a microsecond.
     const MOST: i64 = 16 << 10;
 
-    /// Copies what the launch is going to overwrite, unless nothing is `watched`.
+    /// Copies the operands that the launch will overwrite, unless no condition is `watched`.
     pub fn before(engine: &dyn Host, launch: &Launch<'_>, kernel: Bound<'_>, watched: u8) -> Overwritten {
         let mut kept = SmallVec::new();
         if watched != 0 {
@@ -42,12 +42,12 @@ impl Overwritten {
         Overwritten { kept }
     }
 
-    /// Does the copy of an argument exist?
+    /// Whether there is a copy of an argument.
     pub fn has(&self, arg: u32) -> bool {
         self.kept.iter().any(|copy| copy.arg == arg as usize)
     }
 
-    /// Calls `with` with the places of the launch's operands as they were before it, in the engine's memory.
+    /// Calls `with` with the positions of the launch's operands as they were before it, in the engine's memory.
     pub fn with<R>(&self, engine: &dyn Host, buffers: &[Buffer], with: impl FnOnce(&[Buffer]) -> R) -> Result<R> {
         let mut buffers: SmallVec<[Buffer; 8]> = buffers.into();
         let mut rooms: SmallVec<[Room<'_>; 1]> = SmallVec::new();
@@ -77,7 +77,7 @@ impl Copy {
     }
 }
 
-/// Memory of the engine, given back when it is dropped.
+/// Memory of the engine, freed when it is dropped.
 struct Room<'a> {
     engine: &'a dyn Host,
     handle: u64,
@@ -96,8 +96,8 @@ impl Drop for Room<'_> {
     }
 }
 
-/// The arguments that a kernel loads from memory that it writes. One that shares its address with another is not among
-/// them.
+/// The arguments that a kernel loads from memory that it writes, except those that have the address of another
+/// argument.
 fn overwritten<'a>((kernel, bases): Bound<'a>) -> impl Iterator<Item = usize> + 'a {
     let args = &kernel.args;
     let writes = move |at: usize| {

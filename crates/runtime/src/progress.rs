@@ -1,7 +1,8 @@
 //! How far the running plan has come, readable at any time without the runtime's lock.
 //!
-//! In: the executor stores the number of steps when a plan begins, and adds one after each step: two relaxed stores a
-//! plan and one a step, whether anybody looks or not. Out: a [`ProgressSnapshot`] for a front end that watches from another thread.
+//! In: the executor stores the number of steps when a plan begins, and adds one after each step: two relaxed stores
+//! for a plan and one for a step, whether anybody reads them or not. Out: a [`ProgressSnapshot`] for a front end that
+//! watches from another thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,31 +14,31 @@ pub(crate) struct Progress {
     done: AtomicU64,
 }
 
-/// What the counters said at one moment; the three are read one after the other, so they may belong to two plans.
+/// The counters at one moment. The three are read one after the other, so they may belong to two plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProgressSnapshot {
     /// Plans that have begun.
     pub plans: u64,
-    /// Steps of the latest.
+    /// The steps of the latest plan.
     pub steps: u64,
-    /// Those of its steps that are done.
+    /// How many of these steps have been done.
     pub done: u64,
 }
 
 impl Progress {
-    /// A plan of so many steps begins. Plans run one at a time.
+    /// Notes that a plan of this many steps begins. Plans run one at a time.
     pub fn begin(&self, steps: usize) {
         self.done.store(0, Ordering::Relaxed);
         self.steps.store(steps as u64, Ordering::Relaxed);
         self.plans.store(self.plans.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// So many steps are done.
+    /// Notes that this many steps have been done.
     pub fn reach(&self, done: usize) {
         self.done.store(done as u64, Ordering::Relaxed);
     }
 
-    /// The counters now.
+    /// The counters at this moment.
     pub fn snapshot(&self) -> ProgressSnapshot {
         ProgressSnapshot {
             plans: self.plans.load(Ordering::Relaxed),

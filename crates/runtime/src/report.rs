@@ -1,9 +1,9 @@
 //! From raised flags to warnings: which recorded operation met which condition.
 //!
-//! In: a launch that has just run, the conditions it may have met and what its instructions want reported. Out:
-//! [`Warning`]s with NumPy's words. The engine evaluates the kernel once more, value by value; operands
-//! that the launch itself has overwritten, and of which no copy was kept, are lost to that; then the likeliest operation
-//! is named.
+//! In: a launch that has just run, the conditions it may have met, and those that its instructions report. Out:
+//! [`Warning`]s with NumPy's wording. The engine evaluates the kernel once more, value by value. Operands that the
+//! launch itself has overwritten, and of which no copy was kept, cannot be evaluated again; then the most likely
+//! operation is named.
 
 use crate::engine::{Buffer, Executable, Host, Launch, NestLaunch, WholeScratch, Work, run};
 use crate::overwritten::Overwritten;
@@ -19,17 +19,17 @@ pub struct Warning {
     pub condition: u8,
     /// The operation.
     pub op: Op,
-    /// The instruction's byte.
+    /// The instruction's byte of conditions.
     pub watch: u8,
-    /// The base that it wrote, as the plan numbers them; in the end the front end's number of the place that it was
-    /// recorded at, or [`Warning::NOWHERE`].
+    /// The number of the base that it wrote, in the plan; in the end the front end's number of the position at which
+    /// it was recorded, or [`Warning::NOWHERE`].
     pub place: u32,
 }
 
 impl Warning {
-    /// It is not known where the operation was recorded.
+    /// The position at which the operation was recorded is not known.
     pub const NOWHERE: u32 = u32::MAX;
-    /// The front end is going to be asked for the place.
+    /// The front end will be asked for the position.
     pub(crate) const AWAITED: u32 = u32::MAX - 1;
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Warnings kept until somebody takes them: a program that never looks must not grow.
+/// The most warnings that are kept until somebody takes them: a program that never does must not grow.
 const MOST: usize = 1000;
 
 /// Appends the conditions of one operation that wrote base `out`, in NumPy's order.
@@ -48,7 +48,7 @@ fn push(warnings: &mut Vec<Warning>, (op, out): (Op, BaseId), watch: u8, met: u8
         if met & watch & condition == 0 || warnings.len() >= MOST {
             continue;
         }
-        // the parts of one operation say the same thing once
+        // the parts of one operation report a condition only once
         let told = |w: &Warning| w.condition == condition && w.watch & warn::PART != 0 && w.op != op;
         if watch & warn::PART == 0 || !warnings.iter().any(told) {
             warnings.push(Warning { condition, op, watch, place: out });
@@ -56,7 +56,7 @@ fn push(warnings: &mut Vec<Warning>, (op, out): (Op, BaseId), watch: u8, met: u8
     }
 }
 
-/// Conditions that a library call or scan may report.
+/// The conditions that a library call or scan may report.
 pub(crate) fn watched_call(instr: &Instr) -> u8 {
     instr.watch & instr.op.raises(instr.ty)
 }
@@ -85,11 +85,11 @@ pub(crate) fn kernel(
     tell(step, &memory.found, warnings);
 }
 
-/// Warns of what each value was found to meet.
+/// Adds warnings of the conditions that each value was found to meet.
 fn tell(step: &KernelStep, found: &[u8], warnings: &mut Vec<Warning>) {
     let found_at = |value: u32| found[value as usize] & step.watch[value as usize].bits;
     for (at, (watch, found)) in step.watch.iter().zip(found).enumerate() {
-        // a half is computed as a single and converted: one operation, which says the same thing once
+        // f16 is computed as f32 and converted: this is one operation, which reports a condition only once
         let told = match step.kernel.body.get(at) {
             Some(Node::Cast(DType::F16, v)) if watch.op != Op::Copy && step.watch[*v as usize].op == watch.op => {
                 found_at(*v)
@@ -100,8 +100,9 @@ fn tell(step: &KernelStep, found: &[u8], warnings: &mut Vec<Warning>) {
     }
 }
 
-/// The report of a nest. Its scratch memory is gone, so the stages run again, each audited after it ran; where
-/// that would change results, because the nest overwrites what it reads, what scratch held is lost.
+/// The report of a nest. Its scratch memory is gone, so the stages run again, and each is evaluated again after it
+/// has run. If that would change results, because the nest overwrites what it reads, the values in scratch memory are
+/// lost.
 pub(crate) fn nest(engine: &dyn Host, launch: &NestLaunch<'_>, nest: &NestStep, met: u8, warnings: &mut Vec<Warning>) {
     let mut scratch = WholeScratch::new(launch);
     let again = repeats(nest);
@@ -119,8 +120,8 @@ pub(crate) fn nest(engine: &dyn Host, launch: &NestLaunch<'_>, nest: &NestStep, 
     }
 }
 
-/// Does a nest give the same results when it runs once more? Not if a stage reads memory that this or a later
-/// stage writes, and that no stage before has made anew.
+/// Whether a nest gives the same results when it runs again. It does not if a stage reads memory that this or a later
+/// stage writes and that no earlier stage has written completely.
 fn repeats(nest: &NestStep) -> bool {
     let touches = |base: BaseId| {
         nest.stages.iter().enumerate().flat_map(move |(at, stage)| {
@@ -130,7 +131,7 @@ fn repeats(nest: &NestStep) -> bool {
         })
     };
     let reads = |step: &KernelStep, arg: usize| matches!(step.kernel.args[arg].kind, ArgKind::Load | ArgKind::Gather);
-    // the bytes from the first to the last element, and whether they are all the argument's
+    // the bytes from the first to the last element, and whether the argument covers all of them
     let reach = |step: &KernelStep, arg: usize| {
         let (place, size) = (&step.geometry.args[arg], step.kernel.args[arg].dtype.size() as i64);
         let (low, high) = place.reach(&step.geometry.extents);
@@ -138,7 +139,7 @@ fn repeats(nest: &NestStep) -> bool {
         let whole = own.map(|(&n, _)| n).product::<i64>() * size == high + size - low;
         (low..high + size, whole)
     };
-    // Is all that is used of a base written by the first stage that uses it?
+    // whether the first stage that uses a base writes all of it that is used
     let made_anew = |base: BaseId| {
         let Some((first, step, arg)) = touches(base).next() else { return true };
         let (made, whole) = reach(step, arg);
@@ -153,7 +154,7 @@ fn repeats(nest: &NestStep) -> bool {
                     && used.end <= made.end
             })
     };
-    // scratch starts anew
+    // scratch memory holds nothing at the beginning
     let fresh = |base: BaseId| nest.scratch.iter().any(|s| s.base == base);
     nest.stages.iter().enumerate().all(|(at, stage)| {
         let written = written_bases(&stage.step);
@@ -162,7 +163,7 @@ fn repeats(nest: &NestStep) -> bool {
     })
 }
 
-/// Bases that a kernel writes.
+/// The bases that a kernel writes.
 fn written_bases(step: &KernelStep) -> Vec<BaseId> {
     let writes = |kind| matches!(kind, ArgKind::Store | ArgKind::Reduced);
     let args = step.kernel.args.iter().zip(&step.bases);
@@ -170,13 +171,13 @@ fn written_bases(step: &KernelStep) -> Vec<BaseId> {
     own.chain(step.puts.iter().map(|put| put.target)).collect()
 }
 
-/// What an audit can't read any more: what these bases held at the launch, unless there are copies of it.
+/// The bases whose values at the launch cannot be read any more, and the copies that exist of some.
 struct Gone<'a> {
     bases: &'a [BaseId],
     before: &'a Overwritten,
 }
 
-/// What the values of a kernel meet.
+/// The conditions that the values of a kernel meet.
 fn audited(
     engine: &dyn Host,
     executable: &dyn Executable,
@@ -186,7 +187,7 @@ fn audited(
     gone: &Gone<'_>,
 ) -> Option<Vec<u8>> {
     let wanted: Vec<u8> = step.watch.iter().map(|w| w.bits & met).collect();
-    // a failure here must not hide that the launch itself succeeded
+    // if the evaluation fails, the launch itself has still succeeded
     let audit = |buffers: &[Buffer]| engine.audit(executable, &Launch { buffers, ..*launch }, &wanted);
     let mut found = gone.before.with(engine, launch.buffers, audit).flatten().ok()?;
     let lost = lost_values(step, gone);
@@ -196,33 +197,33 @@ fn audited(
     Some(found)
 }
 
-/// What audits of a step have found so far. A loop that meets the same conditions on every turn would pay
-/// for each of them with a second evaluation; after a few equal outcomes only some turns do.
+/// The results of earlier evaluations of a step. A loop that meets the same conditions in every iteration would pay
+/// for a second evaluation in each; after several equal results, only some iterations do.
 #[derive(Default)]
 pub(crate) struct Memory {
-    /// Conditions of the launch audited last, and what was found.
+    /// The conditions of the launch that was evaluated last, and the result.
     met: u8,
     found: Vec<u8>,
-    /// Audits in a row with this outcome.
+    /// How many evaluations in a row had this result.
     equal: u32,
-    /// Launches that may still use it.
+    /// How many launches may still use it.
     left: u32,
 }
 
 impl Memory {
-    /// Equal outcomes before one is trusted.
+    /// A result is used again after this many equal ones.
     const TRUSTED: u32 = 3;
-    /// Points below which an audit costs too little to be saved.
+    /// With fewer points, an evaluation is so fast that it is always done.
     const SMALL: i64 = 1 << 14;
 
-    /// May the last outcome stand for a launch that met `met`? Uses it up.
+    /// Whether the last result may be used for a launch that met `met`. Counts this use.
     fn serves(&mut self, met: u8) -> bool {
         let serves = self.left > 0 && self.met == met;
         self.left = if serves { self.left - 1 } else { 0 };
         serves
     }
 
-    /// Takes the outcome of an audit.
+    /// Keeps the result of an evaluation.
     fn keep(&mut self, met: u8, found: Vec<u8>, points: i64) {
         let again = self.met == met && self.found == found && found.iter().any(|f| *f != 0);
         self.equal = if again { self.equal + 1 } else { 0 };
@@ -232,7 +233,7 @@ impl Memory {
     }
 }
 
-/// Values that can't be evaluated again, because the launch has overwritten what they come from.
+/// The values that cannot be evaluated again, because the launch has overwritten the operands that they come from.
 fn lost_values(step: &KernelStep, gone: &Gone<'_>) -> Vec<bool> {
     let kernel = &step.kernel;
     let written = |arg: u32| gone.bases.contains(&step.bases[arg as usize]) && !gone.before.has(arg);
@@ -250,8 +251,8 @@ fn lost_values(step: &KernelStep, gone: &Gone<'_>) -> Vec<bool> {
     lost
 }
 
-/// Names the likeliest of the lost values for each condition that no other value explains; none where an operation that nobody
-/// wants to hear of is likelier.
+/// Names the most likely of the lost values for each condition that no other value explains. Names none if an
+/// operation that does not report the condition is more likely.
 fn guess(step: &KernelStep, wanted: &[u8], lost: &[bool], found: &mut [u8]) {
     for condition in [warn::DIVIDE, warn::OVER, warn::UNDER, warn::INVALID] {
         let explained = found.iter().zip(lost).any(|(f, lost)| f & condition != 0 && !lost);
@@ -275,14 +276,14 @@ fn guess(step: &KernelStep, wanted: &[u8], lost: &[bool], found: &mut [u8]) {
     }
 }
 
-/// How readily an operation meets a condition, compared with others.
+/// How likely an operation is to meet a condition, compared with others.
 fn likelihood(op: Op, condition: u8) -> u8 {
     match op {
         Op::Add | Op::Subtract | Op::Sum => 0,
         Op::Multiply | Op::Square | Op::Prod => 1,
         Op::Divide | Op::Reciprocal | Op::FloorDivide | Op::Remainder | Op::Fmod if condition == warn::OVER => 1,
         Op::Divide | Op::Reciprocal | Op::FloorDivide | Op::Remainder | Op::Fmod => 2,
-        // functions with a domain, or that grow fast
+        // functions that have a domain or grow fast
         _ => 3,
     }
 }

@@ -1,8 +1,9 @@
-//! The runtime itself: one queue, one lock, one engine.
+//! [`Runtime`]: one queue, one lock, one host engine and its devices.
 //!
-//! Recording appends to the batch under the lock. A flush takes the batch, finds or makes its
-//! plan, and runs it, still under the lock: other threads that record meanwhile wait, so every
-//! thread sees the results of one serial order. Nothing here calls back into a front end.
+//! In: operations, and requests to run them. Out: values in memory. Recording appends to the batch under the lock. A
+//! flush takes the batch, finds or makes its plan, and runs it, still under the lock: other threads that record
+//! meanwhile wait, so every thread sees the results of one serial order. The runtime never calls back into a front
+//! end.
 
 mod aside;
 mod engines;
@@ -53,26 +54,26 @@ use std::sync::{Arc, OnceLock};
 use std::thread::ThreadId;
 use std::time::Instant;
 
-/// Records, plans and runs; see the module's text.
+/// Records, plans and runs operations; see the module's documentation.
 pub struct Runtime {
     heap: Arc<Heap>,
     state: Arc<Inner>,
     host: Hosting,
-    /// How far the running plan has come, readable without the lock.
+    /// How far the running plan has come; readable without the lock.
     progress: Arc<Progress>,
-    /// Work in the batch, readable without the lock.
+    /// The element-operations in the batch; readable without the lock.
     work: AtomicU64,
-    /// Are there warnings to take? Readable without the lock.
+    /// Whether there are warnings to take; readable without the lock.
     warned: AtomicBool,
-    /// Do operations on few elements run at once? Readable without the lock.
+    /// Whether operations on few elements run at once; readable without the lock.
     at_once: AtomicBool,
-    /// Are there filters? Readable without the lock.
+    /// Whether there are filters; readable without the lock.
     filtered: AtomicBool,
-    /// Calls of extension methods that have not run, readable without the lock.
+    /// How many calls of extension methods have not run; readable without the lock.
     calls: AtomicUsize,
 }
 
-/// What of a runtime is used by one thread at a time.
+/// The state of a runtime that one thread at a time uses.
 pub(crate) type Inner = Gate<State>;
 
 pub(crate) struct State {
@@ -83,11 +84,11 @@ pub(crate) struct State {
     devices: Vec<Arc<Device>>,
     placement: Placement,
     config: Config,
-    /// Boxed, like the next one, so that changing places moves no more than pointers.
+    /// Boxed, like `spare`, so that exchanging the two moves only pointers.
     batch: Box<Batch>,
-    /// The batch that ran last, emptied: its room is used again. Taken while it runs.
+    /// The batch that ran last, emptied, so that its memory is used again. `None` while it runs.
     spare: Option<Box<Batch>>,
-    /// Bases without memory that nobody knows, for new arrays.
+    /// Unused cells, for the bases of new arrays.
     cells: Vec<Shared<BaseCell>>,
     caches: Caches,
     sequels: Sequels,
@@ -96,13 +97,13 @@ pub(crate) struct State {
     /// The plan that ran last.
     last: Option<Arc<ReadyPlan>>,
     stats: Stats,
-    /// The engine's counts of variants when the totals were zero.
+    /// The engine's counts of variants when the totals were last reset.
     variants: [u64; 2],
-    /// Steps placed on devices when the totals were zero.
+    /// How many steps had been placed on devices when the totals were last reset.
     placed: [u64; 2],
     journal: Journal,
     progress: Arc<Progress>,
-    /// Bytes moved to devices and back when the latest plan began to run.
+    /// The bytes moved to devices and back when the latest plan began to run.
     moved: [u64; 2],
     inspector: Option<Vec<FlushReport>>,
     warnings: Vec<Warning>,
@@ -110,13 +111,14 @@ pub(crate) struct State {
     /// The thread that runs a call of an extension method.
     caller: Option<ThreadId>,
     habit: Habit,
-    /// Batches that are still recorded as a whole, because somebody has asked for an explanation.
+    /// How many more batches are recorded as a whole, because somebody has requested an explanation.
     explained: u32,
-    /// Bytes that only pending work keeps alive, above which it runs.
+    /// Pending work runs when it alone keeps more than this many bytes alive.
     held_budget: u64,
 }
 
-/// Batches after an explanation in which everything is recorded: the next one is likely to be asked for.
+/// After an explanation, everything is recorded for this many batches, because another explanation is likely to be
+/// requested.
 const WATCHED: u32 = 256;
 
 static GLOBAL: OnceLock<Runtime> = OnceLock::new();
@@ -167,7 +169,7 @@ impl Runtime {
         Runtime { heap, state, host, progress, work: AtomicU64::new(0), warned, at_once, filtered, calls }
     }
 
-    /// Makes the process's runtime; false when there is one already.
+    /// Makes the process's runtime; false if there is one already.
     pub fn init(engines: EngineSet, config: Config) -> bool {
         let mut made = false;
         GLOBAL.get_or_init(|| {
@@ -189,13 +191,12 @@ impl Runtime {
         self.state.lock()
     }
 
-    /// A base of `nbytes` bytes; it gets memory when something is written to it or read from it.
+    /// A base of `nbytes` bytes. It gets memory when something is written to it or read from it.
     pub fn new_base(&self, nbytes: usize) -> BaseRef {
         BaseRef::new(&self.heap, nbytes)
     }
 
-    /// Memory of somebody else as a base. With `shared`, somebody else can still see it, and
-    /// work that touches it runs at once.
+    /// Memory of another owner as a base. With `shared`, that owner can still use it, and work on it runs at once.
     ///
     /// # Safety
     /// `ptr..ptr + nbytes` stays valid for reads (and for writes, if anything is recorded that writes)
@@ -210,7 +211,7 @@ impl Runtime {
         BaseRef::foreign(&self.heap, ptr, nbytes, owner, shared)
     }
 
-    /// A base that holds these bytes already.
+    /// A base that already holds these bytes.
     ///
     /// # Errors
     /// [`numelt_ir::Error::OutOfMemory`].
@@ -218,42 +219,43 @@ impl Runtime {
         BaseRef::filled(&self.heap, bytes)
     }
 
-    /// Can the engine do this operation?
+    /// Whether the engine supports this operation.
     pub fn supports(&self, op: Op, ty: DType) -> bool {
         self.lock().engine.supports(&Task::Call(op, ty))
     }
 
-    /// The value of a full reduction of a view as it is now, where one in a batch before has given it as well: to
-    /// be asked before the reduction is recorded. A value answers once where a scalar is asked for, and once where
-    /// an array is; there is never one whose computation could warn.
+    /// The value of a full reduction of a view in its present state, if an earlier batch has computed it too. It is
+    /// to be requested before the reduction is recorded. A value answers one request for a scalar, and one for an
+    /// array. No value is kept whose computation could warn.
     pub fn kept(&self, op: Op, view: &ArrayView, array: bool) -> Option<Scalar> {
         if self.has_filters() { None } else { siblings::take(op, view, array) }
     }
 
-    /// Says, until it is dropped, that this thread is going to flush without the front end's lock; see
-    /// [`Runtime::record_past`]. To be made and dropped with that lock held.
+    /// States, until it is dropped, that this thread calls the runtime without the front end's lock; see
+    /// [`Runtime::record_past`]. It must be made and dropped while that lock is held.
     pub fn away(&self) -> Away<'_> {
         self.state.away()
     }
 
-    /// Do operations on few elements run at once, with nobody looking at what is recorded?
+    /// Whether operations on few elements run at once, which includes that nobody inspects recorded operations.
     #[inline]
     pub fn runs_at_once(&self) -> bool {
         self.at_once.load(Ordering::Relaxed)
     }
 
-    /// To be called when that may have changed.
+    /// Updates [`Runtime::runs_at_once`]; called when its answer may have changed.
     fn note_at_once(&self, state: &State) {
         self.at_once.store(state.runs_at_once(), Ordering::Relaxed);
     }
 
-    /// Element-operations pending.
+    /// The pending element-operations.
     pub fn pending_work(&self) -> u64 {
         self.work.load(Ordering::Relaxed)
     }
 
-    /// May the next call have to wait for another thread: for its flush, or for a guard that it has, or could get without the front end's
-    /// lock? A front end lets go of that lock before it calls then, since the other thread may need it to end its guard.
+    /// Whether the next call may have to wait for another thread: for its flush, or for a guard that it has or could
+    /// get without the front end's lock. A front end then releases that lock before it calls, because the other
+    /// thread may need it to end its guard.
     pub fn may_wait(&self) -> bool {
         self.heap.running.load(Ordering::Relaxed) != IDLE || self.state.is_anybody_away() || self.heap.guards.any()
     }
@@ -261,10 +263,10 @@ impl Runtime {
     /// Runs everything pending.
     ///
     /// # Errors
-    /// [`numelt_ir::Error::OutOfMemory`] when a buffer could not be had, after giving cached ones back and
-    /// trying again; arrays that could not be computed then say so when they are read.
-    /// [`numelt_ir::Error::Busy`] when this thread has a guard of a base that the work would write, or a [`WriteGuard`](crate::WriteGuard) of one that
-    /// it reads: everything stays pending then. For guards of other threads it waits.
+    /// [`numelt_ir::Error::OutOfMemory`] if a buffer could not be allocated even after cached ones have been freed.
+    /// Arrays that could not be computed then raise an error when they are read. [`numelt_ir::Error::Busy`] if this
+    /// thread has a guard of a base that the work would write, or a [`WriteGuard`](crate::WriteGuard) of one that it
+    /// reads: everything stays pending then. For guards of other threads, the flush waits.
     pub fn flush(&self, reason: Reason) -> Result<()> {
         let again = match reason {
             Reason::Explicit | Reason::Exit => Again::All,
@@ -286,7 +288,7 @@ impl Runtime {
         result
     }
 
-    /// To be called after a flush.
+    /// Updates what is readable without the lock; called after a flush.
     fn note_flush(&self, state: &State) {
         self.note_at_once(state);
         self.work.store(state.batch.work, Ordering::Relaxed);
@@ -302,8 +304,8 @@ impl Runtime {
         std::mem::take(&mut self.lock().warnings)
     }
 
-    /// Says where the front end's program recorded the instruction that [`Runtime::asked`] asks for, by a number
-    /// that warnings get back.
+    /// Tells the runtime, by a number of the front end, the position at which the program recorded the instruction
+    /// that [`Runtime::asked`] asks for. Warnings return this number.
     pub fn came_from(&self, asked: u32, place: u32) {
         let mut state = self.lock();
         if asked == ALONE {
@@ -321,14 +323,14 @@ impl Runtime {
         &self.heap.watch
     }
 
-    /// One more than the number in the batch of the instruction recorded last, if its place is asked for: the front end then
-    /// calls [`Runtime::came_from`]. Zero otherwise.
+    /// One more than the number of the instruction recorded last, if the front end must tell its position by
+    /// [`Runtime::came_from`]; zero otherwise.
     #[inline]
     pub fn asked(&self) -> &AtomicU32 {
         &self.heap.asked
     }
 
-    /// Could running what is pending give a warning?
+    /// Whether running what is pending could cause a warning.
     pub fn may_warn(&self) -> bool {
         self.pending_work() > 0 && self.lock().batch.program().instrs.iter().any(Instr::may_warn)
     }
@@ -338,12 +340,12 @@ impl Runtime {
         self.lock().config.clone()
     }
 
-    /// Has [`Rule::Cost`] go by these rates, the host's first and then the devices', instead of measuring them.
+    /// Makes [`Rule::Cost`] use these rates, the host's first and then the devices', instead of measured ones.
     pub fn use_rates(&self, rates: &[Rates]) {
         self.lock().placement.use_rates(rates);
     }
 
-    /// Gives cached buffers back to the system.
+    /// Returns cached buffers to the system.
     pub fn trim(&self) {
         self.heap.pool.trim(0);
     }
@@ -366,18 +368,18 @@ impl State {
         Options { fuse, passes, target, ..Options::default() }
     }
 
-    /// Does somebody look at what is recorded, or is likely to?
+    /// Whether somebody inspects recorded operations, or is likely to.
     fn is_watched(&self) -> bool {
         self.inspector.is_some() || self.config.trace || self.explained > 0 || self.filters.any()
     }
 
-    /// Do operations on few elements run at once?
+    /// Whether operations on few elements run at once.
     #[inline]
     fn runs_at_once(&self) -> bool {
         self.config.at_once > 0 && self.placement.allows_shortcuts() && !self.is_watched()
     }
 
-    /// Has a batch as many instructions as it may have?
+    /// Whether a batch has as many instructions as it may have.
     fn is_too_long(&self, batch: &Batch) -> bool {
         batch.len() - batch.left() >= self.config.max_pending || batch.is_full()
     }
@@ -386,7 +388,7 @@ impl State {
         self.flush_as(reason, again, None)
     }
 
-    /// Computes the values that have been put off no longer than until this batch.
+    /// Computes the values that may not be put off beyond this batch.
     fn make_due(&mut self) {
         for cell in self.put_off.due(self.batch.epoch) {
             if !self.joins(&cell) {
@@ -395,7 +397,7 @@ impl State {
         }
     }
 
-    /// Runs the batch, or what a front end's filters have made of it.
+    /// Runs the batch, or the program that a front end's filters have made of it.
     fn flush_as(&mut self, reason: Reason, again: Again<'_>, given: Option<Filtering>) -> Result<()> {
         let call = self.batch.first_call();
         if self.batch.is_empty() || call == Some(0) || matches!(again, Again::No) && !self.batch.has_new() {
@@ -449,7 +451,7 @@ impl State {
                 result
             }
             Ok(Some((plan, hit))) => {
-                // asking the clock takes as long as finding a plan: only making one is timed by itself
+                // reading the clock takes as long as finding a plan, so only the making of a plan is timed by itself
                 let planned = if hit { start } else { Instant::now() };
                 self.stats.plan_ns += (planned - start).as_nanos() as u64;
                 let result = match self.run(&plan, &batch) {
@@ -468,7 +470,7 @@ impl State {
                     plan.cut.store(true, Ordering::Relaxed);
                 }
                 if has_filters {
-                    // a plan of what filters made is none of a batch that is recorded, nor are its places
+                    // a plan of a filtered program belongs to no recorded batch, and neither do its positions
                     self.caches.used(&plan);
                     self.expect_nothing();
                 } else {
@@ -490,11 +492,11 @@ impl State {
             recorded.as_deref().unwrap_or(&batch).place(&mut self.warnings[before..]);
         }
         self.batch.lose(&given_up);
-        // Dead bases give their memory back here.
+        // dead bases free their memory here
         batch.restart(0, &mut self.cells);
         self.heap.held.store(self.batch.held(), Ordering::Relaxed);
         self.spare = Some(batch);
-        // what is to run at once must not wait for what the cut has left over
+        // operations that are about to run at once must not wait for the rest that the cut has left
         if cut && self.habit.is_strange() && !self.batch.is_empty() {
             result.and_then(|()| self.flush(reason, again))
         } else {
@@ -502,7 +504,7 @@ impl State {
         }
     }
 
-    /// Runs a batch operation by operation; what gets no memory is put before what is in the queue.
+    /// Runs a batch operation by operation. Operations that get no memory are put at the head of the queue.
     fn run_piecemeal(&mut self, batch: &mut Batch) -> Result<()> {
         let (result, left) = self.piecemeal(batch);
         if !left.is_empty() {
@@ -513,7 +515,7 @@ impl State {
         result
     }
 
-    /// Runs a batch operation by operation; gives the numbers of those that got no memory, too.
+    /// Runs a batch operation by operation; also returns the numbers of those that got no memory.
     fn piecemeal(&mut self, batch: &mut Batch) -> (Result<()>, Vec<u32>) {
         self.stats.piecemeal += 1;
         let (program, slots) = batch.program_and_slots();
@@ -523,7 +525,7 @@ impl State {
         (piecemeal.run(), piecemeal.left)
     }
 
-    /// Prepares for the batch that is likely to come after this plan's.
+    /// Prepares for the batch that is likely to follow this plan's.
     fn succeed(&mut self, plan: Arc<ReadyPlan>) {
         if !self.config.plan_cache {
             return;
@@ -532,7 +534,7 @@ impl State {
         if let Some(last) = &self.last {
             last.followed_by(&plan);
         }
-        // what a cut has left over is no new batch
+        // the rest that a cut has left is not a new batch
         if self.batch.is_empty() {
             self.batch.expect(plan.successors());
         }
@@ -578,7 +580,7 @@ impl State {
     }
 }
 
-/// A batch that could not be planned: its bases do not hold what the program says.
+/// Marks the bases of a batch that could not be planned as lost.
 fn mark_failed(batch: &mut Batch) {
     let (program, slots) = batch.program_and_slots();
     for instr in &program.instrs {

@@ -1,4 +1,6 @@
-//! Counters and reports: whatever the runtime does can be seen here.
+//! Counters and reports of everything that the runtime does.
+//!
+//! In: counts from all parts of the runtime. Out: totals, and a report of each flush.
 
 use crate::exec::ReadyPlan;
 use crate::heap::pool::PoolStats;
@@ -25,7 +27,7 @@ pub enum Reason {
     Explicit,
     /// The process ends.
     Exit,
-    /// An operation that ran at once met a condition: nothing is to be run, but there are warnings to give.
+    /// An operation that ran at once met a condition: nothing needs to run, but there are warnings to deliver.
     Warned,
 }
 
@@ -66,11 +68,11 @@ impl fmt::Display for Reason {
 /// Totals since the start or the last reset.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Stats {
-    /// Flushes that had work, per reason, in the order of [`Reason::ALL`].
+    /// Flushes that had work, for each reason, in the order of [`Reason::ALL`].
     pub flushes: [u64; 8],
-    /// Instructions recorded, those run at once among them.
+    /// Instructions recorded, including operations that ran at once.
     pub instructions: u64,
-    /// Tiny operations that were run instead of recorded.
+    /// Operations on few elements that ran at once instead of being recorded.
     pub at_once: u64,
     /// Kernels launched.
     pub kernels: u64,
@@ -90,16 +92,16 @@ pub struct Stats {
     pub variants_compiled: u64,
     /// Launches that ran such code.
     pub variants_launched: u64,
-    /// Held values that were not stored but left to be computed when they are asked for, and those that were.
+    /// Values that are held and were put off instead of being stored; those that were computed later are in `made`.
     pub put_off: u64,
     /// See `put_off`.
     pub made: u64,
-    /// Buffers that steps asked the pool for.
+    /// Buffers that steps allocated from the pool.
     pub buffers: u64,
     /// Bases that never got memory.
     pub contracted: u64,
-    /// Steps that ran on a device, and steps placed there that had to run on the host: the device could not do them, or had no
-    /// room.
+    /// Steps that ran on a device, and steps placed there that had to run on the host because the device could not do
+    /// them or had no memory for them.
     pub on_devices: u64,
     /// See `on_devices`.
     pub declined: u64,
@@ -107,7 +109,7 @@ pub struct Stats {
     pub bytes_there: u64,
     /// See `bytes_there`.
     pub bytes_back: u64,
-    /// Arrays that had to leave a device for others.
+    /// Arrays that were moved from a device to the host to make room.
     pub evicted: u64,
     /// Nanoseconds spent planning.
     pub plan_ns: u64,
@@ -120,11 +122,11 @@ pub struct Stats {
 /// What one flush did, for inspectors in tests and for profiles.
 #[derive(Debug, Clone)]
 pub struct FlushReport {
-    /// Why.
+    /// The reason for the flush.
     pub reason: Reason,
     /// Instructions of the batch.
     pub instructions: usize,
-    /// Elements that each recorded operation was applied to; of matrix products, the multiplications.
+    /// The elements that each recorded operation was applied to; for matrix products, the multiplications.
     pub elements: BTreeMap<&'static str, u64>,
     /// Text of each kernel launched, in order.
     pub kernels: Vec<String>,
@@ -136,30 +138,32 @@ pub struct FlushReport {
     pub steps: Vec<String>,
     /// Bytes that each step reads and writes.
     pub step_bytes: Vec<u64>,
-    /// Nanoseconds that each step took; empty where nobody inspected when the plan began, and shorter where it was stopped.
+    /// The nanoseconds that each step took; empty if plans were not inspected when this one began, and shorter if it
+    /// was stopped.
     pub step_ns: Vec<u64>,
-    /// Bytes of each buffer asked for.
+    /// The size in bytes of each buffer that was allocated.
     pub buffers: Vec<usize>,
     /// Bases that needed no memory.
     pub contracted: usize,
-    /// Held values that were left to be computed when they are asked for.
+    /// Values that are held and were put off instead of being stored.
     pub put_off: usize,
     /// Bytes read and written.
     pub bytes_moved: u64,
     /// Name of the engine that ran each step, kernels and calls in their order; empty in a runtime without devices.
     pub engines: Vec<&'static str>,
-    /// Bytes that were copied from the host to devices for the flush, and back. What is read after it comes back later.
+    /// Bytes that were copied from the host to devices for the flush, and back. Values that are read afterwards are
+    /// copied back later.
     pub bytes_there: u64,
     /// See `bytes_there`.
     pub bytes_back: u64,
-    /// Was the plan found in the cache?
+    /// Whether the plan was found in the cache.
     pub cache_hit: bool,
     /// Nanoseconds from trigger to finish.
     pub total_ns: u64,
 }
 
 impl FlushReport {
-    /// What running `plan` did.
+    /// The report of a run of `plan`.
     pub(crate) fn of(reason: Reason, plan: &ReadyPlan, cache_hit: bool, total_ns: u64) -> FlushReport {
         let mut kernels = Vec::new();
         let mut calls = Vec::new();
@@ -220,7 +224,7 @@ impl FlushReport {
         }
     }
 
-    /// Where the steps ran and what moved, `steps: 2 on far, 1 on cpu; 800 bytes there, 8 back`.
+    /// Where the steps ran and how much was copied, as in `steps: 2 on far, 1 on cpu; 800 bytes there, 8 back`.
     fn whereabouts(&self) -> String {
         let mut counts: Vec<(&str, usize)> = Vec::new();
         for &engine in &self.engines {
@@ -233,7 +237,7 @@ impl FlushReport {
         format!("steps: {}; {} bytes there, {} back", counts.join(", "), self.bytes_there, self.bytes_back)
     }
 
-    /// Prints a line.
+    /// Prints the report as a line.
     pub(crate) fn trace(&self) {
         let devices = if self.engines.is_empty() { String::new() } else { format!("; {}", self.whereabouts()) };
         eprintln!(

@@ -12,7 +12,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The number of the superuser, whose files are as good as one's own.
+/// The number of the superuser, whose files are trusted like the user's own.
 const ROOT: u32 = 0;
 /// Write permission for the group, and for all others.
 const GROUP_WRITES: u32 = 0o020;
@@ -30,7 +30,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// An error unless the owner is the user or root, and others than owner and group may not write.
+    /// An error unless the owner is the user or root, and only owner and group may write.
     pub fn check_owner(self, user: u32) -> io::Result<()> {
         if self.owner != user && self.owner != ROOT {
             return refuse("it belongs to another user");
@@ -38,13 +38,13 @@ impl Standing {
         if self.mode & OTHERS_WRITE != 0 { refuse("all users may write to it") } else { Ok(()) }
     }
 
-    /// An error unless nobody but the user and root may change the file.
+    /// An error unless only the user and root may change the file.
     pub fn check_file(self, user: u32) -> io::Result<()> {
         self.check_owner(user)?;
         if self.mode & GROUP_WRITES != 0 { refuse("its group may write to it") } else { Ok(()) }
     }
 
-    /// An error unless nobody but the user and root may exchange what is in the folder.
+    /// An error unless only the user and root may replace entries of the folder.
     fn check_folder(self, user: u32, on_the_way: bool) -> io::Result<()> {
         if on_the_way && self.mode & STICKY != 0 && (self.owner == user || self.owner == ROOT) {
             return Ok(());
@@ -57,16 +57,16 @@ fn refuse<T>(why: &str) -> io::Result<T> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
-/// The same error with the path in front.
+/// The same error, with the path before its text.
 fn about(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// Opens a regular file for reading without waiting for anybody, and without following a symbolic link in the
-/// last place.
+/// Opens a regular file for reading, without ever waiting, and without following a symbolic link at the end of the
+/// path.
 ///
 /// # Errors
-/// What the system says, or that it is no regular file.
+/// The system's error, or that it is not a regular file.
 pub fn open(path: &Path) -> io::Result<(File, Metadata)> {
     let mut options = fs::OpenOptions::new();
     options.read(true);
@@ -83,7 +83,7 @@ pub fn open(path: &Path) -> io::Result<(File, Metadata)> {
 /// The bytes of an open file, if they are at most `limit`.
 ///
 /// # Errors
-/// What the system says, or that the file is too long.
+/// The system's error, or that the file is too long.
 pub fn read(file: &mut File, data: &Metadata, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(data.len().min(limit)).unwrap_or(0));
     // the file may have grown since
@@ -98,7 +98,7 @@ pub fn read(file: &mut File, data: &Metadata, limit: u64) -> io::Result<Vec<u8>>
 /// Checks every folder from the root to `folder`, which is a path without symbolic links.
 ///
 /// # Errors
-/// The first folder that another user could exchange something in.
+/// The first folder in which another user could replace an entry.
 pub fn check_folders(folder: &Path, user: u32) -> io::Result<()> {
     let way: Vec<&Path> = folder.ancestors().collect();
     for step in way.into_iter().rev() {
@@ -111,14 +111,14 @@ pub fn check_folders(folder: &Path, user: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// A folder of the user's that nobody else may write to, made where it does not exist (mode 0700). The result is its path
-/// without symbolic links, every folder of which has been checked.
+/// A folder of the user to which nobody else may write. It is made if it does not exist (mode 0700). The result is
+/// its path without symbolic links, every folder of which has been checked.
 ///
 /// # Errors
-/// The folder that is not acceptable, or what the system says.
+/// The folder that is not acceptable, or the system's error.
 pub fn private_folder(path: &Path, user: u32) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
-    // before something is made in the folder of another user
+    // checked before anything is made in a folder of another user
     if let Some(existing) = path.ancestors().skip(1).find(|folder| folder.exists()) {
         let existing = existing.canonicalize().map_err(|error| about(existing, &error))?;
         check_on_the_way(&existing, user)?;
@@ -130,14 +130,14 @@ pub fn private_folder(path: &Path, user: u32) -> io::Result<PathBuf> {
     builder.create(&path).map_err(|error| about(&path, &error))?;
     let real = path.canonicalize()?;
     check_folders(&real, user)?;
-    // root's own folders are safe, but not for an ordinary user to keep files in
+    // root's own folders are safe, but not the place for an ordinary user's files
     if standing(&fs::symlink_metadata(&real)?).owner != user {
         return Err(about(&real, &io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user")));
     }
     Ok(real)
 }
 
-/// Where caches go by default: `NUMELT_CACHE_DIR` (empty: nowhere), the user's cache directory otherwise.
+/// The default folder of caches: `NUMELT_CACHE_DIR` (none if that is empty), otherwise the user's cache directory.
 pub fn cache_folder() -> Option<PathBuf> {
     if let Some(own) = std::env::var_os("NUMELT_CACHE_DIR") {
         return (!own.is_empty()).then(|| own.into());
@@ -162,7 +162,7 @@ mod unix {
     use super::{Metadata, Standing};
     use std::os::unix::fs::MetadataExt;
 
-    /// Owner and mode.
+    /// The owner and the mode.
     pub fn standing(data: &Metadata) -> Standing {
         Standing { owner: data.uid(), mode: data.mode() }
     }
@@ -177,12 +177,12 @@ mod unix {
 #[cfg(not(unix))]
 pub use elsewhere::{standing, user};
 
-/// Systems without owners and modes in Unix's sense: everything is taken for the user's.
+/// On systems without owners and modes in Unix's sense, everything is taken to be the user's.
 #[cfg(not(unix))]
 mod elsewhere {
     use super::{Metadata, Standing};
 
-    /// Owner and mode.
+    /// The owner and the mode.
     pub fn standing(_: &Metadata) -> Standing {
         Standing { owner: 0, mode: 0 }
     }
@@ -237,7 +237,7 @@ mod tests {
         assert!(private_folder(&inner, user()).is_ok(), "sticky");
         assert!(private_folder(&top.join("a"), user()).is_err(), "sticky, but the last");
         set_mode(&top.join("a"), 0o700);
-        // what a link leads to is what counts
+        // the folder to which a link leads is what counts
         symlink(&inner, top.join("link")).unwrap();
         assert_eq!(private_folder(&top.join("link/c"), user()).unwrap(), inner.join("c"));
         set_mode(&inner, 0o707);

@@ -1,6 +1,7 @@
-//! Basic indexing: integers, slices, `None` and `...` give views; one integer per axis reads.
+//! Basic indexing: integers, slices, `None` and `...` give views; one integer for each axis reads an element.
 //!
-//! Not here: masks and index arrays (`advanced`).
+//! In: an array, a key, and perhaps a value. Out: a view or a scalar, or the changed array. Not here: masks and index
+//! arrays (`advanced`).
 
 use crate::array::ndarray::{NdArray, exact_native, wrap_view};
 use crate::array::operand::{self, Operand};
@@ -22,7 +23,7 @@ use smallvec::SmallVec;
 
 type Parts = SmallVec<[Part; 4]>;
 
-/// The parts of a basic index, or `None` for any other.
+/// The parts of a basic index; `None` for any other key.
 fn parse(key: &Bound<'_, PyAny>) -> PyResult<Option<Parts>> {
     let mut parts = Parts::new();
     if let Ok(tuple) = key.cast_exact::<PyTuple>() {
@@ -37,7 +38,7 @@ fn parse(key: &Bound<'_, PyAny>) -> PyResult<Option<Parts>> {
     Ok(part(key)?.map(|p| SmallVec::from_slice(&[p])))
 }
 
-/// One item as a part of a basic index, or `None` for any other.
+/// An item of a key as a part of a basic index; `None` for any other item.
 #[inline]
 pub fn part(item: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
     let py = item.py();
@@ -65,8 +66,8 @@ pub fn part(item: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
 
 type Unpacked = (i64, i64, i64);
 
-/// Start, stop and step of a slice; `None` for any other object, and where they are no integers: NumPy looks at the rest
-/// of the key before it says so.
+/// Start, stop and step of a slice. `None` for any other object, and if they are not integers: NumPy examines the
+/// rest of the key before it raises an error.
 #[inline]
 fn unpacked(item: &Bound<'_, PyAny>) -> PyResult<Option<Unpacked>> {
     // A slice type has no subclasses.
@@ -77,7 +78,7 @@ fn unpacked(item: &Bound<'_, PyAny>) -> PyResult<Option<Unpacked>> {
     // SAFETY: the object is a slice, the out-parameters are locals.
     let failed = unsafe { ffi::PySlice_Unpack(item.as_ptr(), &mut start, &mut stop, &mut step) };
     let read = if failed < 0 { Err(PyErr::fetch(item.py())) } else { Ok((start as i64, stop as i64, step as i64)) };
-    // no integers, or a step of zero
+    // they are not integers, or the step is zero
     errors::unless(item.py(), read, &[errors::TYPE, errors::VALUE])
 }
 
@@ -86,15 +87,15 @@ pub fn select(view: &ArrayView, parts: &[Part]) -> PyResult<Selection> {
     slicing::select(view, parts).map_err(errors::from_rules)
 }
 
-/// What the quick path of [`get`] and [`set`] selects.
+/// What the fast path of [`get`] and [`set`] selects.
 enum Quick {
-    /// Byte offset of an element: an integer for each axis.
+    /// The byte offset of an element, by an integer for each axis.
     Element(i64),
-    /// A window.
+    /// A view.
     Window(ArrayView),
 }
 
-/// Byte offset of the element that integers within bounds select, one for each axis; for any other index `None`.
+/// The byte offset of the element that integers within bounds select, one for each axis; `None` for any other index.
 #[inline(always)]
 pub fn element(view: &ArrayView, key: &Bound<'_, PyAny>) -> Option<i64> {
     if let (&[extent], &[stride]) = (view.shape.as_slice(), view.strides.as_slice())
@@ -105,8 +106,8 @@ pub fn element(view: &ArrayView, key: &Bound<'_, PyAny>) -> Option<i64> {
     element_of(view, key.cast_exact::<PyTuple>().ok()?.iter_borrowed())
 }
 
-/// Byte offset of the element that `item` is asked for: by as many indices as the array has axes, or by its place among all
-/// elements in C order. `None` for any other key and beyond the bounds.
+/// The byte offset of the element that `item` names: by as many indices as the array has axes, or by its position
+/// among all elements in C order. `None` for any other key, and beyond the bounds.
 #[inline(always)]
 pub fn element_by<'a, 'py: 'a>(
     view: &ArrayView,
@@ -128,7 +129,7 @@ pub fn element_by<'a, 'py: 'a>(
     Some(offset)
 }
 
-/// [`element`] of as many indices as the array has axes.
+/// [`element`] with as many indices as the array has axes.
 #[inline(always)]
 pub fn element_of<'a, 'py: 'a>(
     view: &ArrayView,
@@ -144,24 +145,25 @@ pub fn element_of<'a, 'py: 'a>(
     Some(offset)
 }
 
-/// Value of a Python int or a `numpy.int64`; `None` for any other object, and beyond 64 bits.
+/// The value of a Python int or a `numpy.int64`; `None` for any other object, and beyond 64 bits.
 #[inline(always)]
 pub fn integer(item: &Bound<'_, PyAny>) -> Option<i64> {
     if !item.is_exact_instance_of::<PyInt>() {
         return convert::numpy_int64(item);
     }
-    // SAFETY: the object is an int; -1 is an answer or an error, which the general path finds out.
+    // SAFETY: the object is an int; -1 is a value or an error, which the general path distinguishes.
     let value = unsafe { ffi::PyLong_AsSsize_t(item.as_ptr()) } as i64;
     if value == -1 && PyErr::take(item.py()).is_some() { None } else { Some(value) }
 }
 
-/// Byte distance of the position that an int within bounds selects on an axis.
+/// The byte distance of the position that an int within bounds selects on an axis.
 #[inline(always)]
 fn along(item: &Bound<'_, PyAny>, extent: i64, stride: i64) -> Option<i64> {
     within(integer(item)?, extent).map(|at| at * stride)
 }
 
-/// The window of the most frequent keys: a slice of a vector, a row of a matrix. For any other, errors included, `None`.
+/// The view that the most frequent keys select: a slice of a vector, a row of a matrix. `None` for any other key,
+/// errors included.
 #[inline(always)]
 fn simple(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
     let one = |n: i64| Dims::from_slice(&[n]);
@@ -179,7 +181,7 @@ fn simple(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
     }
 }
 
-/// A basic index of integers within bounds, slices and `None`; for any other, errors included, `None`.
+/// The selection by integers within bounds, slices and `None`; `None` for any other key, errors included.
 #[inline(always)]
 fn quick(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
     match simple(view, key)? {
@@ -188,7 +190,7 @@ fn quick(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
     }
 }
 
-/// [`quick`] for all that is not [`simple`].
+/// [`quick`] for keys that [`simple`] declines.
 #[inline(never)]
 fn walked(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
     let ellipsis = PyEllipsis::get(key.py());
@@ -224,19 +226,19 @@ fn walked(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
     Ok(Some(Quick::Window(shape::window(view, offset, dims, strides))))
 }
 
-/// How far an index has been read.
+/// The part of a key that has been read, and the part of the view that it selects.
 struct Place<'a> {
     view: &'a ArrayView,
     axis: usize,
     offset: i64,
     dims: Dims,
     strides: Dims,
-    /// Was there anything but integers?
+    /// Whether there was any item but integers.
     window: bool,
 }
 
 impl Place<'_> {
-    /// Keeps so many axes as they are; false where there are not as many.
+    /// Keeps this many axes unchanged; false if there are fewer.
     fn skip(&mut self, axes: usize) -> bool {
         let range = self.axis..self.axis + axes;
         let (Some(dims), Some(strides)) = (self.view.shape.get(range.clone()), self.view.strides.get(range)) else {
@@ -249,7 +251,7 @@ impl Place<'_> {
         true
     }
 
-    /// Reads one item; false for those that are not for the quick path.
+    /// Reads one item; false if the fast path does not support it.
     #[inline(always)]
     fn advance(&mut self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
         if item.is_none() {
@@ -276,22 +278,22 @@ impl Place<'_> {
     }
 }
 
-/// The element at one integer per axis, as a real NumPy scalar.
+/// The element that one integer for each axis selects, as a NumPy scalar.
 pub fn read_element<'py>(py: Python<'py>, view: &ArrayView) -> PyResult<Bound<'py, PyAny>> {
     read_at(py, view, view.offset)
 }
 
-/// The element at a byte offset of the view's base, as a real NumPy scalar.
+/// The element at a byte offset of the view's base, as a NumPy scalar.
 pub fn read_at<'py>(py: Python<'py>, view: &ArrayView, offset: i64) -> PyResult<Bound<'py, PyAny>> {
     run::look(py, &view.base, |bytes| scalar_at(py, view.dtype, &bytes[offset as usize..]))?
 }
 
-/// A real NumPy scalar of the element that these bytes begin with. Scalars are not tracked by the garbage collector, so that making
-/// one runs no Python code.
+/// A NumPy scalar of the element that these bytes begin with. Scalars are not tracked by the garbage collector, so
+/// making one runs no Python code.
 #[inline(always)]
 fn scalar_at<'py>(py: Python<'py>, dtype: DType, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     assert!(bytes.len() >= dtype.size());
-    // SAFETY: there are as many bytes.
+    // SAFETY: there are at least as many bytes as the element has.
     unsafe { convert::numpy_scalar_at(py, dtype, bytes.as_ptr().cast_mut()) }
 }
 
@@ -343,7 +345,7 @@ pub fn quick_get<'py>(
     }
 }
 
-/// [`set`] for the most frequent keys and values; `None`, and nothing done, for all others.
+/// [`set`] for the most frequent keys and values; `None`, with nothing done, for all others.
 #[inline(always)]
 pub fn quick_set<'py>(
     array: &Bound<'py, NdArray>,
@@ -418,7 +420,7 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
             let target = select(view, &parts)?;
             let py = array.py();
             if target.scalar && Operand::extract_quick(value).is_none_or(|v| !v.shape().is_empty()) {
-                // What a sequence or another object is as one element, NumPy knows: mostly an error.
+                // NumPy decides what a sequence or another object is as one element; usually it raises an error
                 let args = PyTuple::new(py, [array.as_any(), key, value])?;
                 return hooks::call_numpy(&hooks::operator(py, "setitem")?, &args, None).map(|_| ());
             }
@@ -432,8 +434,8 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
     set_fallback(array, key, value)
 }
 
-/// Stores a number in an element of an array of floats, ints or truth values at once; false where that is not what
-/// there is to do.
+/// Stores a number in an element of an array of floats, ints or bools at once; false if that is not possible
+/// here.
 #[inline(always)]
 fn write_plain(view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> bool {
     let py = value.py();
@@ -450,15 +452,15 @@ fn write_plain(view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> bool 
     }
 }
 
-/// Stores an element of the view's dtype, given as its bytes, at a byte offset of its base; false where the memory is still to be
-/// computed.
+/// Stores an element of the view's dtype, given as bytes, at a byte offset of its base; false if the memory has still
+/// to be computed.
 #[inline(always)]
 fn write<const SIZE: usize>(py: Python<'_>, view: &ArrayView, offset: i64, value: [u8; SIZE]) -> bool {
     let store = |bytes: &mut [u8]| bytes[offset as usize..][..SIZE].copy_from_slice(&value);
     run::poke(py, &view.base, store).is_some()
 }
 
-/// Stores a number in one element at once; false when the assignment has to be recorded, or is NumPy's.
+/// Stores a number in one element at once; false if the assignment has to be recorded, or is left to NumPy.
 pub fn write_element(py: Python<'_>, view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if view.base.is_pending() {
         return Ok(false);
@@ -495,7 +497,7 @@ fn set_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value
     }
 }
 
-/// The sub-array at one integer on the first axis, for iteration.
+/// The sub-array that one integer selects on the first axis, for iteration.
 pub fn item<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, index: i64) -> PyResult<Bound<'py, PyAny>> {
     if let (&[extent], &[stride]) = (view.shape.as_slice(), view.strides.as_slice())
         && (0..extent).contains(&index)

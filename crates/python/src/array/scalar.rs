@@ -1,4 +1,4 @@
-//! Results without axes: NumPy's scalars, or arrays without axes for a program that asked for them.
+//! Results without axes: NumPy's scalars, or arrays without axes if the program has requested these.
 //!
 //! In: the view of a result without axes. Out: a scalar or an array. NumPy returns one of its scalars if a result has
 //! no axes: for `x.sum()`, or for the sine of an array without axes. A scalar has its value from the start, so the

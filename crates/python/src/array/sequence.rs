@@ -109,7 +109,7 @@ fn stored<'py>(py: Python<'py>, numbers: &Numbers, dtype: DType, dims: &[i64]) -
 fn of_elements<'py, T: Copy>(py: Python<'py>, values: &[T], dtype: DType, dims: &[i64]) -> Quick<'py> {
     // SAFETY: floats and ints have no padding.
     let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
-    // SAFETY: the GIL is held; see `run::record`.
+    // SAFETY: the GIL is held; see `run::record_as`.
     let base = unsafe { Runtime::global().filled_past(bytes) }.map_err(errors::to_py)?;
     fresh::c_ordered(py, base, dtype, dims).map(|made| Some(made.into_any()))
 }

@@ -1,10 +1,10 @@
-//! Methods that the interpreter calls without anything in between, as [`direct`](crate::dispatch::direct) has
-//! it for operators.
+//! The fast path of short methods: methods that the interpreter calls without PyO3's code around them, as
+//! [`direct`](crate::dispatch::direct) has operators.
 //!
-//! In: the class as PyO3 has made it. Out: the same, with some methods replaced by ones of the same name and
-//! documentation whose plain calls are answered here; all other calls go to the member that was there. On five elements this gains 17 to
-//! 79 % of such a call (`benches/fast_paths.py`). Attributes gained 2 ns at most, and are PyO3's. `NUMELT_FAST_PATHS` without `members` has the methods
-//! ask the members that were there.
+//! In: the array class as PyO3 has made it. Out: the same class, in which some methods are replaced by methods of the
+//! same name and documentation. These answer plain calls, and pass all others to the methods that they replace. On
+//! five elements, such a call takes 17 to 79 % less time (`benches/fast_paths.py`). Attributes gained at most 2 ns,
+//! and stay PyO3's. If `NUMELT_FAST_PATHS` does not name `members`, all calls are passed to the replaced methods.
 
 use crate::array::attributes::numpy_method;
 use crate::array::fresh;
@@ -35,7 +35,7 @@ use std::ffi::CString;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// What the method or function did that was there before.
+/// The C function of the method or function that has been replaced.
 struct Callable(OnceLock<ffi::PyCFunctionFastWithKeywords>);
 
 impl Callable {
@@ -43,13 +43,13 @@ impl Callable {
         Callable(OnceLock::new())
     }
 
-    /// Notes a function in C, bound or not; false where it takes its arguments in another way.
+    /// Stores the C function of a method or function; false if it has another calling convention.
     fn learn(&self, function: &Bound<'_, PyAny>) -> bool {
         calls::fast_function(function).is_some_and(|(own, _)| self.0.set(own).is_ok())
     }
 
     /// # Safety
-    /// It has been learned: what replaces it is only known afterwards. The arguments are those of a call.
+    /// [`Callable::learn`] has returned true. The arguments are those of a call.
     unsafe fn call(
         &self,
         object: *mut ffi::PyObject,
@@ -60,7 +60,7 @@ impl Callable {
     }
 }
 
-/// The array, if it is one of exactly the class that is native.
+/// The view of an object whose class is exactly the array class and whose dtype is native.
 ///
 /// # Safety
 /// The object lives, and the GIL is held.
@@ -69,8 +69,8 @@ unsafe fn native<'a, 'py>(
     py: Python<'py>,
     object: &'a *mut ffi::PyObject,
 ) -> Option<(Borrowed<'a, 'py, NdArray>, &'a ArrayView)> {
-    // SAFETY: the caller's contract. The object, whose class has just been looked at, outlives the borrow of its address; a
-    // view is only replaced, and kept as long as the array.
+    // SAFETY: the caller's contract. The object, whose class has just been compared, outlives the borrow of its
+    // address; the array keeps its views, also after they have been replaced.
     unsafe {
         if ffi::Py_TYPE(*object) != CLASS.load(Ordering::Relaxed) {
             return None;
@@ -87,7 +87,7 @@ static CLASS: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(std::ptr::null_mut()
 type Method = for<'a, 'py> fn(&Borrowed<'a, 'py, NdArray>, &ArrayView, &Given<'_, 'py>) -> Quick<'py>;
 
 /// # Safety
-/// As the interpreter calls it.
+/// The conditions of a call by the interpreter.
 #[inline(always)]
 unsafe fn call_method(
     object: *mut ffi::PyObject,
@@ -108,10 +108,10 @@ unsafe fn call_method(
     }
 }
 
-/// A method of NumPy's where the array, which is of exactly the class, is not native.
+/// Calls NumPy's method for an array of exactly our class with a non-native dtype.
 ///
 /// # Safety
-/// As the interpreter calls it.
+/// The conditions of a call by the interpreter.
 unsafe fn of_foreign(
     object: *mut ffi::PyObject,
     counted: &Counted,
@@ -133,14 +133,14 @@ unsafe fn of_foreign(
     }
 }
 
-/// A method of NumPy's that calls on arrays which are not native go to.
+/// NumPy's method for calls on arrays of non-native dtypes.
 struct Counted {
     label: &'static str,
     name: PyOnceLock<Py<PyString>>,
 }
 
 impl Counted {
-    /// None if it only reads, or is done here for all arrays.
+    /// `None` if the method only reads, or is answered here for all arrays.
     #[inline(always)]
     fn counted(&self) -> Option<&Counted> {
         let counted = ["astype", "ravel", "reshape", "squeeze", "transpose", "view"];
@@ -148,10 +148,10 @@ impl Counted {
     }
 }
 
-/// What a method did before, with what NumPy says of wrong arguments.
+/// Calls the replaced method; errors for wrong arguments get NumPy's wording.
 ///
 /// # Safety
-/// As the interpreter calls it.
+/// The conditions of a call by the interpreter.
 unsafe fn former_method(
     object: *mut ffi::PyObject,
     (values, count, names): (*const *mut ffi::PyObject, ffi::Py_ssize_t, *mut ffi::PyObject),
@@ -170,12 +170,12 @@ unsafe fn former_method(
     }
 }
 
-/// A text that lives as long as the process.
+/// A C string that lives as long as the process.
 fn kept(text: String) -> *const std::ffi::c_char {
     CString::new(text).map_or(std::ptr::null(), |text| text.into_raw())
 }
 
-/// The documentation of a member, with the signature that it shows.
+/// The documentation of a method, with the signature that it shows.
 fn documented(name: &str, former: &Bound<'_, PyAny>) -> PyResult<*const std::ffi::c_char> {
     let text =
         |what: &str| former.getattr_opt(what)?.filter(|t| !t.is_none()).map(|t| t.extract::<String>()).transpose();
@@ -186,7 +186,7 @@ fn documented(name: &str, former: &Bound<'_, PyAny>) -> PyResult<*const std::ffi
     })
 }
 
-/// Gives the methods of the array's class the texts and signatures of NumPy's of the same names.
+/// Gives the methods of the array class the documentation and signatures of NumPy's methods of the same names.
 fn document(sample: &Bound<'_, NdArray>) -> PyResult<()> {
     let (py, class) = (sample.py(), sample.get_type());
     let numpys = Numpy::get(py)?.ndarray.bind(py);
@@ -196,8 +196,8 @@ fn document(sample: &Bound<'_, NdArray>) -> PyResult<()> {
         let name = name.extract::<String>()?;
         let Some(theirs) = numpys.getattr_opt(&*name)?.filter(|_| value.is_exact_instance(&kind)) else { continue };
         let method = sample.getattr(&*name)?;
-        // SAFETY: what has been found to be a function in C says how it is called, and is called so as before; the
-        // definition lives as long as the process.
+        // SAFETY: the object has been found to be a C function; its definition says how it is called, which does not
+        // change. The definition lives as long as the process.
         unsafe {
             if ffi::PyCFunction_Check(method.as_ptr()) == 0 {
                 continue;
@@ -216,7 +216,7 @@ fn document(sample: &Bound<'_, NdArray>) -> PyResult<()> {
     Ok(())
 }
 
-/// What a method or function of this name is, for as long as the process lives.
+/// The definition of a method or function of this name, which lives as long as the process.
 fn definition(
     name: &str,
     former: &Bound<'_, PyAny>,

@@ -1,15 +1,19 @@
-//! Slots of the array class that the interpreter calls without anything in between.
+//! The fast path of operators and indexing: slots of the array class that the interpreter calls without PyO3's code
+//! around them.
 //!
-//! PyO3 puts a frame around every slot: it counts in thread-local memory that the thread is attached, catches panics, and
-//! tries an operator's two orders. So, when
-//! the class is complete, its slot for such an operation is set to a function that tries the fast path. What that refuses goes to the
-//! general path of an operator, and to PyO3's function for all else. On five elements this gains 5 % of `a + b` (141 ns), 12 % of `2.0 * a`, 10 to 20 % of `a[1]` and `m[0]`
-//! and 7 % of `a[0] = 1.0` (`benches/fast_paths.py`). Operators of one operand gain less, and have PyO3's functions.
+//! In: the array class as PyO3 has made it. Out: the same class with some slots set, through the typed fields of its
+//! type object. No type but numelt's own is written to.
 //!
-//! The slots of operators in place are always set: PyO3's functions for them return the array, whatever the right operand's class made.
+//! PyO3 puts code around every slot: it counts in thread-local memory that the thread is attached, catches panics,
+//! and tries both orders of an operator. So, when the class is complete, its slot for such an operation is set to a
+//! function that tries the fast path. If that declines, the function calls the general path of an operator, or PyO3's
+//! function for other slots. On five elements this gains 5 % of `a + b` (141 ns), 12 % of `2.0 * a`, 10 to 20 % of
+//! `a[1]` and `m[0]`, and 7 % of `a[0] = 1.0` (`benches/fast_paths.py`). Operators with one operand gain less, and
+//! keep PyO3's functions.
 //!
-//! In: the array class as PyO3 has made it. Out: the same with some slots set, through the typed fields of its type object.
-//! No type but numelt's own is written to. `NUMELT_FAST_PATHS` without `slots` leaves PyO3's functions for the others.
+//! The slots of operators in place are always set, because PyO3's functions for them return the array even if the
+//! right operand's class has returned another object. If `NUMELT_FAST_PATHS` does not name `slots`, the other slots
+//! keep PyO3's functions.
 
 use crate::array::index;
 use crate::array::ndarray::{NdArray, Payload};
@@ -23,13 +27,13 @@ use pyo3::types::PyType;
 use std::ffi::c_int;
 use std::sync::OnceLock;
 
-/// The functions that PyO3 gave the class.
+/// The functions that PyO3 has put into the slots.
 struct Former {
     number: ffi::PyNumberMethods,
     mapping: ffi::PyMappingMethods,
 }
 
-// SAFETY: nothing but functions, which are the same for all threads.
+// SAFETY: it holds only functions, which are the same for all threads.
 unsafe impl Send for Former {}
 // SAFETY: as above.
 unsafe impl Sync for Former {}
@@ -37,7 +41,7 @@ unsafe impl Sync for Former {}
 static FORMER: OnceLock<Former> = OnceLock::new();
 
 /// # Safety
-/// One of the functions that [`set`] puts in place is running.
+/// One of the functions that [`set`] puts into slots is running.
 #[inline(always)]
 unsafe fn former() -> &'static Former {
     // SAFETY: `set` stores the former functions before it replaces any.
@@ -47,7 +51,7 @@ unsafe fn former() -> &'static Former {
 /// A binary operator.
 ///
 /// # Safety
-/// As the interpreter calls it: with two objects and the GIL held.
+/// The interpreter makes the call, with two objects and the GIL held.
 #[inline(always)]
 unsafe fn binary(a: *mut ffi::PyObject, b: *mut ffi::PyObject, op: &'static Binary) -> *mut ffi::PyObject {
     // SAFETY: the caller's contract.
@@ -58,10 +62,10 @@ unsafe fn binary(a: *mut ffi::PyObject, b: *mut ffi::PyObject, op: &'static Bina
     }
 }
 
-/// A binary operator that the fast path has refused. It may call Python.
+/// A binary operator that the fast path has declined. It may call Python code.
 ///
 /// # Safety
-/// As [`binary`].
+/// The conditions of [`binary`].
 #[cold]
 unsafe fn refused(a: *mut ffi::PyObject, b: *mut ffi::PyObject, op: &'static Binary) -> *mut ffi::PyObject {
     Python::attach(|py| {
@@ -71,10 +75,11 @@ unsafe fn refused(a: *mut ffi::PyObject, b: *mut ffi::PyObject, op: &'static Bin
     })
 }
 
-/// An operator in place. Its result may be another object than the array, which PyO3's functions for these slots cannot give.
+/// An operator in place. Its result may be another object than the array, which PyO3's functions for these slots
+/// cannot return.
 ///
 /// # Safety
-/// As [`binary`].
+/// The conditions of [`binary`].
 #[inline(always)]
 unsafe fn in_place(
     a: *mut ffi::PyObject,
@@ -93,7 +98,7 @@ unsafe fn in_place(
     }
 }
 
-/// What an operator in place makes of one of our arrays; `None` for other classes.
+/// The result of an operator in place on one of our arrays; `None` for other classes.
 #[inline(always)]
 fn changed<'py>(
     target: &Borrowed<'_, 'py, PyAny>,
@@ -113,7 +118,7 @@ unsafe extern "C" fn power_by(
     b: *mut ffi::PyObject,
     modulo: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    // SAFETY: the interpreter calls it as it calls the slot.
+    // SAFETY: the interpreter calls this function as it calls the slot.
     unsafe {
         let py = Python::assume_attached();
         let (target, other) = (Borrowed::from_ptr(py, a), Borrowed::from_ptr(py, b));
@@ -127,7 +132,7 @@ unsafe extern "C" fn power_by(
 /// `array[key]`.
 ///
 /// # Safety
-/// As [`binary`].
+/// The conditions of [`binary`].
 unsafe extern "C" fn subscript(a: *mut ffi::PyObject, key: *mut ffi::PyObject) -> *mut ffi::PyObject {
     // SAFETY: as in `binary`.
     unsafe {
@@ -137,7 +142,7 @@ unsafe extern "C" fn subscript(a: *mut ffi::PyObject, key: *mut ffi::PyObject) -
             let array = target.cast_exact::<NdArray>().ok()?;
             match array.get().payload() {
                 Payload::Native(view) => index::quick_get(&array, view, &key),
-                // NumPy's items may run Python code
+                // indexing in NumPy may run Python code
                 Payload::Foreign(real) => Python::attach(|_| foreign::get(&array, real.bind(py), &key).transpose()),
             }
         };
@@ -148,10 +153,10 @@ unsafe extern "C" fn subscript(a: *mut ffi::PyObject, key: *mut ffi::PyObject) -
     }
 }
 
-/// `array[key] = value`, and its deletion, where `value` is null.
+/// `array[key] = value`; deletes the element if `value` is null, which arrays refuse.
 ///
 /// # Safety
-/// As [`binary`].
+/// The conditions of [`binary`].
 unsafe extern "C" fn assign_item(a: *mut ffi::PyObject, key: *mut ffi::PyObject, value: *mut ffi::PyObject) -> c_int {
     // SAFETY: as in `binary`.
     unsafe {
@@ -181,12 +186,12 @@ macro_rules! operators {
     ($set:ident $way:ident: $($name:ident $operator:ident => $slot:ident;)*) => {
         $(
             unsafe extern "C" fn $name(a: *mut ffi::PyObject, b: *mut ffi::PyObject) -> *mut ffi::PyObject {
-                // SAFETY: the interpreter calls it as it calls the slot.
+                // SAFETY: the interpreter calls this function as it calls the slot.
                 unsafe { operators!(@$way a, b, $operator, $slot) }
             }
         )*
 
-        /// Sets those of these slots that PyO3 has given a function.
+        /// Sets those of these slots that PyO3 has set, too.
         fn $set(slots: &mut ffi::PyNumberMethods) {
             $(slots.$slot = slots.$slot.map(|_| $name as ffi::binaryfunc);)*
         }
@@ -221,10 +226,11 @@ operators! {
     matmul_by MATMUL => nb_inplace_matrix_multiply;
 }
 
-/// Sets the slots of operators in place, and, if the fast path is in force, those of the operators that are met most and of
-/// indexing.
+/// Sets the slots of operators in place and, if the fast path is in force, those of indexing and of the most frequent
+/// operators.
 pub fn set(class: &Bound<'_, PyType>) {
-    // SAFETY: the class is complete, a heap type of numelt's own whose tables belong to it alone, and not used yet.
+    // SAFETY: the class is complete, is a heap type of numelt whose tables belong to it alone, and has not been used
+    // yet.
     unsafe {
         let object = class.as_type_ptr();
         let (number, mapping) = ((*object).tp_as_number, (*object).tp_as_mapping);

@@ -1,4 +1,5 @@
-//! How calls reach the other folders: the functions and types of `numelt._core`, their slots and their short calls.
+//! How a call reaches the code that answers it: the functions and types of `numelt._core`, their slots, and their
+//! fast paths.
 
 pub mod bare;
 pub mod direct;

@@ -1,5 +1,5 @@
-//! Functions of `numelt._core`: what the package's Python functions call. One that cannot be native
-//! for its arguments returns `NotImplemented`, before anything is recorded.
+//! The functions of `numelt._core` that the package's Python functions call. A function whose arguments are not
+//! native returns `NotImplemented`, before anything is recorded.
 
 use crate::array::assign;
 use crate::array::attributes::parse_shape;
@@ -40,7 +40,7 @@ fn parse_op(name: &str) -> PyResult<Op> {
     Op::from_name(name).ok_or_else(|| PyValueError::new_err(format!("no operation is called {name:?}")))
 }
 
-/// A given dtype: `Err(())` in the middle when it is valid but not native.
+/// The value of a `dtype=` argument: the inner `Err(())` if it is valid but not native.
 fn dtype_argument(dtype: Maybe<'_, '_>) -> PyResult<Result<Option<DType>, ()>> {
     match dtype.filter(|d| !d.is_none()) {
         Some(dtype) => Ok(convert::parse_dtype(dtype)?.map(Some).ok_or(())),
@@ -48,7 +48,7 @@ fn dtype_argument(dtype: Maybe<'_, '_>) -> PyResult<Result<Option<DType>, ()>> {
     }
 }
 
-/// A given `out=`: `Err(())` in the middle when it is no array of ours.
+/// The value of an `out=` argument: the inner `Err(())` if it is not an array of ours.
 fn out_argument<'a, 'py>(out: Maybe<'a, 'py>) -> Result<Option<&'a Bound<'py, NdArray>>, ()> {
     match out.filter(|o| !o.is_none()) {
         Some(out) => out.cast_exact::<NdArray>().ok().filter(|o| is_ordered(o)).map(Some).ok_or(()),
@@ -78,7 +78,8 @@ fn py_elementwise<'py>(
     Ok(or_not_implemented(py, elementwise::apply(py, op, &operands, out, dtype)?))
 }
 
-/// What is to be folded: an array, also in the place of a scalar, which operations on arrays without axes give.
+/// The operand of a reduction: an array, or an array in place of a scalar, which operations on arrays without axes
+/// return.
 fn folded<'py>(a: Any<'_, 'py>) -> PyResult<Option<Operand<'py>>> {
     match Operand::extract(a)? {
         Some(Operand::Value(_)) => {
@@ -138,7 +139,7 @@ fn variance<'py>(
     Ok(or_not_implemented(py, reduce::variance(py, view, axis, keepdims, ddof, root)?))
 }
 
-/// An array limited to an interval; bounds may be `None`.
+/// An array limited to an interval, whose bounds may be `None`.
 #[pyfunction]
 #[pyo3(signature = (a, low, high, out = None, dtype = None))]
 fn clip<'py>(
@@ -187,7 +188,7 @@ fn py_product<'py>(py: Python<'py>, op: &str, a: Any<'_, 'py>, b: Any<'_, 'py>, 
     Ok(or_not_implemented(py, products::product(py, op, a, b, out)?))
 }
 
-/// Extents from an int or a sequence of ints, with NumPy's exceptions for anything else.
+/// The extents that an int or a sequence of ints states, with NumPy's exceptions for anything else.
 #[pyfunction]
 fn dimensions(shape: Any<'_, '_>) -> PyResult<Vec<i64>> {
     operand::dimensions(shape).map(Dims::into_vec)
@@ -223,7 +224,7 @@ fn full<'py>(
     wrap_new(py, view)
 }
 
-/// Makes `array` show what `other` shows; views of what it showed before keep that.
+/// Makes `array` a view of what `other` is a view of. Existing views of `array` are not changed.
 #[pyfunction]
 fn become_like(array: &Bound<'_, NdArray>, other: &Bound<'_, NdArray>) -> PyResult<()> {
     match other.get().payload() {
@@ -261,7 +262,7 @@ fn native<'a>(py: Python<'_>, a: &'a Bound<'_, NdArray>) -> PyResult<&'a ArrayVi
     a.get().view().ok_or_else(|| PyTypeError::new_err("the array's dtype is not native"))
 }
 
-/// A view with any extents and byte strides; refused when it would leave the base's memory.
+/// A view with any extents and byte strides. It is refused if it would leave the base's memory.
 #[pyfunction]
 #[pyo3(signature = (a, shape, strides, offset = 0))]
 fn as_strided<'py>(
@@ -289,7 +290,8 @@ fn as_strided<'py>(
     wrap_view(a, shape::window(view, offset, Dims::from_vec(shape), Dims::from_vec(strides)))
 }
 
-/// A new array with its axes in another order; no view, since nobody knows the array that is given.
+/// The array with its axes in another order. It is not a view of `array` in NumPy's sense, because no variable holds
+/// `array`.
 #[pyfunction]
 fn permuted<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, order: Vec<usize>) -> Out<'py> {
     let Some(view) = a.get().view() else { return Ok(not_implemented(py)) };
@@ -309,7 +311,7 @@ fn broadcast_to<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, shape: Any<'_, 'p
     Ok(made)
 }
 
-/// Recorded `dst[...] = src`; true when done.
+/// Records `dst[...] = src`; true if that was possible.
 #[pyfunction]
 #[pyo3(signature = (dst, src, casting = "same_kind"))]
 fn copy_into<'py>(py: Python<'py>, dst: &Bound<'py, NdArray>, src: Any<'_, 'py>, casting: &str) -> Out<'py> {
@@ -332,7 +334,7 @@ fn copy_into<'py>(py: Python<'py>, dst: &Bound<'py, NdArray>, src: Any<'_, 'py>,
     if assign::assign_operand(py, target, &source)? { Ok(py.None().into_bound(py)) } else { Ok(not_implemented(py)) }
 }
 
-/// An array of anything, as `numpy.array` makes it.
+/// Converts any object to an array, as `numpy.array` does.
 #[pyfunction]
 #[pyo3(signature = (obj, dtype = None, copy = None, order = None, ndmin = 0))]
 fn asarray<'py>(
@@ -356,20 +358,21 @@ fn from_numpy<'py>(arr: Any<'_, 'py>, fresh: bool) -> Out<'py> {
     export::from_numpy(arr, fresh)
 }
 
-/// Is this one of our arrays with a native payload: one whose operations are recorded?
+/// Whether this is one of our arrays with a native dtype, whose operations are recorded.
 #[pyfunction]
 fn is_native(obj: Any<'_, '_>) -> bool {
     obj.cast_exact::<NdArray>().is_ok_and(|array| array.get().view().is_some())
 }
 
-/// Is this one of our arrays that recorded operations may write to: native, writeable, and with memory of its own for each index?
+/// Whether this is one of our arrays that recorded operations may write to: native, writeable, and without two
+/// indices that share memory.
 #[pyfunction]
 fn is_recordable_target(obj: Any<'_, '_>) -> bool {
     let array = obj.cast_exact::<NdArray>();
     array.is_ok_and(|array| array.get().writeable() && array.get().view().is_some_and(ArrayView::is_injective))
 }
 
-/// Runs a NumPy callable on zero-copy views and wraps its results; not counted.
+/// Runs a NumPy callable on zero-copy views and converts its results to ours. The call is not counted.
 #[pyfunction]
 #[pyo3(signature = (callable, args, kwargs = None))]
 fn call_numpy<'py>(
@@ -380,7 +383,7 @@ fn call_numpy<'py>(
     hooks::call_numpy(callable, args, kwargs)
 }
 
-/// A native view with another shape and the same elements, or a copy: `numpy.reshape`.
+/// `numpy.reshape`: a native view with another shape and the same elements, or a copy.
 #[pyfunction]
 #[pyo3(signature = (a, shape, order = None))]
 fn reshape<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, shape: Any<'_, 'py>, order: Maybe<'_, 'py>) -> Out<'py> {
@@ -395,7 +398,7 @@ pub fn set_metaclass(class: &Bound<'_, PyType>, meta: &Bound<'_, PyType>) -> PyR
     if !ours || !meta.is_subclass_of::<PyType>()? {
         return Err(PyTypeError::new_err("only numelt's own classes can be given a metaclass"));
     }
-    // SAFETY: both are type objects; `meta` is a subclass of `type` in Python without slots of its own, so the
+    // SAFETY: both are type objects. `meta` is a subclass of `type` made in Python without slots of its own, so the
     // layout is the same. The class keeps a reference to its new type; the old one, `type`, is immortal.
     unsafe {
         let object: *mut pyo3::ffi::PyObject = class.as_ptr();
@@ -409,7 +412,7 @@ fn _restore<'py>(array: Any<'_, 'py>) -> Out<'py> {
     export::from_numpy(array, false)
 }
 
-/// Sets Python callables; `None` removes one.
+/// Sets Python callables as hooks; `None` removes one.
 #[pyfunction]
 #[pyo3(signature = (**callables))]
 fn set_hooks(py: Python<'_>, callables: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
@@ -430,7 +433,7 @@ fn set_hooks(py: Python<'_>, callables: Option<&Bound<'_, PyDict>>) -> PyResult<
     Ok(())
 }
 
-/// Names of all operations.
+/// The names of all operations.
 #[pyfunction]
 fn op_names(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     PyList::new(py, Op::ALL.iter().map(|op| op.name()))
@@ -454,7 +457,7 @@ fn broadcast_shape<'py>(py: Python<'py>, arrays: &Bound<'py, PyTuple>) -> Out<'p
     }
 }
 
-/// Gives memory back that only importing needed.
+/// Returns memory to the system that only importing needed.
 #[pyfunction]
 fn settle() {
     numelt_runtime::footprint::started();

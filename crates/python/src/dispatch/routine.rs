@@ -1,9 +1,9 @@
 //! Public functions as objects, with the one road that each call takes.
 //!
-//! In: the user's call. Out: what the compiled function of the name makes of it (`functions::table`); or NumPy's result on our
-//! memory, where the policy says so (`record::policy`: library calls, small arrays, what is not native); or what the package's Python function
-//! gives. NumPy's function is called from the
-//! user's own frame, so that its warnings are attributed as always.
+//! In: the user's call. Out: the result of the compiled function of the same name (`functions::table`); or that of
+//! NumPy's function on our memory, if the policy decides so (`record::policy`: library calls, small arrays,
+//! non-native dtypes); or that of the package's Python function. NumPy's function is called from the user's own
+//! frame, so that its warnings are attributed to it.
 
 use crate::array::ndarray::NdArray;
 use crate::cpython::calls;
@@ -27,26 +27,27 @@ pub struct Routine {
     name: Py<PyString>,
     /// NumPy's function.
     original: Py<PyAny>,
-    /// The package's, for all other calls.
+    /// The package's function, for all other calls.
     general: Py<PyAny>,
-    /// Which calls NumPy's function does.
+    /// Which calls are passed to NumPy's function.
     share: Share,
-    /// Does it become a method of instances of a class that holds it?
+    /// Whether it becomes a method of the instances of a class that has it as an attribute.
     binds: bool,
-    /// What answers plain calls.
+    /// The compiled function, which answers plain calls.
     compiled: Option<Compiled>,
-    /// What `original` comes to where the first argument is an array: the method of NumPy's array that does the same and
+    /// The method of NumPy's array that `original` calls if the first argument is an array, and that
     /// takes the same arguments.
     method: Option<Py<PyAny>>,
-    /// What `original` comes to where no other class takes part: the function behind the dispatch (a sixth of a microsecond).
+    /// The function that `original` calls if no other class claims the call: calling it directly saves a sixth of a
+    /// microsecond.
     behind: Option<Py<PyAny>>,
-    /// Is either a function in C, whose complaints of arguments have other words?
+    /// Whether `method` or `behind` is a C function, whose errors about arguments have another wording.
     in_c: bool,
 }
 
 #[pymethods]
 impl Routine {
-    /// `share` says which calls NumPy's function does; see [`Share::parse`].
+    /// `share` says which calls are passed to NumPy's function; see [`Share::parse`].
     #[new]
     #[pyo3(signature = (name, original, general, share, binds, most = None, method = None))]
     fn new(
@@ -91,7 +92,7 @@ impl Routine {
         calls::bound_method(slf.as_any(), instance)
     }
 
-    /// The package's function, for calls that are not short.
+    /// The package's function, for calls that nothing else answers.
     #[getter]
     fn _implementation(&self, py: Python<'_>) -> Py<PyAny> {
         self.general.clone_ref(py)
@@ -123,9 +124,9 @@ impl Callee for Routine {
         match self.by_numpy(given) {
             Ok(Some(made)) => return Ok(made),
             Ok(None) => {}
-            // the package's function finds the same wrong, in NumPy's words
+            // the package's function raises the same error, with NumPy's wording
             Err(error) if self.in_c && error.is_instance_of::<PyTypeError>(py) => {}
-            // what asks the arguments' classes, before the function itself, may be what finds them wrong
+            // the error may come from the code that examines the arguments' classes, before the function itself
             Err(error) => return Err(self.reworded(given, error)),
         }
         given.pass_to(self.general.bind(py)).map_err(|error| self.reworded(given, error))
@@ -133,7 +134,7 @@ impl Callee for Routine {
 }
 
 impl Routine {
-    /// A `TypeError` in NumPy's words.
+    /// A `TypeError` with NumPy's wording.
     #[cold]
     fn reworded(&self, given: &Given<'_, '_>, error: PyErr) -> PyErr {
         let py = given.py();
@@ -145,7 +146,7 @@ impl Routine {
         }
     }
 
-    /// The call by NumPy's function on what is lent to it, where that is decided so.
+    /// Calls NumPy's function with converted arguments, if the policy decides so.
     fn by_numpy<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let py = given.py();
         let callable = match (&self.method, &self.behind) {
@@ -167,13 +168,14 @@ impl Routine {
     }
 }
 
-/// The same as a member of a class, whose instance is the first argument: the interpreter makes no bound method to call it.
+/// A routine that is an attribute of a class, with the instance as its first argument. The interpreter makes no bound
+/// method to call it.
 #[pyclass(name = "method", module = "numelt._core", extends = Routine, frozen)]
 pub struct Method;
 
 #[pymethods]
 impl Method {
-    /// As [`Routine`]'s.
+    /// The parameters of [`Routine`]'s constructor.
     #[new]
     #[pyo3(signature = (name, original, general, share, most = None, method = None))]
     fn new(
@@ -189,8 +191,8 @@ impl Method {
     }
 }
 
-/// The function to which one of NumPy's leads if no other class claims the call: its errors have the same words, but for
-/// those of compiled functions about arguments.
+/// The function that NumPy's function calls if no other class claims the call. Its errors have the same wording,
+/// except those of compiled functions about arguments.
 fn implementation(original: &Bound<'_, PyAny>) -> PyResult<Option<Py<PyAny>>> {
     let py = original.py();
     let function = py.import(intern!(py, "types"))?.getattr(intern!(py, "FunctionType"))?;

@@ -1,9 +1,11 @@
-//! Methods looked up on the array class, as in `ndarray.sum(x)`, without a Python frame.
+//! Methods that are looked up on the array class itself, as in `ndarray.sum(x)`, without a Python frame.
 //!
-//! In: the package's table of such methods. Out: the base of the array's metaclass, which looks there first, and the
-//! base of the methods themselves, which tell our arrays from NumPy's subclasses. The metaclass also says what an instance is. NumPy looks `__array_ufunc__` up on
-//! the class several times in every call of one of its ufuncs with one of our arrays. Also what NumPy
-//! says of wrong arguments. Not here: which methods there are and what they are called (the package).
+//! In: the package's table of such methods. Out: the base class of the array's metaclass, which looks names up there
+//! first, and the base class of the methods themselves, which distinguish our arrays from NumPy's subclasses. The
+//! metaclass also answers `isinstance`, equality and `hash`. This is compiled because NumPy looks `__array_ufunc__`
+//! up on the class several times in every call of one of its ufuncs with one of our arrays. The module also gives
+//! errors about wrong arguments NumPy's wording. Not here: which methods there are and what their names are (the
+//! package).
 
 use crate::array::ndarray::NdArray;
 use crate::cpython::given::{self, Given};
@@ -16,13 +18,13 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCFunction, PyDict, PyTuple, PyType};
 use std::ffi::c_int;
 
-/// The methods by name.
+/// The methods, by name.
 static METHODS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 /// NumPy's array class.
 static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
-/// What a method of the class does with its first argument: `ours(...)`, or for an array of NumPy's
-/// `numpys(...)`, its own method, or `others(...)` where only the package can tell how.
+/// A method of the class. It calls `ours(...)` if its first argument is an array of ours, `numpys(...)` if it is a
+/// NumPy array, and `others(...)` if only the package can decide.
 #[pyclass(subclass, dict, frozen, module = "numelt._core")]
 pub struct UnboundCall {
     ours: Py<PyAny>,
@@ -68,23 +70,23 @@ impl UnboundCall {
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<UnboundCall>()?;
-    // before anybody asks for the class's hash
+    // before the hash of the class is needed
     let meta = array_meta(module.py())?;
     crate::dispatch::module::set_metaclass(&module.py().get_type::<NdArray>(), &meta)?;
     module.add("ArrayMeta", meta)?;
     module.add_function(wrap_pyfunction!(set_unbound, module)?)
 }
 
-/// Sets the methods that the class has when it is asked for them itself.
+/// Sets the methods that are found when they are looked up on the class itself.
 #[pyfunction]
 fn set_unbound(py: Python<'_>, methods: Bound<'_, PyDict>) -> PyResult<()> {
     METHODS.set(py, methods.unbind()).map_err(|_| PyRuntimeError::new_err("the methods have been set"))
 }
 
-/// The base of the array's metaclass: `type`, but a method of the table goes before the class's own.
+/// The base class of the array's metaclass: `type`, except that a method of the table comes before the class's own.
 ///
 /// # Errors
-/// Python's, where the type cannot be made.
+/// Python's, if the type cannot be made.
 fn array_meta(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
     let check = ffi::PyMethodDef {
         ml_name: c"__instancecheck__".as_ptr(),
@@ -92,7 +94,7 @@ fn array_meta(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
         ml_flags: ffi::METH_O,
         ml_doc: c"Is it an array, ours or one of NumPy's?".as_ptr(),
     };
-    // the type looks at them as long as it lives
+    // the type uses them as long as it lives
     let methods = Box::leak(Box::new([check, ffi::PyMethodDef::zeroed()])).as_mut_ptr();
     let mut slots = [
         ffi::PyType_Slot { slot: ffi::Py_tp_methods, pfunc: methods.cast() },
@@ -109,8 +111,9 @@ fn array_meta(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
         slots: slots.as_mut_ptr(),
     };
     let bases = PyTuple::new(py, [py.get_type::<PyType>()])?;
-    // SAFETY: the specification and its slots live until the call returns, which copies them, and the name for ever;
-    // sizes of 0 are those of the base, `type`. The result is a new reference to a type, or null with an exception.
+    // SAFETY: the specification and its slots live until the call returns, which copies them, and the name lives for
+    // ever. Sizes of 0 are those of the base, `type`. The result is a new reference to a type, or null with an
+    // exception set.
     unsafe {
         let made = ffi::PyType_FromSpecWithBases(&raw mut spec, bases.as_ptr());
         Ok(Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked())
@@ -119,8 +122,8 @@ fn array_meta(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
 
 /// `getattr(cls, name)`.
 unsafe extern "C" fn getattro(cls: *mut ffi::PyObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    // SAFETY: Python calls a slot with the interpreter held, an instance of the slot's class and a name. The dictionary
-    // lives as long as the process; what it lends is taken a reference to before anything else runs.
+    // SAFETY: Python calls a slot with the GIL held, an instance of the slot's class and a name. The dictionary
+    // lives as long as the process; a reference is taken to its borrowed item before anything else runs.
     unsafe {
         let py = Python::assume_attached();
         if let Some(methods) = METHODS.get(py) {
@@ -133,14 +136,14 @@ unsafe extern "C" fn getattro(cls: *mut ffi::PyObject, name: *mut ffi::PyObject)
                 return std::ptr::null_mut();
             }
         }
-        // `type` has a function there
+        // `type` has a function in this slot
         ffi::PyType_Type.tp_getattro.unwrap_unchecked()(cls, name)
     }
 }
 
-/// `cls == other`: NumPy's class of arrays counts as ours, as programs and libraries compare `type(x)` with theirs.
+/// `cls == other`: NumPy's array class equals ours, because programs and libraries compare `type(x)` with it.
 unsafe extern "C" fn compare(cls: *mut ffi::PyObject, other: *mut ffi::PyObject, op: c_int) -> *mut ffi::PyObject {
-    // SAFETY: Python calls a slot with the interpreter held, an instance of the slot's class and any object.
+    // SAFETY: Python calls a slot with the GIL held, an instance of the slot's class and any object.
     unsafe {
         let py = Python::assume_attached();
         let equal = match ARRAY.import(py, "numpy", "ndarray") {
@@ -158,9 +161,9 @@ unsafe extern "C" fn compare(cls: *mut ffi::PyObject, other: *mut ffi::PyObject,
     }
 }
 
-/// `hash(cls)`: as what is equal to it.
+/// `hash(cls)`: the hash of NumPy's array class, which is equal to ours.
 unsafe extern "C" fn hash(_: *mut ffi::PyObject) -> ffi::Py_hash_t {
-    // SAFETY: Python calls a slot with the interpreter held and an instance of the slot's class.
+    // SAFETY: Python calls a slot with the GIL held and an instance of the slot's class.
     unsafe {
         let py = Python::assume_attached();
         match ARRAY.import(py, "numpy", "ndarray") {
@@ -173,9 +176,9 @@ unsafe extern "C" fn hash(_: *mut ffi::PyObject) -> ffi::Py_hash_t {
     }
 }
 
-/// `isinstance(object, cls)`: of the class, or any array of NumPy's.
+/// `isinstance(object, cls)`: whether it is an instance of the class, or any NumPy array.
 unsafe extern "C" fn is_instance(cls: *mut ffi::PyObject, object: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    // SAFETY: Python calls it with the interpreter held, a class of this kind and any object.
+    // SAFETY: Python calls it with the GIL held, a class of this kind and any object.
     unsafe {
         let py = Python::assume_attached();
         let answer = |found: bool| ffi::PyBool_FromLong(found.into());
@@ -190,7 +193,7 @@ unsafe extern "C" fn is_instance(cls: *mut ffi::PyObject, object: *mut ffi::PyOb
                 return std::ptr::null_mut();
             }
         };
-        // what it says that it is counts, too
+        // the class that the object states counts, too
         let said = ffi::PyObject_GetAttr(object, pyo3::intern!(py, "__class__").as_ptr());
         if said.is_null() {
             if ffi::PyErr_ExceptionMatches(ffi::PyExc_AttributeError) == 0 {
@@ -208,12 +211,12 @@ unsafe extern "C" fn is_instance(cls: *mut ffi::PyObject, object: *mut ffi::PyOb
     }
 }
 
-// ---- words ----------------------------------------------------------------------------------
+// ---- wording of errors ----------------------------------------------------------------------
 
-/// Puts the exception of a call, if it is a `TypeError`, in NumPy's words: `first` stood before the arguments.
+/// Gives the exception of a call NumPy's wording, if it is a `TypeError`. `first` came before the arguments.
 ///
 /// # Safety
-/// The values and names are those of a call, and the exception is set.
+/// The values and names are those of a call, and an exception is set.
 #[cold]
 pub unsafe fn reword<'py>(
     py: Python<'py>,
@@ -238,7 +241,8 @@ pub unsafe fn reword<'py>(
     }
 }
 
-/// A `TypeError` of a public function, ours or NumPy's own, in NumPy's words where it finds the same arguments wrong.
+/// A `TypeError` of a public function, ours or NumPy's own, with NumPy's wording if NumPy raises an error for the
+/// same arguments.
 #[cold]
 pub fn reworded(
     function: &Bound<'_, PyAny>,
@@ -269,7 +273,7 @@ unsafe fn collected<'py>(
     count: usize,
     names: *mut ffi::PyObject,
 ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
-    // SAFETY: the caller's contract: the named arguments follow those by position.
+    // SAFETY: the caller's contract: the keyword arguments follow the positional ones.
     unsafe {
         let value = |at: usize| Bound::from_borrowed_ptr(py, *values.add(at));
         let kwargs = PyDict::new(py);
@@ -282,13 +286,13 @@ unsafe fn collected<'py>(
     }
 }
 
-/// How a public function reads: as a compiled one where what NumPy's stands for is compiled.
+/// The text (`repr`) of a public function: as a compiled function if NumPy's is compiled.
 pub fn text_of(function: &Bound<'_, PyAny>) -> PyResult<String> {
     let inner = function.getattr_opt("__wrapped__")?;
     shown(function, inner.is_some_and(|inner| !inner.is_instance_of::<PyCFunction>()))
 }
 
-/// How a public function is written: those that bind are no compiled functions in NumPy.
+/// The text (`repr`) of a public function. One that binds is not a compiled function in NumPy.
 pub fn shown(function: &Bound<'_, PyAny>, binds: bool) -> PyResult<String> {
     let name = function.getattr(if binds { "__qualname__" } else { "__name__" })?;
     Ok(match binds {

@@ -1,10 +1,11 @@
-//! What compiled functions read from their arguments.
+//! Functions by which compiled functions read their arguments.
 //!
-//! A compiled function of `table` gets the call's arguments as the interpreter has them, and binds them to its parameters
-//! ([`Given::bind`](crate::cpython::given::Given::bind)). It gives `None`, before anything is recorded, for a call that it does not
-//! do; the call then goes on to NumPy, or to the package's Python function of the same name if there is one. Functions that the
-//! package's table names in `COMPILED` have no such function: the compiled one does everything that numelt records. It may raise what
-//! NumPy raises, and never falls back by itself.
+//! In: the arguments of a call as the interpreter passes them, bound to parameters
+//! ([`Given::bind`](crate::cpython::given::Given::bind)). Out: a value, or `None` if the argument is not of this
+//! kind. A compiled function of `table` returns `None`, before anything is recorded, for a call that it does not
+//! answer; NumPy then answers it, or the package's Python function of the same name if there is one. Functions that
+//! the package's table names in `COMPILED` have no such Python function: the compiled one does everything that numelt
+//! records. A compiled function may raise the errors that NumPy raises, and never calls the fallback itself.
 
 use crate::array::ndarray::NdArray;
 use crate::cpython::given::{Arg, Given};
@@ -16,14 +17,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
 
-/// An object that is looked at.
+/// An object that is examined.
 pub type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 /// The result of a call.
 pub type Out<'py> = PyResult<Bound<'py, PyAny>>;
-/// What a compiled function gives: `None` where the call is not one of the plain ones.
+/// The result of a compiled function: `None` if it does not answer the call.
 pub type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
-/// The view of an array of exactly our class with a native dtype.
+/// The view of an array whose class is exactly ours and whose dtype is native.
 pub fn native<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a ArrayView> {
     obj.cast_exact::<NdArray>().ok()?.get().view()
 }
@@ -34,24 +35,25 @@ pub fn one_array<'py>(given: &Given<'_, 'py>) -> Option<Bound<'py, NdArray>> {
     array.get().view().is_some_and(|view| !view.shape.is_empty()).then_some(array)
 }
 
-/// The same, if it has few elements that are in memory and nobody looks at what is recorded.
+/// The only argument, if it is a native array of at least one axis with few elements, all in memory, and recorded
+/// operations are not inspected.
 pub fn few<'py>(given: &Given<'_, 'py>) -> Option<Bound<'py, NdArray>> {
     let array = one_array(given)?;
     let view = array.get().view()?;
     policy::is_small(view, limits::FEW).then_some(array)
 }
 
-/// An exact Python int that 64 bits hold.
+/// The value of an object whose class is exactly `int`, if 64 bits hold it.
 pub fn int(obj: &Bound<'_, PyAny>) -> Option<i64> {
     obj.cast_exact::<PyInt>().ok()?.extract().ok()
 }
 
-/// An exact Python int, or a `numpy.int64`.
+/// The value of an object whose class is exactly `int` or `numpy.int64`.
 pub fn any_int(obj: &Bound<'_, PyAny>) -> Option<i64> {
     int(obj).or_else(|| numpy_int64(obj))
 }
 
-/// Ints from one, or from a list or tuple of them.
+/// The values of an int, or of a list or tuple of ints.
 pub fn any_ints(obj: &Bound<'_, PyAny>) -> Option<SmallVec<[i64; 4]>> {
     if let Ok(tuple) = obj.cast_exact::<PyTuple>() {
         return tuple.iter_borrowed().map(|item| any_int(&item)).collect();
@@ -62,12 +64,13 @@ pub fn any_ints(obj: &Bound<'_, PyAny>) -> Option<SmallVec<[i64; 4]>> {
     any_int(obj).map(|one| SmallVec::from_slice(&[one]))
 }
 
-/// An exact Python truth value.
+/// The value of an object whose class is exactly `bool`.
 pub fn truth(obj: &Bound<'_, PyAny>) -> Option<bool> {
     obj.cast_exact::<PyBool>().ok().map(|truth| truth.is_true())
 }
 
-/// The native dtype of `dtype=`: the default where there is none; `None` when it needs NumPy to say what it is.
+/// The native dtype that `dtype=` names, or the default if it is left out; `None` if NumPy has to decide what it
+/// names.
 pub fn dtype_or(dtype: Arg<'_, '_>, default: DType) -> Option<DType> {
     match dtype.given().filter(|value| !value.is_none()) {
         Some(value) => known_dtype(&value),

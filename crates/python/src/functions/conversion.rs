@@ -1,4 +1,5 @@
-//! Conversions to arrays: `array`, `asarray` and their kin, of one of our arrays or of a sequence of numbers or of arrays.
+//! Conversions to arrays (`array`, `asarray` and the like) of one of our arrays, or of a sequence of numbers or
+//! arrays.
 
 use super::arguments::{Any, Out, Quick, dtype_or, int, native};
 use super::joining;
@@ -24,7 +25,7 @@ pub fn array<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
         Parameters::new(["object", "dtype", "copy", "order", "subok", "ndmin", "ndmax", "like"], 1).by_position(2);
     let Some([object, dtype, copy, order, subok, ndmin, ndmax, like]) = given.bind(&ARRAY) else { return Ok(None) };
     let Some(object) = object.given() else { return Ok(None) };
-    // derived classes pass, and our own class is none of them
+    // arrays of derived classes are returned unchanged; our own class is not one of them
     let passes = subok.given().is_some() && subclass::is_class(&object.get_type());
     match few_axes(ndmin).filter(|_| !passes && ndmax.is_absent() && like.is_none()) {
         Some(least) => converted(&object, Copied::said(copy, Copied::Always), (dtype, order), least),
@@ -32,7 +33,7 @@ pub fn array<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     }
 }
 
-/// When a conversion copies.
+/// Whether a conversion copies.
 #[derive(Clone, Copy, PartialEq)]
 enum Copied {
     Always,
@@ -41,17 +42,17 @@ enum Copied {
 }
 
 impl Copied {
-    /// What `copy=` says; `None` where the package has to see to it.
+    /// The value of `copy=`; `None` if the package has to answer the call.
     fn said(copy: Arg<'_, '_>, default: Copied) -> Option<Copied> {
         match copy.given() {
             None => Some(default),
             Some(copy) if copy.is_none() => Some(Copied::IfNeeded),
-            // a mode of copying that is no truth value is NumPy's to read
+            // NumPy has to read a mode of copying that is not a truth value
             Some(copy) => Some(if copy.is_truthy().ok()? { Copied::Always } else { Copied::Never }),
         }
     }
 
-    /// As NumPy's argument.
+    /// The value of NumPy's argument `copy`.
     fn flag(self) -> Option<bool> {
         match self {
             Copied::Always => Some(true),
@@ -61,7 +62,7 @@ impl Copied {
     }
 }
 
-/// What `ndmin=` says; `None` where the package has to see to it.
+/// The value of `ndmin=`; `None` if the package has to answer the call.
 fn few_axes(ndmin: Arg<'_, '_>) -> Option<usize> {
     match ndmin.given() {
         None => Some(0),
@@ -69,8 +70,8 @@ fn few_axes(ndmin: Arg<'_, '_>) -> Option<usize> {
     }
 }
 
-/// An array of `object`, one of our arrays or a sequence of numbers, of a dtype, copied or not and in an order as the
-/// arguments say, with at least so many axes. `None` where the package has to see to it.
+/// Converts `object`, one of our arrays or a sequence of numbers, to an array of a dtype, copied or not, in an order,
+/// and with at least `least` axes, as the arguments say. `None` if the package has to answer the call.
 fn converted<'py>(
     object: Any<'_, 'py>,
     copy: Option<Copied>,
@@ -87,7 +88,7 @@ fn converted<'py>(
     };
     let Some(copy) = copy else { return Ok(None) };
     if let Some(view) = native(object) {
-        // NumPy warns of imaginary parts that get lost, and floats beyond uint32 become what its loops make of them
+        // NumPy warns of imaginary parts that are lost, and its loops decide what floats beyond uint32 become
         let plain = |to: &DType| {
             let warns = view.dtype.is_complex() && !to.is_complex() && *to != DType::Bool;
             let wraps = view.dtype.is_float() && *to == DType::U32;
@@ -106,7 +107,7 @@ fn converted<'py>(
         if let Some(made) = made
             && let Some(view) = native(&made).filter(|view| view.shape.len() >= least)
         {
-            // also where one order is as good as the other, NumPy's strides are those of the order
+            // even if the array is in both orders, NumPy's strides are those of the requested one
             return if order == Order::F && view.shape.len() > 1 {
                 wrap_new(py, Attached(py).copied(view, view.dtype, order)?).map(Some)
             } else {
@@ -117,10 +118,10 @@ fn converted<'py>(
     any_array(object, dtype, copy, order, least)
 }
 
-/// What NumPy says of a class whose `__array__` returns an array of ours, which is none of NumPy's.
+/// NumPy's error for a class whose `__array__` does not return a NumPy array, but one of ours.
 const NOT_AN_ARRAY: &str = "__array__ method not producing an array";
 
-/// [`as_array`] of the arguments of a call; `None` where `__array__` of an object returns one of our arrays, which the
+/// [`as_array`] of the arguments of a call; `None` if `__array__` of an object returns one of our arrays, which the
 /// package converts.
 fn any_array<'py>(object: Any<'_, 'py>, dtype: Arg<'_, 'py>, copy: Copied, order: Order, least: usize) -> Quick<'py> {
     let py = object.py();
@@ -137,7 +138,7 @@ fn any_array<'py>(object: Any<'_, 'py>, dtype: Arg<'_, 'py>, copy: Copied, order
     }
 }
 
-/// `asarray` and its kin, in the orders that they have by default.
+/// The parameters of `asarray` and `asanyarray`.
 const CONVERTED: Parameters<6> = Parameters::new(["a", "dtype", "order", "device", "copy", "like"], 1).by_position(3);
 
 /// `asarray`
@@ -150,7 +151,7 @@ pub fn asarray<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     any_of(&a, [dtype, order, device, copy, like])
 }
 
-/// `asanyarray`, through which subclasses of NumPy's array pass.
+/// `asanyarray`, which returns arrays of derived classes unchanged.
 pub fn asanyarray<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let Some([Arg(Some(a)), dtype, order, device, copy, like]) = given.bind(&CONVERTED) else { return Ok(None) };
     match native(&a).is_none() && subclass::is_class(&a.get_type()) {
@@ -159,7 +160,7 @@ pub fn asanyarray<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     }
 }
 
-/// What `asarray` makes of an object that is no array of a derived class.
+/// `asarray` of an object that is not an array of a derived class.
 fn any_of<'py>(a: Any<'_, 'py>, [dtype, order, device, copy, like]: [Arg<'_, 'py>; 5]) -> Quick<'py> {
     if !device.is_word(&["cpu"]) || !like.is_none() {
         return Ok(None);
@@ -193,7 +194,7 @@ pub fn asfortranarray<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
 pub fn copy<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     const COPY: Parameters<3> = Parameters::new(["a", "order", "subok"], 1);
     let Some([Arg(Some(a)), order, _]) = given.bind(&COPY) else { return Ok(None) };
-    // other classes may claim the call, and derived ones pass where `subok` says so
+    // other classes may claim the call, and `subok` may return arrays of derived classes unchanged
     let plain = is_sequence(&a) || a.is_exact_instance_of::<NdArray>() || lend::is_plain(&a);
     if !plain {
         return Ok(None);
@@ -205,7 +206,7 @@ fn is_sequence(object: Any<'_, '_>) -> bool {
     object.is_exact_instance_of::<PyList>() || object.is_exact_instance_of::<PyTuple>()
 }
 
-/// An array of anything, as `numpy.array` makes it, with NumPy's exceptions.
+/// Converts any object to an array as `numpy.array` does, with NumPy's exceptions.
 pub fn as_array<'py>(
     obj: Any<'_, 'py>,
     dtype: Option<Any<'_, 'py>>,
@@ -257,7 +258,7 @@ fn ours_as_view(obj: Any<'_, '_>) -> Option<ArrayView> {
     }
 }
 
-/// `asarray` of a native array of this view.
+/// `asarray` of a native array with this view.
 fn native_asarray<'py>(
     py: Python<'py>,
     obj: Any<'_, 'py>,
@@ -276,7 +277,7 @@ fn native_asarray<'py>(
     if to == view.dtype && laid_out && copy != Some(true) {
         return match array {
             Ok(array) => Ok(array.clone().into_any()),
-            // The scalar is immutable and the array is not: they must not share memory.
+            // A scalar is immutable and an array is not, so they must not share memory.
             Err(_) => wrap_new(py, Attached(py).copied(view, to, Order::C)?),
         };
     }
@@ -285,7 +286,7 @@ fn native_asarray<'py>(
             "Unable to avoid copy while creating an array as requested.\nIf using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy when needed (no behavior change in NumPy 1.x).\nFor more details, see https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword.",
         ));
     }
-    // an assignment, because of floats that do not fit uint32
+    // by an assignment, which treats floats that do not fit uint32 as NumPy does
     let out = Attached(py).new_like(view, to, order)?;
     assign::record(py, &out, view)?;
     wrap_new(py, out)
@@ -304,8 +305,8 @@ pub fn common_dtype<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     common.map(|dtype| Ok(Numpy::get(given.py())?.descr(given.py(), dtype).clone())).transpose()
 }
 
-/// The native array that NumPy makes of an argument, kept in `slot` where it is not the argument itself: one of ours, a number,
-/// or a list, tuple or array. `None` for all else.
+/// The native array of an argument that is one of our arrays, a number, a list, a tuple or a NumPy array. An array
+/// that is made here is stored in `slot`. `None` for all other objects.
 pub fn operand<'a, 'py>(
     value: Any<'a, 'py>,
     slot: &'a mut Option<Bound<'py, NdArray>>,

@@ -23,10 +23,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::SmallVec;
 
-/// Largest number of elements of a quick array; what is beyond may be more than there is memory.
+/// The most elements of an array that is made here; more may not fit into memory.
 const MOST: i64 = 1 << 28;
 
-/// Extents from an int or a tuple of ints of exactly Python's class.
+/// The extents that an int or a tuple of ints states, whose classes are exactly Python's.
 pub fn extents(shape: Any<'_, '_>) -> Option<Dims> {
     let one = |item: &Bound<'_, PyAny>| match convert::exact_weak(item)? {
         Weak::Int(n) if (0..=MOST).contains(&n) => Some(n),
@@ -45,8 +45,8 @@ pub fn unset(py: Python<'_>, dtype: DType, dims: &[i64]) -> ArrayView {
     front::fresh(py, dtype, dims, c_strides(dims, dtype.size() as i64))
 }
 
-/// A new array of as many elements as `count` says, each a step further than the one before: written at once where there
-/// are few, or recorded.
+/// A new array of as many elements as `count` says, each a step further than the one before. Few elements are written
+/// at once, others are recorded.
 fn range<'py, const SIZE: usize>(
     py: Python<'py>,
     dtype: DType,
@@ -64,7 +64,7 @@ fn range<'py, const SIZE: usize>(
     wrap_new(py, view)
 }
 
-/// A new array whose elements all get one value.
+/// A new array all of whose elements have one value.
 pub fn fill<'py>(py: Python<'py>, view: ArrayView, value: Scalar) -> Out<'py> {
     if view.size() > 0 && !run::fill_new(py, &view, value)? {
         run::record(py, Op::Copy, view.dtype, &view, &[Input::Const(value)], Axes::default())?;
@@ -72,7 +72,7 @@ pub fn fill<'py>(py: Python<'py>, view: ArrayView, value: Scalar) -> Out<'py> {
     wrap_new(py, view)
 }
 
-/// A new array without memory, with NumPy's exceptions for shapes and orders that are none.
+/// A new array without memory, with NumPy's exceptions for invalid shapes and orders.
 pub fn new_array(shape: Any<'_, '_>, dtype: DType, order: Option<Any<'_, '_>>) -> PyResult<ArrayView> {
     let dims = operand::new_shape(shape)?;
     errors::check_bytes(shape.py(), &dims, dtype)?;
@@ -84,8 +84,8 @@ pub fn new_array(shape: Any<'_, '_>, dtype: DType, order: Option<Any<'_, '_>>) -
     Ok(front::fresh(shape.py(), dtype, &dims, strides))
 }
 
-/// A new array without memory of this shape, dtype and order, whatever stands for them; `None` where NumPy has to say what is
-/// wrong.
+/// A new array without memory of this shape, dtype and order, which may be any objects that stand for them; `None` if
+/// NumPy has to raise the error.
 fn any_new<'py>(
     shape: Any<'_, 'py>,
     dtype: Arg<'_, 'py>,
@@ -97,7 +97,7 @@ fn any_new<'py>(
     errors::unless(shape.py(), made, &[errors::TYPE])
 }
 
-/// The native dtype that a `dtype=` names in any way, or the default.
+/// The native dtype that any `dtype=` argument names, or the default.
 pub fn any_dtype(dtype: Arg<'_, '_>, default: DType) -> PyResult<Option<DType>> {
     match (dtype_or(dtype, default), dtype.given()) {
         (None, Some(dtype)) => Ok(errors::unless(dtype.py(), convert::parse_dtype(&dtype), &[errors::TYPE])?.flatten()),
@@ -105,10 +105,10 @@ pub fn any_dtype(dtype: Arg<'_, '_>, default: DType) -> PyResult<Option<DType>> 
     }
 }
 
-/// `zeros`, `ones` and `empty`.
+/// The parameters of `zeros`, `ones` and `empty`.
 const FILLED: Parameters<5> = Parameters::new(["shape", "dtype", "order", "device", "like"], 1).by_position(3);
 
-/// A new array of a shape; of this value, if there is one.
+/// A new array of a shape, filled with this value if there is one.
 fn filled<'py>(given: &Given<'_, 'py>, value: Option<i64>) -> Quick<'py> {
     let py = given.py();
     let Some([Arg(Some(shape)), dtype, order, device, like]) = given.bind(&FILLED) else { return Ok(None) };
@@ -129,7 +129,7 @@ fn filled<'py>(given: &Given<'_, 'py>, value: Option<i64>) -> Quick<'py> {
     filled_with(py, view, value).map(Some)
 }
 
-/// A new array, of this value if there is one.
+/// Fills a new array with this value, if there is one.
 fn filled_with<'py>(py: Python<'py>, view: ArrayView, value: Option<i64>) -> Out<'py> {
     match value.and_then(|value| Weak::Int(value).to_scalar(view.dtype)) {
         Some(value) => fill(py, view, value),
@@ -137,7 +137,7 @@ fn filled_with<'py>(py: Python<'py>, view: ArrayView, value: Option<i64>) -> Out
     }
 }
 
-/// A new array of one value.
+/// A new array filled with one value.
 fn of_value<'py>(py: Python<'py>, dtype: DType, dims: &[i64], value: Scalar) -> Out<'py> {
     match run::new_filled(dims, value) {
         Some(base) => fresh::c_ordered(py, base, dtype, dims).map(Bound::into_any),
@@ -155,7 +155,7 @@ pub fn ones<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     filled(given, Some(1))
 }
 
-/// `empty`: an array whose elements are not set yet.
+/// `empty`: an array whose elements have no defined values.
 pub fn empty<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     filled(given, None)
 }
@@ -189,12 +189,13 @@ pub fn full<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     if assign::assign_operand(py, &view, &value)? { wrap_new(py, view).map(Some) } else { Ok(None) }
 }
 
-/// Is it a number of Python's or NumPy's?
+/// Whether it is a Python number or a NumPy scalar.
 fn is_number(value: Any<'_, '_>) -> bool {
     convert::weak(value).is_some() || convert::numpy_scalar_value(value).is_some()
 }
 
-/// What an element holds to which a number is assigned: of this dtype, or of the number's own. `None` where that is not native.
+/// The value of an element to which a number is assigned, in this dtype or in the number's own. `None` if that is not
+/// native.
 fn element(number: Any<'_, '_>, dtype: Option<DType>) -> PyResult<Option<Scalar>> {
     let exact = match (convert::weak(number), convert::numpy_scalar_value(number)) {
         (Some(weak), _) => {
@@ -207,14 +208,14 @@ fn element(number: Any<'_, '_>, dtype: Option<DType>) -> PyResult<Option<Scalar>
     if exact.is_some() {
         return Ok(exact);
     }
-    // NumPy converts all others, warns, and says what is wrong
+    // NumPy converts all other numbers, and warns or raises
     let py = number.py();
     let one = PyTuple::empty(py);
     let made = Numpy::get(py)?.attr(py, "full")?.call1((&one, number, dtype.map(names::numpy_name)))?;
     Ok(convert::numpy_scalar_value(&made.get_item(one)?))
 }
 
-/// A new array like a prototype, without memory.
+/// A new array without memory, with the shape and dtype of a prototype.
 fn like_prototype(given: &Given<'_, '_>, parameters: &Parameters<6>) -> PyResult<Option<ArrayView>> {
     let Some([Arg(Some(prototype)), dtype, order, subok, shape, device]) = given.bind(parameters) else {
         return Ok(None);
@@ -222,8 +223,8 @@ fn like_prototype(given: &Given<'_, '_>, parameters: &Parameters<6>) -> PyResult
     like_array(&prototype, dtype, [order, subok, shape, device])
 }
 
-/// A new array like an array or what one can be made of, of another dtype if one is given, and in the memory order that
-/// `order` and `shape` ask for.
+/// A new array with the shape and dtype of an array (or of an object that one can be made of). The dtype may be
+/// replaced; the memory order is the one that `order` and `shape` request.
 fn like_array<'py>(
     prototype: Any<'_, 'py>,
     dtype: Arg<'_, 'py>,
@@ -246,7 +247,7 @@ fn like_array<'py>(
         return Attached(py).new_like(view, dtype, order).map(Some);
     };
     let Some(dims) = errors::unless(py, operand::new_shape(&shape), &[errors::TYPE])? else { return Ok(None) };
-    // strides of the prototype say in which order the new axes lie, if there are as many
+    // if the number of axes is the same, the prototype's strides determine the order of the new axes
     let (strides, order) = match dims.len() == view.shape.len() {
         true => (view.strides.clone(), order),
         false => (c_strides(&dims, 1), if order == Order::A && shape::is_fortran(view) { Order::F } else { order }),
@@ -254,7 +255,7 @@ fn like_array<'py>(
     Attached(py).new_like(&shape::window(view, view.offset, dims, strides), dtype, order).map(Some)
 }
 
-/// Parameters of `zeros_like` and `ones_like`.
+/// The parameters of `zeros_like` and `ones_like`.
 const LIKE: Parameters<6> = Parameters::new(["a", "dtype", "order", "subok", "shape", "device"], 1).by_position(5);
 
 /// `zeros_like`
@@ -306,10 +307,10 @@ pub fn arange<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     }
 }
 
-/// Only `dtype` is given by name in what is answered here.
+/// The parameters of `arange`. Only `dtype` may be passed by name in calls that are answered here.
 const ARANGE: Parameters<4> = Parameters::new(["", "", "", "dtype"], 1).by_position(3);
 
-/// Ranges of small ints, as int64 or float64, where nothing rounds or overflows.
+/// Ranges of small ints, as int64 or float64, in which nothing rounds or overflows.
 fn whole_range<'py>(py: Python<'py>, ends: &[Borrowed<'_, 'py, PyAny>], dtype: Arg<'_, 'py>) -> Quick<'py> {
     let dtype = match dtype_or(dtype, DType::I64) {
         Some(dtype @ (DType::I64 | DType::F64)) => dtype,
@@ -340,7 +341,7 @@ fn whole_range<'py>(py: Python<'py>, ends: &[Borrowed<'_, 'py, PyAny>], dtype: A
     range(py, dtype, count, ends, |i| ((start + i * step) as f64).to_ne_bytes()).map(Some)
 }
 
-/// Ranges of floats and small ints whose steps round as NumPy's do.
+/// Ranges of floats and small ints, whose elements round as NumPy's do.
 fn float_range<'py>(py: Python<'py>, ends: &[Borrowed<'_, 'py, PyAny>]) -> Quick<'py> {
     const EXACT: i64 = 1 << 53;
     let mut values = SmallVec::<[f64; 3]>::new();
@@ -357,15 +358,15 @@ fn float_range<'py>(py: Python<'py>, ends: &[Borrowed<'_, 'py, PyAny>]) -> Quick
         [start, stop, step] => (start, stop, step),
         _ => return Ok(None),
     };
-    // ints make ints
+    // a range of ints alone has an integer dtype
     if !ends.iter().any(|item| matches!(sequence::real(item), Some(Weak::Float(_)))) {
         return Ok(None);
     }
     let Ok((count, delta)) = ranges::float_count(start, stop, step) else { return Ok(None) };
     let second = start + step;
-    // a distance that the step divides to nothing is one that NumPy looks at again
+    // NumPy treats a distance that is not zero but becomes zero when divided by the step as a special case
     let ordinary = count < MOST && (stop == start || (stop - start) / step != 0.0);
-    // the first element is stored as it is, the second is the sum
+    // NumPy stores the first element unchanged, and computes the second as a sum
     let signed_zero = start == 0.0 && start.is_sign_negative();
     if !ordinary || signed_zero || start + delta != second || !delta.is_finite() {
         return Ok(None);

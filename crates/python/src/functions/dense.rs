@@ -1,8 +1,8 @@
-//! Work on dense memory that is done at once: sorting of large arrays on all cores (`numelt._routines.sorting`) and
-//! sums under masks (`numelt._ufunc.reductions`).
+//! Work on contiguous memory that is done when it is called: sorting of large arrays on all cores
+//! (`numelt._routines.sorting`), and sums under masks (`numelt._ufunc.reductions`).
 //!
-//! In: dense arrays. Out: their order, runs merged, or sums. What the host engine does not know gives
-//! `NotImplemented`; whether the result can depend on the algorithm is told, so that NumPy decides then.
+//! In: contiguous arrays. Out: their order, merged runs, or sums. `NotImplemented` for what the host engine does not
+//! support. If the result could depend on the algorithm, this is reported, and NumPy does the work.
 
 use crate::array::ndarray::{NdArray, wrap_new};
 use crate::random::{contiguous, host_for};
@@ -13,7 +13,7 @@ use numelt_runtime::{ArrayView, Host, MaskedRows};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// A dense one-dimensional view, if the array is one, and the dtype one that the host engine sorts; that engine, and how many
+/// The view of a contiguous one-dimensional array whose dtype the host engine sorts; that engine; and how many
 /// of its threads share the work.
 fn dense<'a>(a: &'a Bound<'_, NdArray>) -> Option<(&'a ArrayView, Arc<dyn Host>, usize)> {
     let view = a.get().view()?;
@@ -22,7 +22,7 @@ fn dense<'a>(a: &'a Bound<'_, NdArray>) -> Option<(&'a ArrayView, Arc<dyn Host>,
     (dense && view.size() > 0 && host.sorts(view.dtype)).then_some((view, host, threads))
 }
 
-/// The stable order of a dense vector, and whether no two elements are equal, so that every order is this one.
+/// The stable order of a contiguous vector, and whether no two elements are equal, so that this is the only order.
 #[pyfunction]
 fn stable_order<'py>(py: Python<'py>, a: &Bound<'py, NdArray>) -> PyResult<Bound<'py, PyAny>> {
     let Some((view, host, threads)) = dense(a) else { return Ok(py.NotImplemented().into_bound(py)) };
@@ -44,7 +44,8 @@ fn stable_order<'py>(py: Python<'py>, a: &Bound<'py, NdArray>) -> PyResult<Bound
     }
 }
 
-/// Merges sorted runs of `part` elements of a dense vector, in place; false where NumPy's result could be other bits.
+/// Merges sorted runs of `part` elements of a contiguous vector in place; false if NumPy's result could differ in its
+/// bits.
 #[pyfunction]
 fn merge_sorted<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, part: usize) -> PyResult<Bound<'py, PyAny>> {
     let Some((view, host, threads)) = dense(a) else { return Ok(py.NotImplemented().into_bound(py)) };
@@ -57,7 +58,7 @@ fn merge_sorted<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, part: usize) -> P
     Ok(sure.into_pyobject(py)?.to_owned().into_any())
 }
 
-/// Sums of `count` rows of a C-contiguous array under a mask of the same shape, each from `start` on.
+/// The sums of `count` rows of an array in C order under a mask of the same shape, each from `start` on.
 #[pyfunction]
 fn masked_sum<'py>(
     py: Python<'py>,

@@ -19,7 +19,8 @@ use smallvec::SmallVec;
 
 type Pieces = SmallVec<[ArrayView; 8]>;
 
-/// Native pieces of one rank, and short sequences that make such, with their common dtype. What is made here has it.
+/// The native pieces of one rank in a sequence, including short sequences that arrays are made of, and their common
+/// dtype. Arrays that are made here have that dtype.
 fn pieces(arrays: Any<'_, '_>) -> PyResult<Option<(Pieces, DType)>> {
     let found = match (arrays.cast_exact::<PyList>(), arrays.cast_exact::<PyTuple>()) {
         (Ok(list), _) => pieces_of(list.iter())?,
@@ -30,7 +31,7 @@ fn pieces(arrays: Any<'_, '_>) -> PyResult<Option<(Pieces, DType)>> {
     Ok(found.filter(|(pieces, _)| of_one_rank(pieces)))
 }
 
-/// [`pieces`] of any ranks; numbers are some of rank zero.
+/// [`pieces`] of any ranks. Numbers are pieces of rank zero.
 fn pieces_of<'py>(items: impl IntoIterator<Item = Bound<'py, PyAny>>) -> PyResult<Option<(Pieces, DType)>> {
     let items: SmallVec<[Bound<'py, PyAny>; 8]> = items.into_iter().collect();
     let made = |item: Any<'_, '_>, dtype: Option<DType>| -> PyResult<Option<ArrayView>> {
@@ -62,7 +63,7 @@ fn pieces_of<'py>(items: impl IntoIterator<Item = Bound<'py, PyAny>>) -> PyResul
     Ok(Some((out, dtype)))
 }
 
-/// Pieces to be joined, and along which axis; without one they are vectors of what dense arrays hold.
+/// The pieces to be joined, and the axis. Without an axis, they are vectors of the elements of contiguous arrays.
 fn along(arrays: Any<'_, '_>, axis: Arg<'_, '_>) -> PyResult<Option<(Pieces, usize, DType)>> {
     if axis.given().is_none_or(|axis| !axis.is_none()) {
         let Some((pieces, dtype)) = pieces(arrays)? else { return Ok(None) };
@@ -71,12 +72,12 @@ fn along(arrays: Any<'_, '_>, axis: Arg<'_, '_>) -> PyResult<Option<(Pieces, usi
     Ok(flattened(arrays).map(|(pieces, dtype)| (pieces, 0, dtype)))
 }
 
-/// The elements of dense arrays of ours in a list, each as a vector, and their common dtype.
+/// The elements of contiguous arrays of ours in a list, each as a vector, and their common dtype.
 fn flattened(arrays: Any<'_, '_>) -> Option<(Pieces, DType)> {
     let list = arrays.cast_exact::<PyList>().ok()?;
     let flat = |item: Bound<'_, PyAny>| {
         let view = native(&item)?;
-        // numbers, and what stands for them, do not widen what they are joined to
+        // numbers, and objects that stand for them, do not widen the dtype of the arrays that they are joined to
         let dense = shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64);
         let (n, step) = (view.size(), view.dtype.size() as i64);
         let one = |n: i64| Dims::from_slice(&[n]);
@@ -98,15 +99,15 @@ fn axis_of(axis: Arg<'_, '_>, rank: usize) -> Option<usize> {
     (-rank..rank).contains(&axis).then(|| axis.rem_euclid(rank) as usize)
 }
 
-/// Bytes of pieces together up to which copying them at once costs less than recording the copies (2 microseconds), and
-/// bytes of a piece, on the average, up to which that holds of many pieces.
+/// Pieces of at most this many bytes together are copied at once, which takes less time than recording the copies (2
+/// microseconds). For many pieces this is the limit of the average size of a piece.
 const LITTLE: usize = 1 << 18;
 const FEW: usize = 4096;
 
-/// Pieces from which on those are copied at once that are more bytes together.
+/// From this number of pieces on, the average size counts.
 const MANY: usize = 8;
 
-/// The elements of dense pieces one after the other, where that is to be done at once.
+/// The elements of contiguous pieces one after the other, if they are to be copied at once.
 fn appended(py: Python<'_>, pieces: &[ArrayView]) -> PyResult<Option<BaseRef>> {
     let total = pieces.iter().map(|p| p.size() as usize * p.dtype.size()).sum::<usize>();
     let few = total <= LITTLE || (pieces.len() >= MANY && total <= FEW * pieces.len());
@@ -151,7 +152,7 @@ pub fn stacked<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: impl FnOnce(DT
     wrap_new(py, out).map(Some)
 }
 
-/// Joins pieces of one rank that fit; `None` where they do not.
+/// Joins pieces of one rank; `None` if their shapes do not fit.
 fn join<'py>(py: Python<'py>, pieces: &[ArrayView], axis: usize, dtype: DType) -> Quick<'py> {
     let Ok(dims) = joined_shape(pieces, axis) else { return Ok(None) };
     let strides = shape::joined_strides(&dims, dtype.size() as i64, pieces);
@@ -173,7 +174,8 @@ fn join<'py>(py: Python<'py>, pieces: &[ArrayView], axis: usize, dtype: DType) -
     wrap_new(py, out).map(Some)
 }
 
-/// Arrays of one rank joined along `axis` with a dtype to which theirs convert; `NotImplemented` where they do not fit.
+/// Arrays of one rank joined along `axis`, in a dtype to which theirs convert; `NotImplemented` if their shapes do
+/// not fit.
 #[pyfunction(name = "join")]
 fn py_join<'py>(py: Python<'py>, arrays: Vec<Bound<'py, NdArray>>, axis: usize, dtype: Any<'_, 'py>) -> Out<'py> {
     let pieces: Option<Pieces> = arrays.iter().map(|a| a.get().view().cloned()).collect();
@@ -201,7 +203,7 @@ pub fn append<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     join(given.py(), &pieces, 0, dtype)
 }
 
-/// `r_` of vectors of one dtype and of numbers that it holds, which convert to it.
+/// `r_` of vectors of one dtype, and of numbers that convert to that dtype without loss.
 pub fn row<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let Some(key) = given.one() else { return Ok(None) };
     let Ok(items) = key.cast_exact::<PyTuple>() else { return Ok(None) };
@@ -220,7 +222,7 @@ pub fn row<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     join(given.py(), &pieces, 0, dtype)
 }
 
-/// A vector of one number of Python's, whose kind is not above the dtype's.
+/// A vector of a single Python number, if its kind is not above that of the dtype.
 fn element(number: Any<'_, '_>, dtype: DType) -> PyResult<Option<ArrayView>> {
     let value = if let Ok(truth) = number.cast_exact::<PyBool>() {
         (dtype == DType::Bool).then(|| Scalar::Bool(truth.is_true()))
@@ -234,10 +236,10 @@ fn element(number: Any<'_, '_>, dtype: DType) -> PyResult<Option<ArrayView>> {
     Ok(Some(shape::whole(base, dtype, &[1])))
 }
 
-/// `concatenate` and `stack`.
+/// The parameters of `concatenate` and `stack`.
 const JOINED: Parameters<5> = Parameters::new(["arrays", "axis", "out", "dtype", "casting"], 1).by_position(3);
 
-/// The sequence and the axis of a call that says nothing of output, dtype and casting.
+/// The sequence and the axis of a call without output, dtype and casting.
 fn joined<'a, 'py>(
     given: &'a Given<'_, 'py>,
     parameters: &Parameters<5>,

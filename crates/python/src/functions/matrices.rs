@@ -1,4 +1,4 @@
-//! Plain calls of functions on the diagonals and triangles of matrices.
+//! Compiled functions on the diagonals and triangles of matrices.
 
 use super::arguments::{Quick, int, native, one_array};
 use crate::array::assign;
@@ -20,7 +20,8 @@ pub fn triu<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     triangle(given, |distance, k| distance >= k)
 }
 
-/// A matrix whose elements are zero but those that `keeps` says of their distance from the diagonal and the argument `k`.
+/// A matrix in which all elements are zero except those for which `keeps` is true of the distance from the diagonal
+/// and the argument `k`.
 fn triangle<'py>(given: &Given<'_, 'py>, keeps: impl Fn(i64, i64) -> bool) -> Quick<'py> {
     const TRIANGLE: Parameters<2> = Parameters::new(["m", "k"], 1);
     let (py, Some([Arg(Some(matrix)), k])) = (given.py(), given.bind(&TRIANGLE)) else { return Ok(None) };

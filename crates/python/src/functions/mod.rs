@@ -1,4 +1,4 @@
-//! Public functions that are compiled, and what the package's Python functions call for dense memory.
+//! Public functions that are compiled, and functions on contiguous memory that the package's Python functions call.
 
 mod arguments;
 pub mod conversion;
@@ -17,7 +17,7 @@ mod transforms;
 
 use pyo3::prelude::*;
 
-/// A sequence of native arrays of one dtype and shape as one array.
+/// A sequence of native arrays of one dtype and shape, as one array.
 pub fn stacked<'py>(sequence: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     joining::stacked(sequence.py(), sequence, Some)
 }

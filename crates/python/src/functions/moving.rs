@@ -1,4 +1,4 @@
-//! Elements in other places: rolled, on a diagonal, chosen by a condition.
+//! Compiled functions that move elements: rolling, diagonals, selection by a condition.
 
 use super::arguments::{Any, Quick, any_int, any_ints, native};
 use super::{conversion, creation, searching};
@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
 use smallvec::SmallVec;
 
-/// `roll`: shifts elements along axes; what leaves one end enters at the other.
+/// `roll`: shifts elements along axes. Elements that leave one end enter at the other.
 pub fn roll<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     const ROLL: Parameters<3> = Parameters::new(["a", "shift", "axis"], 2);
     let py = given.py();
@@ -40,15 +40,16 @@ pub fn roll<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let Some(shifts) = shifts(&flat, &steps, &[0]) else { return Ok(None) };
     let flat = rolled(&Attached(py), &flat, &shifts)?;
     let whole = shape::whole(flat.base.clone(), flat.dtype, &view.shape);
-    // as in NumPy, the result is a view of the elements in a row
+    // as in NumPy, the result is a view of the flattened elements
     let flat = wrap_new(py, flat)?;
     wrap_view(flat.cast::<NdArray>()?, whole).map(Some)
 }
 
-/// Most axes along which elements are moved by one call: each doubles the number of copies.
+/// The most axes along which one call moves elements: each axis doubles the number of copies.
 const MOVED: usize = 4;
 
-/// How far elements move along each axis. One step goes for all axes, and all steps for one axis; those along one axis add up.
+/// How far elements move along each axis. A single step holds for all axes, and all steps for a single axis; several
+/// steps along one axis are added.
 fn shifts(view: &ArrayView, steps: &[i64], axes: &[i64]) -> Option<SmallVec<[i64; 4]>> {
     let mut shifts = SmallVec::from_elem(0, view.shape.len());
     let pairs = steps.len().max(axes.len());
@@ -58,7 +59,7 @@ fn shifts(view: &ArrayView, steps: &[i64], axes: &[i64]) -> Option<SmallVec<[i64
     for at in 0..pairs {
         let (step, axis) = (steps[at % steps.len()], axes[at % axes.len()]);
         let axis = numelt::normalize_axis(axis, view.shape.len())?;
-        // as far as the axis is long is nowhere
+        // a step as long as the axis moves nothing
         shifts[axis] += step.checked_rem_euclid(view.shape[axis].max(1))?;
     }
     (shifts.iter().filter(|&&shift| shift != 0).count() <= MOVED).then_some(shifts)
@@ -73,14 +74,14 @@ pub fn diagonal<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     }
 }
 
-/// The diagonal as a view that nobody may write.
+/// The diagonal as a read-only view.
 fn read_diagonal<'py>(a: Any<'_, 'py>, place: [Arg<'_, 'py>; 3]) -> Quick<'py> {
     let Some(diagonal) = diagonal_of(a, place)? else { return Ok(None) };
     diagonal.get().set_writeable(false);
     Ok(Some(diagonal.into_any()))
 }
 
-/// A view of the diagonal of an array that `offset`, `axis1` and `axis2` name.
+/// A view of the diagonal that `offset`, `axis1` and `axis2` name.
 fn diagonal_of<'py>(
     a: Any<'_, 'py>,
     [offset, axis1, axis2]: [Arg<'_, 'py>; 3],
@@ -113,7 +114,7 @@ pub fn trace<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     reduce::reduce(given.py(), Op::Sum, &Operand::Array(diagonal), &request)
 }
 
-/// The window on a diagonal; `None` where NumPy has to word an error.
+/// The view of a diagonal; `None` if NumPy has to raise the error.
 pub fn on_diagonal(view: &ArrayView, offset: i64, axis1: i64, axis2: i64) -> Option<ArrayView> {
     let rank = view.shape.len();
     let (first, second) = (numelt::normalize_axis(axis1, rank)?, numelt::normalize_axis(axis2, rank)?);
@@ -170,7 +171,7 @@ fn diagonal_matrix<'py>(
     Ok(Some(made))
 }
 
-/// Arrays with at least so many axes: themselves, or views.
+/// Arrays with at least `least` axes: the arrays themselves, or views of them.
 fn with_axes<'py>(given: &Given<'_, 'py>, least: usize) -> Quick<'py> {
     if given.names().is_some() {
         return Ok(None);
@@ -192,7 +193,7 @@ fn one_with_axes<'py>(array: Any<'_, 'py>, least: usize) -> Quick<'py> {
     let mut slot = None;
     let Some((array, view)) = conversion::operand(array, &mut slot)? else { return Ok(None) };
     let (mut dims, mut strides) = (view.shape.clone(), view.strides.clone());
-    // new axes stand before a vector, and behind it and a matrix where there are to be three
+    // new axes come before a vector; for three axes, one comes after a vector or matrix
     let places: &[usize] = match (least, view.shape.len()) {
         (_, 0) => &[0, 0, 0][..least],
         (2, 1) => &[0],
@@ -200,7 +201,7 @@ fn one_with_axes<'py>(array: Any<'_, 'py>, least: usize) -> Quick<'py> {
         (3, 2) => &[2],
         _ => return Ok(Some(array.clone().into_any())),
     };
-    // NumPy reshapes what has no axes, and indexes the others with `newaxis`
+    // NumPy reshapes arrays without axes, and indexes the others with `newaxis`
     let step = if view.shape.is_empty() { view.dtype.size() as i64 } else { 0 };
     for &place in places {
         dims.insert(place, 1);
@@ -224,7 +225,8 @@ pub fn atleast_3d<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     with_axes(given, 3)
 }
 
-/// `where`: elements of one array or another, by a condition; with the condition alone, the places where it holds.
+/// `where`: elements of one array or the other, by a condition; with the condition alone, the positions at which it
+/// is true.
 pub fn choose<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     if given.names().is_none()
         && given.positional().len() == 3

@@ -9,7 +9,7 @@ use crate::ufunc::products;
 use numelt::rules::shape;
 use numelt_ir::{DType, Dims, Op, Scalar};
 
-/// `dot` of vectors and matrices that fit.
+/// `dot` of vectors and matrices whose shapes fit.
 pub fn dot<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     if let Some(made) = dotted(given)? {
         return Ok(Some(made));
@@ -33,7 +33,7 @@ pub fn dotted<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     }
 }
 
-/// Root of the sum of squares of few dense floats, as `linalg.norm` computes it.
+/// The root of the sum of squares of few contiguous floats, as `linalg.norm` computes it.
 pub fn length<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let Some(x) = given.one() else { return Ok(None) };
     let Ok(array) = x.cast_exact::<NdArray>() else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Reductions of native arrays with `axis=` and `keepdims=` alone, as functions and as methods.
+//! Reductions of native arrays with no other options than `axis=` and `keepdims=`, as functions and as methods.
 
 use super::arguments::{Any, Out, Quick, native, truth};
 use super::conversion;
@@ -16,19 +16,20 @@ use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-/// What a quick call may say.
+/// The options of a call that is answered here.
 struct Plain<'py> {
     axis: Option<Bound<'py, PyAny>>,
     keepdims: bool,
 }
 
-/// An argument, if it was neither left out nor is what stands for that in NumPy's own functions.
+/// The value of an argument, unless it was left out or is the object that stands for an absent argument in NumPy's
+/// own functions.
 fn given_value<'a, 'py>(arg: &Arg<'a, 'py>) -> Option<Borrowed<'a, 'py, PyAny>> {
     arg.given().filter(|value| !Numpy::get(value.py()).is_ok_and(|numpy| numpy.no_value.is(value)))
 }
 
 impl<'py> Plain<'py> {
-    /// The array and what is said of it; `None` where more is said than this: `axis` is the second of the parameters.
+    /// The array and the options; `None` if there are others. `axis` is the second of the parameters.
     fn bind<'a, const N: usize>(
         given: &'a Given<'_, 'py>,
         parameters: &Parameters<N>,
@@ -59,15 +60,15 @@ impl<'py> Plain<'py> {
     }
 }
 
-/// Which of the functions.
+/// The kind of reduction.
 #[derive(Clone, Copy)]
 enum Kind {
     Fold(Op),
     Mean,
 }
 
-/// Position of the least or largest element of a few dense numbers: the first of equal ones, and the first NaN before
-/// all others.
+/// The position of the least or largest element of a few contiguous numbers: the first of equal ones, and the first
+/// NaN before all others.
 fn extreme(py: Python<'_>, view: &ArrayView, least: bool) -> PyResult<Option<i64>> {
     if view.size() == 0 || view.shape.len() != 1 || !view.base.is_readable() {
         return Ok(None);
@@ -85,7 +86,8 @@ fn extreme(py: Python<'_>, view: &ArrayView, least: bool) -> PyResult<Option<i64
     }
 }
 
-/// Position of the first least or largest of some numbers; the first that ends the search wins.
+/// The position of the first least or largest number. The first number for which `ends` is true ends the search, and
+/// is the result.
 fn first_extreme<T: Copy + PartialOrd>(numbers: impl Iterator<Item = T>, least: bool, ends: fn(T) -> bool) -> i64 {
     let mut found: Option<(i64, T)> = None;
     for (at, value) in (0..).zip(numbers) {
@@ -99,12 +101,12 @@ fn first_extreme<T: Copy + PartialOrd>(numbers: impl Iterator<Item = T>, least: 
     found.map_or(0, |(at, _)| at)
 }
 
-/// References to an array that nobody but the call at hand keeps: the interpreter's.
+/// The number of references to an array that only the present call holds: the interpreter's.
 const PASSING: isize = 1;
 
 fn quick<'py>(array: Any<'_, 'py>, kind: Kind, plain: &Plain<'py>) -> Quick<'py> {
     let Some(view) = native(array) else { return Ok(None) };
-    // what only the call keeps, such as `a * b` in `sum(a * b)`, need not be stored
+    // an operand that only the call holds, such as `a * b` in `sum(a * b)`, need not be stored
     let _passing = (export::references(array) <= PASSING).then(|| view.base.passing());
     if let Kind::Fold(op @ (Op::Argmin | Op::Argmax)) = kind
         && view.size() <= limits::EXTREME
@@ -119,7 +121,7 @@ fn quick<'py>(array: Any<'_, 'py>, kind: Kind, plain: &Plain<'py>) -> Quick<'py>
     plain.fold(array, kind)
 }
 
-/// A reduction of a native array along one axis, with nothing else said.
+/// A reduction of a native array along one axis, without other options.
 pub fn along<'py>(array: Any<'_, 'py>, op: Op, axis: Bound<'py, PyAny>) -> Quick<'py> {
     Plain { axis: Some(axis), keepdims: false }.fold(array, Kind::Fold(op))
 }
@@ -133,7 +135,7 @@ impl<'py> Plain<'py> {
     }
 }
 
-/// A call of a function: of one of our arrays, or of what one is made of.
+/// Answers a call with one of our arrays, or with an object of which one is made.
 fn call<'py, const N: usize>(given: &Given<'_, 'py>, kind: Kind, parameters: &Parameters<N>) -> Quick<'py> {
     let Some((a, plain)) = Plain::bind(given, parameters) else { return Ok(None) };
     if native(&a).is_some() {
@@ -146,7 +148,7 @@ fn call<'py, const N: usize>(given: &Given<'_, 'py>, kind: Kind, parameters: &Pa
     }
 }
 
-/// Do two arrays have the same shape and elements? NotImplemented where only the general way can tell.
+/// Whether two arrays have the same shape and elements; `NotImplemented` if the general path has to decide.
 #[pyfunction]
 fn arrays_equal<'py>(a: Any<'_, 'py>, b: Any<'_, 'py>) -> Out<'py> {
     let py = a.py();
@@ -161,7 +163,7 @@ fn arrays_equal<'py>(a: Any<'_, 'py>, b: Any<'_, 'py>) -> Out<'py> {
     })
 }
 
-/// Are all elements of two arrays of one shape equal?
+/// Whether all elements of two arrays of one shape are equal.
 fn all_equal<'py>(a: Any<'_, 'py>, b: Any<'_, 'py>) -> PyResult<Option<bool>> {
     let Some(same) = operators::quick(Op::Equal, a, b).transpose()? else { return Ok(None) };
     let Ok(same) = same.cast_into_exact::<NdArray>() else { return Ok(None) };
@@ -178,7 +180,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 macro_rules! folds {
     ($($name:ident $kind:expr, $parameters:ident;)*) => {
         $(
-            /// NumPy's function, and its array's method, of this name.
+            /// NumPy's function of this name, and the method of its array.
             pub fn $name<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
                 call(given, $kind, &$parameters)
             }
@@ -186,18 +188,18 @@ macro_rules! folds {
     };
 }
 
-/// `sum` and `prod`.
+/// The parameters of `sum` and `prod`.
 const TOTAL: Parameters<7> = Parameters::new(["a", "axis", "dtype", "out", "keepdims", "initial", "where"], 1);
-/// `max` and `min`.
+/// The parameters of `max` and `min`.
 const EXTREME: Parameters<6> = Parameters::new(["a", "axis", "out", "keepdims", "initial", "where"], 1);
-/// `any` and `all`.
+/// The parameters of `any` and `all`.
 const TRUTH: Parameters<5> = Parameters::new(["a", "axis", "out", "keepdims", "where"], 1).by_position(4);
-/// The methods `any` and `all`, which have a dtype that the functions lack.
+/// The parameters of the methods `any` and `all`, which have a dtype, unlike the functions.
 const TRUTH_METHOD: Parameters<6> =
     Parameters::new(["a", "axis", "dtype", "out", "keepdims", "where"], 1).by_position(5);
-/// `argmax` and `argmin`.
+/// The parameters of `argmax` and `argmin`.
 const PLACE: Parameters<4> = Parameters::new(["a", "axis", "out", "keepdims"], 1).by_position(3);
-/// `mean`
+/// The parameters of `mean`.
 const MEAN: Parameters<6> = Parameters::new(["a", "axis", "dtype", "out", "keepdims", "where"], 1).by_position(5);
 
 folds! {

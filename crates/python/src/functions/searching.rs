@@ -1,7 +1,7 @@
-//! Sorting and searching of few elements, which is done here sooner than by NumPy's function on lent memory.
+//! Sorting and searching of few elements, which takes less time here than in NumPy's function on lent memory.
 //!
-//! In: a call without keywords. Out: its result, or `None` for any other call than the plain one, and where somebody looks at what
-//! is recorded.
+//! In: a call without keywords. Out: its result; `None` for all other calls, and while recorded operations are
+//! inspected.
 
 use super::arguments::{Quick, few, int, native};
 use crate::array::ndarray::{NdArray, wrap_new, wrap_view};
@@ -75,7 +75,7 @@ fn column(table: &ArrayView, axis: usize) -> ArrayView {
     shape::window(table, table.offset + 8 * axis as i64, one(table.shape[0]), one(8 * table.shape[1]))
 }
 
-/// `unravel_index` of one position in C order; all that is wrong is NumPy's to say.
+/// `unravel_index` of one position in C order. NumPy raises all errors.
 pub fn unravel_index<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let (py, Some([place, extents])) = (given.py(), given.exactly()) else { return Ok(None) };
     let Ok(extents) = extents.cast_exact::<PyTuple>() else { return Ok(None) };
@@ -100,8 +100,8 @@ pub fn unravel_index<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     Ok(Some(PyTuple::new(py, index.collect::<PyResult<SmallVec<[_; 4]>>>()?)?.into_any()))
 }
 
-/// `take` from a vector, which is what indexing with an array or a list of ints does; all that is wrong is the general way's
-/// to say.
+/// `take` from a vector, which indexing with an array or a list of ints does too. The general path raises all
+/// errors.
 pub fn take<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let Some([array, key]) = given.exactly() else { return Ok(None) };
     let Ok(array) = array.cast_exact::<NdArray>() else { return Ok(None) };
@@ -121,13 +121,13 @@ pub fn take<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     errors::unless(given.py(), found, &wrong).map(Option::flatten)
 }
 
-/// Longest list of positions that is looked at.
+/// The longest list of positions that is read here.
 const LISTED: usize = 32;
 
-/// Places of elements, or their positions along each axis.
+/// Positions of elements in C order, or along each axis.
 type Places = SmallVec<[i64; 64]>;
 
-/// Places of the elements that are not zero; zero has two signs.
+/// The positions of the elements that are not zero; both signs of zero are zero.
 fn true_places(dtype: DType, bytes: &[u8]) -> Places {
     const SIGN: u64 = 1 << 63;
     match dtype {

@@ -1,4 +1,4 @@
-//! Plain calls of running sums, differences and limits.
+//! Compiled functions for running sums, differences and limits.
 
 use super::arguments::{Quick, few, native};
 use crate::array::operand::Operand;
@@ -34,7 +34,7 @@ pub fn cumprod<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     scanned(given, Op::Cumprod)
 }
 
-/// `diff`, of neighbours along the last axis.
+/// `diff` of adjacent elements along the last axis.
 pub fn diff<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let py = given.py();
     if let Some(array) = given.one().filter(|array| lend::is_foreign(array)) {
@@ -55,13 +55,13 @@ pub fn diff<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     if view.shape[last] < 2 { Ok(None) } else { quick::pair(py, Op::Subtract, &from(1), &from(0)).transpose() }
 }
 
-/// `clip` of a native array to two numbers that its dtype holds: the steps that [`numelt::clip::Clip`] takes then, at once where
-/// there are few elements.
+/// `clip` of a native array between two numbers that its dtype holds, by the steps that [`numelt::clip::Clip`] takes.
+/// On few elements it runs at once.
 pub fn clip<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let Some([array, low, high]) = given.exactly() else { return Ok(None) };
     let Some(view) = native(&array).filter(|v| !v.shape.is_empty()) else { return Ok(None) };
     let dtype = view.dtype;
-    // of two zeros the element stays
+    // if an element and a bound are zeros of different signs, the element stays
     let known = clip::has_loop(dtype) && (dtype.is_integer() || clip::element_stays(dtype));
     if !known || [&low, &high].iter().any(|end| quick::literal(dtype, end).is_none()) {
         return Ok(None);

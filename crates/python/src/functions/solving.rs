@@ -1,9 +1,9 @@
 //! Inverses of small matrices and solutions of small systems by the LAPACK that NumPy has loaded.
 //!
-//! In: the arguments of a call without keywords. Out: a new array, or `None` for any other call, and for singular
-//! matrices, of which NumPy's function says what it has to say. The routine is the one that NumPy calls, on the same
-//! operands in the same order, so the numbers are NumPy's; what surrounds the call in NumPy takes five times as long
-//! as a system of two equations.
+//! In: the arguments of a call without keywords. Out: a new array; `None` for all other calls, and for singular
+//! matrices, for which NumPy's function raises the error. The routine is the one that NumPy calls, on the same
+//! operands in the same order, so the results are NumPy's. The Python code around the call in NumPy takes five times
+//! as long as a system of two equations.
 
 use super::arguments::Quick;
 use crate::array::ndarray::{exact_native, wrap_new};
@@ -18,20 +18,21 @@ use pyo3::prelude::*;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
-/// Solves a system: rows, right sides, the matrix by columns, its leading dimension, pivots, the right sides by columns,
-/// their leading dimension, whether it failed.
+/// Solves a system. The arguments are: the number of rows, the number of right sides, the matrix by columns, its
+/// leading dimension, pivots, the right sides by columns, their leading dimension, and a number that says whether it
+/// failed.
 pub type Gesv =
     unsafe extern "C" fn(*const i64, *const i64, *mut f64, *const i64, *mut i64, *mut f64, *const i64, *mut i64);
 
 /// The routine for doubles, with integers of 64 bits.
 static GESV: OnceLock<Gesv> = OnceLock::new();
 
-/// Has systems solved by this routine.
+/// Makes this routine solve systems.
 ///
 /// # Safety
-/// It is LAPACK's `dgesv` with integers of 64 bits, and stays loaded.
+/// It is LAPACK's `dgesv` with integers of 64 bits, and its library stays loaded.
 pub unsafe fn register(gesv: Gesv) {
-    // Whether it is the first registration does not matter: it is the same library.
+    // If there was a registration before, it was of the same library, so the result is ignored.
     let _ = GESV.set(gesv);
 }
 
@@ -64,7 +65,7 @@ pub fn solve<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     run::peek(given.py(), &right.base, solve).unwrap_or(Ok(None))
 }
 
-/// A view of a square matrix of few doubles that are in memory, and its rows.
+/// The view of a square matrix of few doubles that are in memory, and the number of its rows.
 fn square(view: &ArrayView) -> Option<(&ArrayView, usize)> {
     let &[rows, columns] = view.shape.as_slice() else { return None };
     let few = rows == columns && (1..=limits::FEW).contains(&view.size()) && view.dtype == DType::F64;
@@ -76,7 +77,7 @@ fn number(bytes: &[u8], offset: i64) -> f64 {
     bytes[offset as usize..].first_chunk().map_or(f64::NAN, |&element| f64::from_ne_bytes(element))
 }
 
-/// The solutions for right sides whose elements `right` gives, as a new array of this shape.
+/// The solutions for the right sides that `right` returns, as a new array of this shape.
 fn solved<'py>(
     py: Python<'py>,
     matrix: &ArrayView,
@@ -101,7 +102,7 @@ fn solved<'py>(
     }
     let mut pivots: SmallVec<[i64; 32]> = SmallVec::from_elem(0, n);
     let (order, count, mut failed) = (n as i64, sides as i64, 0);
-    // SAFETY: the routine's arguments are as it wants them: matrices of `n` rows by columns, and `n` pivots.
+    // SAFETY: the routine gets the arguments that it requires: matrices of `n` rows by columns, and `n` pivots.
     unsafe {
         gesv(
             &order,
@@ -118,7 +119,7 @@ fn solved<'py>(
         return Ok(None);
     }
     let by_rows: SmallVec<[f64; 64]> = (0..n * sides).map(|at| solution[at % sides * n + at / sides]).collect();
-    // SAFETY: floats are bytes without gaps.
+    // SAFETY: floats have no padding.
     let bytes = unsafe { std::slice::from_raw_parts(by_rows.as_ptr().cast::<u8>(), size_of_val(&by_rows[..])) };
     let out = shape::whole(run::new_base(bytes.len()), DType::F64, dims);
     run::set_bytes(py, &out.base, bytes)?;

@@ -1,4 +1,4 @@
-//! The public functions and methods that are compiled, by their dotted names below `numpy`.
+//! The table of the public functions and methods that are compiled, by their dotted names below `numpy`.
 
 use super::arguments::Quick;
 use super::{
@@ -8,7 +8,7 @@ use crate::cpython::given::Given;
 use crate::numpy::subclass;
 use pyo3::prelude::*;
 
-/// What answers the plain calls of a function.
+/// A compiled function: it answers the plain calls of a public function.
 pub type Compiled = for<'a, 'py> fn(&Given<'a, 'py>) -> Quick<'py>;
 
 /// The compiled function of this name.
@@ -16,7 +16,7 @@ pub fn of(name: &str) -> Option<Compiled> {
     TABLE.iter().find(|(known, _)| *known == name).map(|&(_, compiled)| compiled)
 }
 
-/// The names of compiled functions, as the table has them.
+/// The names of the compiled functions, as in the table.
 #[pyfunction]
 fn compiled_functions() -> Vec<&'static str> {
     TABLE.iter().map(|&(name, _)| name).collect()
@@ -28,7 +28,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 const TABLE: &[(&str, Compiled)] = &[
-    // making arrays
+    // creating arrays
     ("array", conversion::array),
     ("asarray", conversion::asarray),
     ("asanyarray", conversion::asanyarray),
@@ -56,7 +56,7 @@ const TABLE: &[(&str, Compiled)] = &[
     ("atleast_1d", moving::atleast_1d),
     ("atleast_2d", moving::atleast_2d),
     ("atleast_3d", moving::atleast_3d),
-    // choosing and searching
+    // selecting and searching
     ("where", moving::choose),
     ("sort", searching::sorted),
     ("nonzero", searching::nonzero),
@@ -110,7 +110,7 @@ const TABLE: &[(&str, Compiled)] = &[
     ("fft.ifft", transforms::ifft),
     ("fft.rfft", transforms::rfft),
     ("fft.irfft", transforms::irfft),
-    // what classes derived from NumPy's array are asked
+    // calls on arrays of classes derived from NumPy's
     ("ndarray.view", subclass::viewed),
     ("ndarray.__array_function__", subclass::asked),
 ];

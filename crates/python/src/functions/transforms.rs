@@ -1,8 +1,9 @@
-//! Fourier transforms along the last axis by NumPy's compiled functions, without the Python around them.
+//! Fourier transforms along the last axis by NumPy's compiled functions, without the Python code around them.
 //!
 //! In: the arguments of a call without keywords: an array and perhaps a length. Out: a new array that the compiled
-//! function has written, or `None` for any other call and where NumPy has no such function. What surrounds it in
-//! NumPy takes ten times as long as a transform of few elements. The numbers are NumPy's: it is the same function.
+//! function has written; `None` for all other calls, and if this NumPy has no such function. The Python code around
+//! the function takes ten times as long as a transform of few elements. The results are NumPy's, because it is the
+//! same function.
 
 use super::arguments::{Quick, int};
 use crate::array::ndarray::{NdArray, wrap_new};
@@ -18,7 +19,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyInt;
 
-/// A transform: from real numbers or to them; which way.
+/// The kind of a transform: whether it is from or to real numbers, and its direction.
 #[derive(Clone, Copy)]
 struct Transform {
     real: bool,
@@ -53,10 +54,10 @@ impl Transform {
         let Ok(array) = array.cast_exact::<NdArray>() else { return Ok(None) };
         let Some(view) = array.get().view() else { return Ok(None) };
         let (Some(dtype), Some(n)) = (self.result(view.dtype), self.length(view, points)) else { return Ok(None) };
-        // the result lies in memory as the operand does
+        // the result has the operand's memory order
         let plain =
             view.shape.len() == 1 || shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64);
-        // many rows are shared by threads
+        // many rows are shared among threads
         let many = view.shape.len() > 1 && view.size() > limits::ROWS;
         if !plain || many || view.size() == 0 || library::is_watched() || !policy::at_once() {
             return Ok(None);
@@ -82,7 +83,7 @@ impl Transform {
         done.map(|()| Some(made))
     }
 
-    /// dtype of the result; `None` where it is NumPy's to say.
+    /// The dtype of the result; `None` if NumPy has to decide.
     fn result(self, dtype: DType) -> Option<DType> {
         let (real, complex) = match dtype {
             DType::F64 | DType::C128 => (DType::F64, DType::C128),
@@ -96,7 +97,7 @@ impl Transform {
         }
     }
 
-    /// Points of the transform; `None` where that is an error.
+    /// The number of points of the transform; `None` if it is invalid.
     fn length(self, view: &ArrayView, points: Arg<'_, '_>) -> Option<i64> {
         let &last = view.shape.last()?;
         let n = match points.given().filter(|points| !points.is_none()) {
@@ -115,7 +116,7 @@ impl Transform {
                 let get = |name: &str| module.getattr(name).map(Bound::unbind);
                 Ok([get("fft")?, get("ifft")?, get("rfft_n_even")?, get("rfft_n_odd")?, get("irfft")?])
             };
-            // another release of NumPy may not have them
+            // another release of NumPy may not have these functions
             errors::unless(py, find(), &[errors::IMPORT, errors::ATTRIBUTE])
         })?;
         let at = match self {
@@ -128,7 +129,7 @@ impl Transform {
     }
 }
 
-/// Gives a new array its memory.
+/// Allocates memory for a new array.
 fn provide(py: Python<'_>, out: &ArrayView) -> PyResult<()> {
     Runtime::global().overwrite(&out.base).map(drop).map_err(|error| match error {
         Error::OutOfMemory(_) => errors::memory(py, &out.shape, out.dtype),
@@ -136,7 +137,7 @@ fn provide(py: Python<'_>, out: &ArrayView) -> PyResult<()> {
     })
 }
 
-/// One by the number of points, in the precision of the transform.
+/// The reciprocal of the number of points, in the precision of the transform.
 fn reciprocal(n: i64, dtype: DType) -> Scalar {
     match dtype {
         DType::F32 | DType::C64 => Scalar::F32(1.0 / n as f32),

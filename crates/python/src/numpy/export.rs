@@ -57,7 +57,8 @@ impl Exporter {
         let array = this.array.as_ref().map(|array| array.bind(slf.py()));
         let writeable = array.is_some_and(|array| array.cast::<NdArray>().is_ok_and(|array| array.get().writeable()));
         let (start, length) = (this.export.ptr(), this.export.base().nbytes() as isize);
-        // SAFETY: `view` is the caller's structure to fill; the exporter, its owner from now on, keeps the memory in place.
+        // SAFETY: `view` is the caller's structure to fill; the exporter, its owner from now on, keeps the memory in
+        // place.
         let failed =
             unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start.cast(), length, c_int::from(!writeable), flags) };
         if failed < 0 { Err(PyErr::fetch(slf.py())) } else { Ok(()) }
@@ -295,7 +296,7 @@ fn copy_of_few(real: &RealArray, dtype: DType) -> PyResult<Option<(BaseRef, i64)
     let Some((low, high)) = range.filter(|(low, high)| high - low <= COPIED_BYTES) else { return Ok(None) };
     // SAFETY: all elements of the array lie in this range, which is memory of its owner.
     let bytes = unsafe { std::slice::from_raw_parts(real.data.offset(low as isize), (high - low) as usize) };
-    // SAFETY: the GIL is held; see `run::record`.
+    // SAFETY: the GIL is held; see `run::record_as`.
     let base = unsafe { Runtime::global().filled_past(bytes) };
     base.map(|base| Some((base, -low))).map_err(errors::to_py)
 }

@@ -117,8 +117,8 @@ impl Drop for Spare {
 
 /// Whether this `numpy.ndarray` equals the one that [`bare_view`] would make.
 fn is_view(array: &Bound<'_, PyAny>, view: &ArrayView, start: *mut u8, writeable: bool) -> bool {
-    // SAFETY: the array was made by `bare_view`; the layout is part of NumPy's stable ABI, and dimensions and strides have
-    // `nd` entries.
+    // SAFETY: the array was made by `bare_view`; the layout is part of NumPy's stable ABI, and dimensions and strides
+    // have `nd` entries.
     unsafe {
         let fields = &(*array.as_ptr().cast::<PyArrayObject>()).fields;
         let rank = view.shape.len();

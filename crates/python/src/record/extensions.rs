@@ -1,8 +1,8 @@
 //! Extension methods in Python (`numelt.extension`): functions whose calls are recorded like operations.
 //!
-//! In: a function, an array for it to fill, and arrays for it to read. Out: a recorded call, which the runtime runs when it
-//! has its turn, with NumPy's arrays on the memory of ours. What the function raises is raised by the statement that had the
-//! call run.
+//! In: a function, an array for it to fill, and arrays for it to read. Out: a recorded call, which the runtime runs
+//! when its turn comes, with NumPy's arrays on the memory of ours. An exception of the function is raised by the
+//! statement that made the call run.
 
 use crate::array::ndarray::NdArray;
 use crate::numpy::errors;
@@ -31,7 +31,7 @@ impl<'py> Shown<'py> {
         Ok(Shown { array: bare_view(py, view, export.ptr(), writeable)?, export })
     }
 
-    /// Ends it: an array that the function has kept owns a share of the memory from now on.
+    /// Ends the call. If the function has kept the array, the array owns a share of the memory from now on.
     fn end(self) -> PyResult<()> {
         if references(&self.array) == 1 {
             return Ok(());
@@ -66,14 +66,14 @@ impl Function {
         let given = PyTuple::new(py, shown.iter().map(|shown| &shown.array))?;
         let called = self.run.bind(py).call1(&given);
         drop(given);
-        // a traceback holds the function's variables: such arrays are kept, too
+        // a traceback may hold the function's variables, and thereby these arrays
         let ended = shown.into_iter().try_for_each(Shown::end);
         called.map(drop).and(ended)
     }
 }
 
-/// Records a call of `run` that fills `out` from the arrays `ins`. False where that is not possible, and the caller has to call the
-/// function itself: an array is not native, or this thread runs an extension method.
+/// Records a call of `run` that fills `out` from the arrays `ins`. Returns false if that is not possible, and the
+/// caller must call the function itself: an array is not native, or this thread is running an extension method.
 #[pyfunction]
 pub fn call_extension(
     py: Python<'_>,
@@ -86,7 +86,7 @@ pub fn call_extension(
     let arrays = arrays.collect::<std::result::Result<Vec<_>, _>>()?;
     let views: Option<Vec<&ArrayView>> = arrays.iter().map(|array| array.get().view()).collect();
     let Some((out, ins)) = views.as_deref().and_then(<[_]>::split_last) else { return Ok(false) };
-    // what is visible outside changes without being told; the function sees it as it is now
+    // memory that is visible outside may change without notice, and the function must see it as it is now
     let at_once = filters::apply_here() || ins.iter().any(|view| view.base.is_visible());
     let method = Arc::new(Function { name, run: run.clone().unbind() });
     match run::past_gil(py, |runtime| runtime.call_extension(method, out, ins)) {
@@ -100,7 +100,7 @@ pub fn call_extension(
     Ok(true)
 }
 
-/// Calls of extension methods that have not run.
+/// How many calls of extension methods have not run.
 #[pyfunction]
 pub fn pending_calls() -> usize {
     Runtime::global().pending_calls()

@@ -1,5 +1,5 @@
-//! The way from Python to the runtime: recording, flushing and reading, and what concerns recorded operations: the
-//! error state, filters and reports.
+//! The way from Python to the runtime: recording, flushing and reading, what concerns recorded operations (the error
+//! state, filters, reports), and the policy that decides who answers a call.
 //!
 //! Not here: which operations are recorded, and with which dtypes and shapes.
 

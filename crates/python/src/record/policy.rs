@@ -1,9 +1,9 @@
-//! Who does a call, and the limits that this depends on.
+//! The policy: who answers a call, and the limits on which this depends.
 //!
-//! In: a call of a public function or a ufunc, an operator or an index. Out: whether it may take a fast path, and a [`Decision`]:
-//! numelt's rules, which record it or run it at once; NumPy, on memory that is lent to it, as a library call or as a fallback; or the
-//! package. This is the one place where that is decided. `dispatch::routine` carries it out for public functions, `ufunc` for ufuncs
-//! and operators, `array::index` for indices.
+//! In: a call of a public function or a ufunc, an operator or an index. Out: whether it may take a fast path, and a
+//! [`Decision`]: numelt's rules, which record it or run it at once; NumPy, on memory that is lent to it, as a library
+//! call or as a fallback; or the package. This is decided in no other place. `dispatch::routine` carries the decision
+//! out for public functions, `ufunc` for ufuncs and operators, `array::index` for indices.
 
 use crate::array::ndarray::{NdArray, Payload, exact_native};
 use crate::cpython::given::Given;
@@ -16,39 +16,39 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-/// Numbers of elements up to which, or from which on, a call takes another road. They are where the roads cost the same on the machine
-/// that they were measured on (`benches/calls.py`). Those of public functions that NumPy does stand in the package's table
-/// (`_dispatch/table.py`).
+/// Numbers of elements at which a call takes another road. At these numbers both roads took the same time on the
+/// machine of the measurement (`benches/calls.py`). The limits of public functions that NumPy runs are in the
+/// package's table (`_dispatch/table.py`).
 pub mod limits {
-    /// Elements up to which NumPy would have done several steps before the first would have been recorded.
+    /// On at most this many elements, NumPy does several steps in less time than recording the first would take.
     pub const FEW: i64 = 1024;
 
-    /// Elements up to which the place of an extreme is looked for, one element after the other.
+    /// Among at most this many elements, the position of an extreme is searched for one element after the other.
     pub const EXTREME: i64 = 256;
 
-    /// Elements up to which the length of a vector is computed where it is asked for.
+    /// The length of a vector of at most this many elements is computed when it is requested.
     pub const LENGTH: i64 = 4096;
 
-    /// Elements of several rows from which on Fourier transforms share the rows among threads.
+    /// Fourier transforms of several rows with at least this many elements share the rows among threads.
     pub const ROWS: i64 = 16384;
 
-    /// Elements up to which NumPy does `ufunc.at` where it has one loop over the positions.
+    /// On at most this many elements, NumPy runs `ufunc.at` if it has one loop over the positions.
     pub const IN_ONE_LOOP: i64 = 1 << 17;
 }
 
-/// Are small operations done when they are called? They are not while somebody looks at what is recorded.
+/// Whether small operations run when they are called. They do not while recorded operations are inspected.
 #[inline]
 pub fn at_once() -> bool {
     Runtime::global().runs_at_once()
 }
 
-/// Has an array at most so many elements, all of them in memory, so that a function may look at them now?
+/// Whether an array has at most `most` elements, all of them in memory, so that a function may read them now.
 pub fn is_small(view: &ArrayView, most: i64) -> bool {
     view.size() <= most && !view.base.is_awaited() && at_once()
 }
 
-/// What a fast path makes of an operation. `None`, which leaves it to the rules, also where an error state is in force that acts
-/// inside the operation: one that raises, prints or calls.
+/// The result of a fast path for an operation. `None` leaves the operation to the rules, which is so too if an error
+/// state is in force that acts inside the operation: one that raises, prints or calls.
 #[inline(always)]
 pub fn fast<T>(py: Python<'_>, run: impl FnOnce() -> Option<PyResult<T>>) -> Option<PyResult<T>> {
     match errstate::is_strict(py) {
@@ -58,20 +58,20 @@ pub fn fast<T>(py: Python<'_>, run: impl FnOnce() -> Option<PyResult<T>>) -> Opt
     }
 }
 
-/// Who does an operator that no fast path has done: NumPy, if one operand has a dtype that is not native and the other is an array or a
-/// number; else the rules.
+/// Who answers an operator that no fast path has answered: NumPy, if one operand has a non-native dtype and the other
+/// is an array or a number; otherwise the rules.
 ///
 /// # Errors
-/// Those of code that looking at the operands' classes runs.
+/// Those of Python code that runs when the operands' classes are examined.
 pub fn of_operator(lhs: &Bound<'_, PyAny>, rhs: &Bound<'_, PyAny>) -> PyResult<Decision<'static>> {
     let is_numpys = (lend::is_foreign(lhs) && lend::is_known(rhs)?) || (lend::is_foreign(rhs) && lend::is_known(lhs)?);
     Ok(if is_numpys { Decision::FallBack { method: true } } else { Decision::Rules })
 }
 
-/// Who does an index: the rules, on the array's view; or NumPy, on its array, if the dtype is not native.
+/// Who answers an index: the rules, on the array's view, or NumPy, if the dtype is not native.
 ///
 /// # Errors
-/// NumPy's array.
+/// The `numpy.ndarray` of an array of a non-native dtype.
 pub fn of_index(array: &NdArray) -> Result<&ArrayView, &Py<PyAny>> {
     match array.payload() {
         Payload::Native(view) => Ok(view),
@@ -81,23 +81,24 @@ pub fn of_index(array: &NdArray) -> Result<&ArrayView, &Py<PyAny>> {
 
 /// A call of a ufunc, or of a method of one, that the rules have not recorded.
 pub struct Unrecorded<'a, 'py> {
-    /// The arguments by position.
+    /// The positional arguments.
     pub args: &'a Bound<'py, PyTuple>,
-    /// Those by name.
+    /// The keyword arguments.
     pub kwargs: Option<&'a Bound<'py, PyDict>>,
-    /// Would the package record something for it?
+    /// Whether the package would record something for the call.
     pub recordable: bool,
-    /// Is it a method, whose first argument is the ufunc?
+    /// Whether it is a method, whose first argument is the ufunc.
     pub method: bool,
-    /// Elements up to which NumPy has done it before the package would have found out what to record.
+    /// On at most this many elements, NumPy runs the call in less time than the package takes to find out what to
+    /// record.
     pub most: i64,
 }
 
 impl Unrecorded<'_, '_> {
-    /// Who does it.
+    /// Who answers the call.
     ///
     /// # Errors
-    /// Those of code that looking at the arguments' classes runs.
+    /// Those of Python code that runs when the arguments' classes are examined.
     pub fn decide(&self) -> PyResult<Decision<'static>> {
         if !coverage::is_silent() {
             return Ok(Decision::Package);
@@ -113,7 +114,7 @@ impl Unrecorded<'_, '_> {
     }
 }
 
-/// Is this a native array of ours, or a short list with one?
+/// Whether this is an array of ours with a native dtype, or a short list with one.
 fn holds_native(obj: &Bound<'_, PyAny>) -> bool {
     if let Ok(list) = obj.cast_exact::<PyList>() {
         return list.len() < 16 && list.iter().any(|item| exact_native(&item).is_some());
@@ -121,35 +122,35 @@ fn holds_native(obj: &Bound<'_, PyAny>) -> bool {
     exact_native(obj).is_some()
 }
 
-/// Which calls of a function NumPy's own function does.
+/// Which calls of a function are passed to NumPy's own function.
 pub enum Share {
-    /// Those on at most so many elements, while small operations run at once.
+    /// Those on at most this many elements, while small operations run at once.
     Few(i64),
-    /// Those on at most so many elements; they are counted as library calls.
+    /// Those on at most this many elements. They are counted as library calls.
     Library(Py<Library>, i64),
-    /// All; they are counted as fallbacks.
+    /// All calls. They are counted as fallbacks.
     All,
-    /// All, of a method whose first argument is passed as it is; they are counted as fallbacks.
+    /// All calls of a method, whose first argument is passed unchanged. They are counted as fallbacks.
     Method,
-    /// Those with arrays that are not native; they are counted as fallbacks.
+    /// Those with arrays of non-native dtypes. They are counted as fallbacks.
     Foreign,
-    /// Those of the user's own code, without being counted.
+    /// Those of the user's own code. They are not counted.
     Uncounted,
-    /// None but those with arrays of classes derived from NumPy's.
+    /// None, except those with arrays of classes derived from NumPy's.
     None,
 }
 
-/// Who does a call.
+/// Who answers a call.
 pub enum Decision<'a> {
-    /// numelt's rules, which record it, or run it where small operations run at once.
+    /// numelt's rules, which record it, or run it if small operations run at once.
     Rules,
     /// NumPy, on arrays that are lent on these terms.
     Lend(Terms),
-    /// The same, counted as a call of this library function.
+    /// NumPy, on arrays that are lent on these terms; counted as a call of this library function.
     Library(&'a Library, Terms),
-    /// The same, counted as a fallback; the first argument of a `method` is passed as it is.
+    /// NumPy, counted as a fallback.
     FallBack {
-        /// Is the first argument an object whose method it is?
+        /// Whether the first argument is an object whose method it is, to be passed unchanged.
         method: bool,
     },
     /// The package's Python function.
@@ -157,11 +158,11 @@ pub enum Decision<'a> {
 }
 
 impl Share {
-    /// What the package's table says: the most elements of a small call, a library function, or a word. `most` limits library
-    /// calls.
+    /// Parses an entry of the package's table: the most elements of a small call, a library function, or a word.
+    /// `most` limits library calls.
     ///
     /// # Errors
-    /// `ValueError` for any other word.
+    /// `ValueError` for an unknown word.
     pub fn parse(said: &Bound<'_, PyAny>, most: Option<i64>) -> PyResult<Share> {
         if let Ok(library) = said.cast::<Library>() {
             return Ok(Share::Library(library.clone().unbind(), most.unwrap_or(i64::MAX)));
@@ -179,10 +180,10 @@ impl Share {
         })
     }
 
-    /// Who does a call.
+    /// Who answers a call.
     ///
     /// # Errors
-    /// Those of code that looking at the arguments' classes runs.
+    /// Those of Python code that runs when the arguments' classes are examined.
     pub fn decide(&self, given: &Given<'_, '_>) -> PyResult<Decision<'_>> {
         let native = |most| Terms { most, native: true, ..Terms::ANY };
         let any_foreign = || lend::has_foreign(given.positional());

@@ -159,8 +159,8 @@ pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
 pub fn past_gil<T: Send>(py: Python<'_>, act: impl FnOnce(&Runtime) -> T + Send) -> T {
     let runtime = Runtime::global();
     let work = runtime.pending_work();
-    // Between two calls of extension methods a flush may have to wait for a thread that runs another one, with the GIL. A
-    // function that runs in a flush and flushes itself keeps the GIL: what waits for its end must not be looked at meanwhile.
+    // Between two calls of extension methods, a flush may have to wait for a thread that runs another one and holds the
+    // GIL. An extension method that flushes keeps the GIL, because no other thread may see values that wait for its end.
     let may_wait = runtime.may_wait() || runtime.pending_calls() > 0;
     if (work > DETACH_WORK || may_wait) && !runtime.runs_extension() {
         let _watched = progress::watch(work);

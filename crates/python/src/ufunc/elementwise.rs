@@ -1,4 +1,7 @@
 //! Recording of elementwise operations on native operands, by the rules of crate `numelt`.
+//!
+//! In: an operation, its operands and options. Out: the recorded result; `None` if NumPy has to run the operation or
+//! raise the error.
 
 use crate::array::ndarray::{NdArray, wrap_new};
 use crate::array::operand::Operand;
@@ -15,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::SmallVec;
 
-/// Result of a native operation, or `None` when NumPy has to do it (or to raise).
+/// The result of a native operation, or `None` if NumPy has to run the operation or raise the error.
 pub type Native<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
 /// One call of an elementwise operation.
@@ -66,7 +69,7 @@ impl<'py> Call<'_, 'py> {
     }
 }
 
-/// Records `op` on `args`; into `out`, or as a new array or scalar. `dtype` forces the loop.
+/// Records `op` on `args`, into `out`, or into a new array or scalar. `dtype` chooses the loop.
 pub fn apply<'py>(
     py: Python<'py>,
     op: Op,
@@ -101,13 +104,13 @@ pub fn clip<'py>(
     finish(py, Clip { array, low, high, out: target, dtype }.record(&Attached(py))?, out)
 }
 
-/// An array of ours as an output; `None` for one of a dtype that is not native.
+/// An array of ours as an output; `None` for one of a non-native dtype.
 pub fn output<'a>(out: &'a Bound<'_, NdArray>) -> Option<Output<'a>> {
     let array = out.get();
     array.view().map(|view| Output { view, writeable: array.writeable() })
 }
 
-/// The Python object for what a rule has recorded: a new array, NumPy's scalar, or the output that was given.
+/// The Python object for the result of a rule: a new array, NumPy's scalar, or the given output.
 pub fn finish<'py>(py: Python<'py>, answer: Answer<Made>, out: Option<&Bound<'py, NdArray>>) -> Native<'py> {
     match (answer.recorded(), out) {
         (Some(Made::New(view)), _) if view.shape.is_empty() => scalar::make(py, view).map(Some),
@@ -117,13 +120,13 @@ pub fn finish<'py>(py: Python<'py>, answer: Answer<Made>, out: Option<&Bound<'py
     }
 }
 
-/// A transcendental function of scalars, computed now by NumPy's ufunc, as if the program had called that.
+/// A transcendental function of scalars, computed now by NumPy's ufunc, as if the program had called it.
 fn function_of_scalars<'py>(py: Python<'py>, op: Op, args: &[Operand<'py>]) -> PyResult<Bound<'py, PyAny>> {
     let numbers: Vec<_> = args.iter().map(|arg| arg.to_object(py)).collect::<PyResult<_>>()?;
     convert::Numpy::get(py)?.attr(py, op.name())?.call1(PyTuple::new(py, numbers)?)
 }
 
-/// Does a Python number convert to `dtype` within its family?
+/// Whether a Python number converts to `dtype` within its family (integers or floating-point numbers).
 pub fn weak_fits(operand: &Operand<'_>, dtype: DType) -> bool {
     match operand {
         Operand::Weak(weak, _) if dtype == DType::Bool => matches!(weak, Weak::Bool(_)),

@@ -1,4 +1,6 @@
-//! Our `ufunc` objects, and NumPy's own ufuncs called with our arrays (`__array_ufunc__`).
+//! numelt's `ufunc` objects, and NumPy's ufuncs that are called with our arrays (`__array_ufunc__`).
+//!
+//! In: a call of a ufunc or of one of its methods. Out: a recorded operation, or what NumPy or the package returns.
 
 pub mod elementwise;
 pub mod operators;
@@ -37,20 +39,20 @@ use std::sync::{Mutex, PoisonError};
 
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
 
-/// A ufunc whose calls are recorded where they can be.
+/// A ufunc whose calls are recorded if they are native.
 #[pyclass(name = "ufunc", module = "numpy", frozen, weakref, dict)]
 pub struct Ufunc {
     numpy: Py<PyAny>,
     name: String,
     op: Option<Op>,
-    /// Is it one that the package composes of native operations?
+    /// Whether the package composes it of native operations.
     composed: bool,
-    /// What the interpreter calls; see [`crate::cpython::vectorcall::call_by`].
+    /// The function that the interpreter calls; see [`crate::cpython::vectorcall::call_by`].
     vectorcall: ffi::vectorcallfunc,
 }
 
 impl Ufunc {
-    /// Of NumPy's ufunc, for a native operation perhaps.
+    /// The ufunc that stands for NumPy's, with a native operation or without.
     pub fn new(numpy: Py<PyAny>, name: String, op: Option<Op>, composed: bool) -> Ufunc {
         Ufunc { numpy, name, op, composed, vectorcall: ufunc_direct::call }
     }
@@ -65,21 +67,21 @@ impl Ufunc {
         self.op
     }
 
-    /// The offset of what the interpreter calls.
+    /// The offset of the function that the interpreter calls.
     pub const CALL: usize = offset_of!(Ufunc, vectorcall);
 
-    /// NumPy's ufunc behind it.
+    /// NumPy's ufunc that it stands for.
     pub fn numpy<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         self.numpy.bind(py).clone()
     }
 }
 
-/// Is the ufunc of this name one that the package composes of native operations?
+/// Whether the package composes the ufunc of this name of native operations.
 fn is_composed(name: &str) -> bool {
     matches!(name, "divmod" | "modf" | "frexp" | "clip" | "matvec" | "vecmat" | "vecdot")
 }
 
-/// The operation that a ufunc of NumPy's name is, if it is native.
+/// The operation that stands for NumPy's ufunc of this name, if it is native.
 pub fn op_of_ufunc(name: &str) -> Option<Op> {
     let op = match name {
         "true_divide" => Op::Divide,
@@ -103,15 +105,15 @@ pub fn op_of_ufunc(name: &str) -> Option<Op> {
     is_ufunc.then_some(op)
 }
 
-/// What NumPy says of `maximum(a, b, c)`.
+/// NumPy's warning for `maximum(a, b, c)`.
 const THIRD_ARGUMENT: &std::ffi::CStr = c"Passing more than 2 positional arguments to np.maximum and np.minimum is \
     deprecated. If you meant to use the third argument as an output, use the `out` keyword argument instead. If you \
     hoped to work with more than 2 inputs, combine them into a single array and get the extrema for the relevant axis.";
-/// What NumPy says of `where=` without `out=`.
+/// NumPy's warning for `where=` without `out=`.
 const UNSET_ELEMENTS: &std::ffi::CStr = c"'where' used without 'out', expect unitialized memory in output. If this is \
     intentional, use out=None.";
 
-/// A call of the operation on these arguments, if everything about it is native.
+/// Records a call of the operation on these arguments, if everything in it is native.
 fn native_call<'py>(py: Python<'py>, op: Op, given: &Given<'_, 'py>) -> Native<'py> {
     let (nin, count) = (op.arity(), given.positional().len());
     if count < nin || count > nin + 1 {
@@ -150,11 +152,11 @@ fn native_call<'py>(py: Python<'py>, op: Op, given: &Given<'_, 'py>) -> Native<'
         casting: options.casting,
         order: options.order,
     };
-    // `out=...` asks for an array even where the result has no axes
+    // `out=...` requests an array even if the result has no axes
     let composing = options.array.then(Composing::begin);
     let result = call.apply(py)?;
     drop(composing);
-    // a call that is left to NumPy is one that NumPy warns of
+    // if the call is left to NumPy, NumPy gives this warning itself
     if result.is_some() && options.mask.is_some() && !options.out_given {
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), UNSET_ELEMENTS, 1)?;
     }
@@ -166,7 +168,7 @@ fn native_call<'py>(py: Python<'py>, op: Op, given: &Given<'_, 'py>) -> Native<'
     }
 }
 
-/// A call.
+/// Answers a call.
 fn called<'py>(slf: &Bound<'py, Ufunc>, given: &Given<'_, 'py>) -> Out<'py> {
     match given.with_values(|args| quick_or_numbers(slf.get(), args)) {
         Some(made) => made,
@@ -174,7 +176,7 @@ fn called<'py>(slf: &Bound<'py, Ufunc>, given: &Given<'_, 'py>) -> Out<'py> {
     }
 }
 
-/// A call that no fast path has done.
+/// Answers a call that no fast path has answered.
 pub fn general<'py>(slf: &Bound<'py, Ufunc>, given: &Given<'_, 'py>) -> Out<'py> {
     let py = slf.py();
     let numpy = slf.get().numpy.bind(py);
@@ -196,7 +198,7 @@ pub fn general<'py>(slf: &Bound<'py, Ufunc>, given: &Given<'_, 'py>) -> Out<'py>
     method(slf.as_any(), numpy, "__call__", &args, kwargs.as_ref())
 }
 
-/// Are all arguments scalars, so that NumPy's answer is a scalar of its own?
+/// Whether all arguments are scalars, so that the result is a NumPy scalar.
 fn only_scalars(given: &Given<'_, '_>) -> bool {
     given.positional().all(|a| match Operand::extract_quick(&a) {
         Some(operand) => operand.view().is_none(),
@@ -209,7 +211,7 @@ impl Ufunc {
     #[new]
     #[pyo3(signature = (*args, **kwargs))]
     fn py_new(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<Ufunc> {
-        // programs cannot make ufuncs this way, only the package can
+        // only the package can make ufuncs in this way, programs cannot
         let py = args.py();
         let own = || match (args.len(), kwargs) {
             (2, None) => Some((args.get_item(0).ok()?, args.get_item(1).ok()?.extract::<Option<String>>().ok()?)),
@@ -334,7 +336,7 @@ impl Ufunc {
         self.numpy.bind(py).hash()
     }
 
-    /// Pickles as NumPy's ufunc, by name.
+    /// Pickles the ufunc by its name, as NumPy does.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
         let py = slf.py();
         let module = py.import("numelt._core")?;
@@ -343,7 +345,7 @@ impl Ufunc {
     }
 }
 
-/// A call or method by NumPy's own ufunc, where the policy says so; `None` where it is the package's.
+/// Calls NumPy's own ufunc, or a method of it, if the policy decides so; `None` if the package answers the call.
 fn by_numpy<'py>(
     ours: &Bound<'py, PyAny>,
     numpy: &Bound<'py, PyAny>,
@@ -379,7 +381,7 @@ fn by_numpy<'py>(
     })
 }
 
-/// The quick path of folds along one axis, the first one if none is said.
+/// The fast path of reductions along one axis, by default the first.
 fn reduced<'py>(ufunc: &Ufunc, args: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let fold = match ufunc.op {
         Some(Op::Add) => Op::Sum,
@@ -409,7 +411,7 @@ fn reduced<'py>(ufunc: &Ufunc, args: &Bound<'py, PyTuple>) -> PyResult<Option<Bo
     if plain { reductions::along(&array, fold, axis) } else { Ok(None) }
 }
 
-/// The quick path of running folds along the first axis of a native array.
+/// The fast path of scans along the first axis of a native array.
 fn accumulated<'py>(ufunc: &Bound<'py, Ufunc>, args: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let scan = match ufunc.get().op {
         Some(Op::Add) => Op::Cumsum,
@@ -426,7 +428,7 @@ fn accumulated<'py>(ufunc: &Bound<'py, Ufunc>, args: &Bound<'py, PyTuple>) -> Py
     reduce::scan(py, scan, &Operand::Array(array), Some(&0i64.into_pyobject(py)?.into_any()), None, None)
 }
 
-/// A ufunc method that is not native: the package's hook, or NumPy.
+/// A ufunc method that is not native: calls the package's hook, or NumPy.
 fn method<'py>(
     ours: &Bound<'py, PyAny>,
     numpy: &Bound<'py, PyAny>,
@@ -455,10 +457,11 @@ fn method<'py>(
     hooks::fallback(&qualified, &callable, args, kwargs)
 }
 
-/// What NumPy calls the ways to call a ufunc.
+/// NumPy's names of the ways to call a ufunc.
 const METHODS: [&str; 6] = ["__call__", "reduce", "accumulate", "outer", "reduceat", "at"];
 
-/// A ufunc of NumPy's that met one of our arrays: NumPy's scalars call it with us on their right side.
+/// Answers a call of NumPy's ufunc with one of our arrays. NumPy's scalars make such calls if our array is their
+/// right operand.
 pub fn dispatched<'py>(
     slf: &Bound<'py, NdArray>,
     function: &Bound<'py, PyAny>,
@@ -504,7 +507,8 @@ pub fn dispatched<'py>(
     }
 }
 
-/// NumPy's scalar for an array of NumPy's without axes, which is what its scalars make of themselves to be compared; all else as it is.
+/// NumPy's scalar for a NumPy array without axes, which NumPy's scalars convert themselves to in comparisons; other
+/// objects are returned unchanged.
 fn without_axes(input: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     let py = input.py();
     if input.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) && export::rank(&input) == 0 {
@@ -513,10 +517,10 @@ fn without_axes(input: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     Ok(input)
 }
 
-/// A ufunc that was met, kept so that its address stays its own, and its operation.
+/// A ufunc that was met, kept alive so that no other object gets its address, and its operation.
 type Known = (Py<PyAny>, Option<Op>);
 
-/// The operation of a ufunc of NumPy's, remembered by its address.
+/// The operation of NumPy's ufunc, remembered by the address of the ufunc.
 fn op_of(function: &Bound<'_, PyAny>) -> PyResult<Option<Op>> {
     static KNOWN: Mutex<BTreeMap<usize, Known>> = Mutex::new(BTreeMap::new());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -526,7 +530,7 @@ fn op_of(function: &Bound<'_, PyAny>) -> PyResult<Option<Op>> {
     }
     let py = function.py();
     let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
-    // somebody else's ufunc may have the name of one of NumPy's
+    // a ufunc of another library may have the name of one of NumPy's
     let own = errors::unless(py, Numpy::get(py)?.attr(py, &name), &[errors::ATTRIBUTE])?;
     let numpys = own.is_some_and(|own| own.is(function));
     let op = if numpys { op_of_ufunc(&name) } else { None };

@@ -1,5 +1,7 @@
-//! Operators of arrays: NumPy's rules of who handles an operation, the quick
-//! path, and the way to the general path or the fallback.
+//! Operators of arrays: NumPy's rules for which operand handles an operation, the fast path, the general path and the
+//! fallback.
+//!
+//! In: an operator and its operands. Out: its result, or `NotImplemented`.
 
 use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::{Operand, carries_out_ufuncs, defers_to};
@@ -25,11 +27,11 @@ use std::borrow::Cow;
 pub struct Binary {
     /// The operation.
     pub op: Op,
-    /// Name in the module `operator`.
+    /// The name in the module `operator`.
     pub name: &'static str,
-    /// Name of the in-place form.
+    /// The name of the in-place form in the module `operator`.
     pub in_place: &'static str,
-    /// Method name, for counting fallbacks.
+    /// The name of the method, under which fallbacks are counted.
     pub method: &'static str,
 }
 
@@ -65,7 +67,7 @@ binary_operators! {
     MATMUL Matmul "matmul" "imatmul" "__matmul__";
 }
 
-/// `lhs (op) rhs`, one of which is ours.
+/// `lhs (op) rhs`, one of which is an array of ours.
 #[inline]
 pub fn binary<'py>(
     lhs: &Bound<'py, PyAny>,
@@ -74,15 +76,15 @@ pub fn binary<'py>(
     reflected: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     match quick(operator.op, lhs, rhs) {
-        // taken apart, because as a whole it would be copied
+        // returned in parts, because the compiler would copy the whole result
         Some(Ok(result)) => Ok(result),
         Some(Err(error)) => Err(error),
         None => general(lhs, rhs, operator, reflected),
     }
 }
 
-/// [`binary`] of operands that [`quick`] has refused, in both orders as the interpreter tries them: first as the left operand's
-/// operator, then as the reflected one of the right.
+/// [`binary`] of operands that [`quick()`] has declined, in both orders, as the interpreter tries them: first as the
+/// left operand's operator, then as the reflected one of the right.
 pub fn after_quick<'py>(
     lhs: &Bound<'py, PyAny>,
     rhs: &Bound<'py, PyAny>,
@@ -101,7 +103,7 @@ pub fn after_quick<'py>(
     }
 }
 
-/// The quick path of an operation on two operands, arrays and Python numbers.
+/// The fast path of an operation on two operands, arrays and Python numbers.
 #[inline]
 pub fn quick<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let (a, b) = (native_view(lhs), native_view(rhs));
@@ -119,7 +121,7 @@ pub fn quick<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> O
     })
 }
 
-/// The quick path of an operation on all pairs of elements of two vectors.
+/// The fast path of an operation on all pairs of elements of two vectors.
 pub fn outer<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let vector = |obj| native_view(obj).filter(|view| view.shape.len() == 1);
     let (a, b) = (vector(lhs)?, vector(rhs)?);
@@ -130,8 +132,8 @@ pub fn outer<'py>(op: Op, lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> O
     policy::fast(lhs.py(), || way(lhs.py(), op, &column, b))
 }
 
-/// The quick path of an operation on the first two of a list of arrays of one shape and dtype, then on that and the third,
-/// and so on: what NumPy's reduction of such a list does.
+/// The fast path of an operation on the first two of a list of arrays of one shape and dtype, then on the result and
+/// the third, and so on, as NumPy's reduction of such a list does it.
 pub fn chained<'py>(op: Op, list: &Bound<'py, PyList>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let first = list.get_item(0).ok()?;
     let whole = native_view(&first).filter(|view| !view.shape.is_empty() && view.size() > 0)?;
@@ -151,20 +153,21 @@ pub fn chained<'py>(op: Op, list: &Bound<'py, PyList>) -> Option<PyResult<Bound<
     Some(Ok(made))
 }
 
-/// The quick path of an operation on one array.
+/// The fast path of an operation on one array.
 #[inline]
 pub fn quick_unary<'py>(op: Op, operand: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
     let view = native_view(operand)?;
     policy::fast(operand.py(), || quick::single(operand.py(), op, view))
 }
 
-/// The view of a native array of exactly our class.
+/// The view of an array whose class is exactly ours and whose dtype is native.
 #[inline(always)]
 fn native_view<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a ArrayView> {
     obj.cast_exact::<NdArray>().ok()?.get().view()
 }
 
-/// Operations whose loop dtype is the operands' common dtype, for dtypes where nothing can go wrong.
+/// Whether the loop dtype of an operation is the common dtype of its operands, and no operand of this dtype can cause
+/// an error.
 #[inline]
 fn keeps_dtype(op: Op, dtype: DType) -> bool {
     match op {
@@ -209,7 +212,8 @@ fn general<'py>(
     slow(lhs, rhs, operator, reflected)
 }
 
-/// One operand is neither ours nor a number: other classes first, then conversions.
+/// An operator one of whose operands is neither an array of ours nor a number: other classes are asked first, then
+/// the operand is converted.
 #[cold]
 fn slow<'py>(
     lhs: &Bound<'py, PyAny>,
@@ -219,7 +223,7 @@ fn slow<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = lhs.py();
     let (own, other) = if reflected { (rhs, lhs) } else { (lhs, rhs) };
-    // The other operand's method has been asked already where ours is the reflected one.
+    // if our operator is the reflected one, the other operand's method has been called already
     if !reflected && !other.is_instance_of::<NdArray>() && defers_to(other, false)? {
         let method = right_method(operator);
         if is_compiled(other, &method)? {
@@ -243,7 +247,7 @@ fn slow<'py>(
     fall_back(operator, operator.name, lhs, rhs)
 }
 
-/// The method of an operator's right operand.
+/// The name of the method of an operator's right operand.
 fn right_method(operator: &Binary) -> Cow<'static, str> {
     match operator.op {
         Op::Equal => "__eq__".into(),
@@ -256,9 +260,9 @@ fn right_method(operator: &Binary) -> Cow<'static, str> {
     }
 }
 
-/// Is a method compiled? Such tell arrays by NumPy's class.
+/// Whether a method is compiled. Compiled methods recognize arrays by NumPy's class.
 fn is_compiled(object: &Bound<'_, PyAny>, method: &str) -> PyResult<bool> {
-    // the class's own class may have one of the same name, as `type.__ror__`
+    // the metaclass may have a method of the same name, as `type.__ror__`
     match object.get_type().getattr_opt(method)? {
         Some(found) if object.hasattr(method)? => Ok(found.get_type().name()? != "function"),
         _ => Ok(false),
@@ -273,7 +277,7 @@ fn fall_back<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = lhs.py();
     if !lhs.is_instance_of::<NdArray>() && !rhs.is_instance_of::<NdArray>() {
-        // Among scalars NumPy is the normal way, not a fallback.
+        // an operation on scalars alone is NumPy's, and not counted as a fallback
         let callable = hooks::operator(py, function)?;
         return hooks::call_numpy(&callable, &PyTuple::new(py, [lhs, rhs])?, None);
     }
@@ -285,7 +289,7 @@ fn fall_back<'py>(
     hooks::fallback(operator.method, &hooks::operator(py, function)?, &args, None)
 }
 
-/// `function`, one of the operator's names in the module `operator`, on operands as NumPy has them.
+/// Calls `function`, one of the operator's names in the module `operator`, with the operands as NumPy gets them.
 fn numpys<'py>(
     operator: &'static Binary,
     function: &'static str,
@@ -308,7 +312,7 @@ fn numpys<'py>(
     a.rich_compare(b, comparison)
 }
 
-/// NumPy's replacements of `a ** n` for single Python numbers, on arrays (not scalars).
+/// The operations by which NumPy replaces `a ** n` for some Python numbers `n`, on arrays (not scalars).
 fn fast_power<'py>(lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = lhs.py();
     let Some(array) = exact_native(lhs) else { return Ok(None) };
@@ -342,7 +346,7 @@ fn power_op(dtype: DType, exponent: &Bound<'_, PyAny>) -> Option<Op> {
     (value == 2.0 && dtype.is_complex()).then_some(Op::Square)
 }
 
-/// The quick path of an operation in place on an array.
+/// The fast path of an operation in place on an array.
 #[inline]
 pub fn quick_in_place(op: Op, target: &NdArray, other: &Bound<'_, PyAny>) -> Option<PyResult<()>> {
     let view = target.view()?;
@@ -352,7 +356,7 @@ pub fn quick_in_place(op: Op, target: &NdArray, other: &Bound<'_, PyAny>) -> Opt
     policy::fast(other.py(), || quick::update(other.py(), op, view, other))
 }
 
-/// `lhs (op)= rhs` on an array, whatever an operand's class gives for it.
+/// `lhs (op)= rhs` on an array. What an operand's class returns for it is dropped.
 pub fn in_place<'py>(lhs: &Bound<'py, NdArray>, rhs: &Bound<'py, PyAny>, operator: &'static Binary) -> PyResult<()> {
     match quick_in_place(operator.op, lhs.get(), rhs) {
         Some(done) => done,
@@ -360,8 +364,8 @@ pub fn in_place<'py>(lhs: &Bound<'py, NdArray>, rhs: &Bound<'py, PyAny>, operato
     }
 }
 
-/// What the name on the left of `lhs (op)= rhs` stands for after it: the array, but where the right operand's class gives
-/// something else.
+/// The object that `lhs (op)= rhs` binds to the name on its left: the array, unless the right operand's class returns
+/// another object.
 #[cold]
 pub fn slow_in_place<'py>(
     lhs: &Bound<'py, NdArray>,
@@ -384,7 +388,7 @@ pub fn slow_in_place<'py>(
             return Ok(target.clone());
         }
     }
-    // NumPy writes into our memory through the zero-copy view, or into the foreign array.
+    // NumPy writes into our memory through the zero-copy view, or into the `numpy.ndarray` of a non-native dtype
     let made = fall_back(operator, operator.in_place, target, rhs)?;
     let same = match (exact_native(&made).and_then(NdArray::view), lhs.get().view()) {
         (Some(made), Some(view)) => shape::same_window(made, view),
@@ -440,7 +444,7 @@ pub fn divmod<'py>(lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>, reflected: 
     if !other.is_instance_of::<NdArray>() && carries_out_ufuncs(other)? {
         return fall_back(&Numpy::get(py)?.attr(py, "divmod")?);
     }
-    // what two operations would take one by one, NumPy's one operation may refuse
+    // NumPy's single operation may refuse operands that its two operations would accept
     let refusing = if !reflected && !other.is_instance_of::<NdArray>() && defers_to(other, false)? {
         is_compiled(other, "__rdivmod__")?
     } else {
@@ -451,7 +455,7 @@ pub fn divmod<'py>(lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>, reflected: 
     }
     errstate::as_parts(py, || {
         let quotient = match binary(lhs, rhs, &FLOOR_DIVIDE, reflected) {
-            // NumPy names the one operation that it refuses
+            // the error names the single operation, as in NumPy
             Err(error) if error.is_instance_of::<PyTypeError>(py) => {
                 return fall_back(&py.import("builtins")?.getattr("divmod")?);
             }

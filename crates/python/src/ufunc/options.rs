@@ -9,7 +9,7 @@ use numelt_ir::DType;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyString, PyTuple};
 
-/// Keyword arguments that the native path knows; anything else is NumPy's.
+/// The keyword arguments that the native path supports; calls with others are left to NumPy.
 pub struct Options<'py> {
     /// `out=`
     pub out: Option<Bound<'py, NdArray>>,
@@ -21,20 +21,20 @@ pub struct Options<'py> {
     pub casting: Casting,
     /// `order=`
     pub order: MemoryOrder,
-    /// `out=...`: an array also where the result has no axes.
+    /// `out=...`: the result is an array even if it has no axes.
     pub array: bool,
-    /// Is `out` among the arguments, be it as `None`?
+    /// Whether `out` is among the arguments, even as `None`.
     pub out_given: bool,
 }
 
 impl Options<'_> {
-    /// Is there nothing but an output and a dtype?
+    /// Whether there is nothing but an output and a dtype.
     pub fn is_usual(&self) -> bool {
         self.mask.is_none() && self.casting == Casting::SameKind && self.order == MemoryOrder::Keep && !self.array
     }
 }
 
-/// The options of a call of an operation with so many operands; `None` where they are NumPy's to read.
+/// The options of a call of an operation with `nin` operands; `None` if NumPy has to parse them.
 pub fn options<'py>(given: &Given<'_, 'py>, nin: usize) -> PyResult<Option<Options<'py>>> {
     let mut args = given.positional();
     let mut options = Options {
@@ -71,7 +71,7 @@ pub fn options<'py>(given: &Given<'_, 'py>, nin: usize) -> PyResult<Option<Optio
                 let Some(mask) = Operand::extract(&value)? else { return Ok(None) };
                 options.mask = Some(mask);
             }
-            // our arrays are of one class
+            // our arrays have only one class, so this makes no difference
             "subok" if value.is_exact_instance_of::<PyBool>() => {}
             "casting" => {
                 let Some(casting) = name_of(&value).and_then(Casting::from_name) else { return Ok(None) };

@@ -9,7 +9,7 @@ use numelt_ir::Op;
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 
-/// The quick path of a product of two matrices or vectors of one dtype, by the rules of `matmul` and `dot`.
+/// The fast path of a product of two matrices or vectors of one dtype, by the rules of `matmul` and `dot`.
 pub fn plain<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Native<'py> {
     match numelt::plain_product(&Attached(py), op, a, b)? {
         Some(made) => elementwise::finish(py, Answer::Recorded(Made::New(made)), None),
@@ -17,8 +17,8 @@ pub fn plain<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Nati
     }
 }
 
-/// Records a product by the rules of the NumPy function that `op` is named after; `None` when NumPy has to do it or
-/// to raise.
+/// Records a product by the rules of the NumPy function that `op` is named after; `None` if NumPy has to run it or
+/// raise the error.
 pub fn product<'py>(
     py: Python<'py>,
     op: Op,

@@ -1,7 +1,7 @@
-//! The quick path of operators: arrays in C order and Python's numbers, with nothing that needs a rule.
+//! The fast path of operators: arrays in C order and Python numbers, in the cases that need no rule.
 //!
-//! In: native operands. Out: the recorded operation, or `None`, which leaves it to the general path (`elementwise`).
-//! `benches/fast_paths.py` shows what it buys.
+//! In: native operands. Out: the recorded operation; `None` leaves it to the general path (`elementwise`).
+//! `benches/fast_paths.py` measures what it gains.
 
 use crate::array::fresh;
 use crate::array::ndarray::{Payload, exact_native};
@@ -15,7 +15,7 @@ use numelt_ir::{Axes, DType, Dims, Op, OpKind, Scalar};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
 
-/// The quick path of operators: a float array in C order and a Python number.
+/// The fast path of operators on a float array in C order and a Python number.
 #[inline]
 pub fn with_number<'py>(
     py: Python<'py>,
@@ -34,7 +34,7 @@ pub fn with_number<'py>(
     made(py, Loop { op, ty: a.dtype }, shape, &inputs)
 }
 
-/// An array and a literal of its dtype, in a program that is being repeated.
+/// An operator on an array and a literal of its dtype, in a program that is being repeated.
 #[inline(never)]
 fn repeated_number<'py>(
     py: Python<'py>,
@@ -51,25 +51,25 @@ fn repeated_number<'py>(
     Some(fresh::c_ordered(py, known.base, known.dtype, &a.shape).map(Bound::into_any))
 }
 
-/// A number as an element of a float dtype: Python's, where every int is one, or NumPy's of that dtype; or an int as one
-/// of an integer dtype.
+/// A number as an element of a dtype: for a float dtype a Python number (if it is an int, one that every float type
+/// holds exactly) or a NumPy scalar of that dtype; for an integer dtype an int.
 #[inline]
 pub fn literal(dtype: DType, number: &Bound<'_, PyAny>) -> Option<Scalar> {
     let Some(weak) = convert::exact_weak(number) else { return strong_literal(dtype, number) };
     let value = match weak {
         weak @ Weak::Int(_) if dtype.is_integer() => return weak.to_scalar(dtype),
         _ if !dtype.is_float() => return None,
-        // an overflow is the general path's to report
+        // the general path reports the overflow
         Weak::Float(value) if value.abs() > largest(dtype) && value.is_finite() => return None,
         Weak::Float(value) => value,
-        // Beyond this not every int is a float.
+        // beyond this, not every int is exactly a float
         Weak::Int(value) if value.unsigned_abs() <= if dtype == DType::F16 { 1 << 11 } else { 1 << 24 } => value as f64,
         _ => return None,
     };
     Some(if dtype == DType::F64 { Scalar::F64(value) } else { convert::cast(Scalar::F64(value), dtype) })
 }
 
-/// One of NumPy's scalars as a literal of an array's dtype, where that is the dtype in which the two meet.
+/// A NumPy scalar as a literal of an array's dtype, if that dtype is the common one of both.
 #[inline]
 fn strong_literal(dtype: DType, number: &Bound<'_, PyAny>) -> Option<Scalar> {
     match dtype {
@@ -90,7 +90,7 @@ const fn largest(dtype: DType) -> f64 {
     }
 }
 
-/// The quick path of operators: two native arrays of one dtype, in C order.
+/// The fast path of operators on two native arrays of one dtype, in C order.
 #[inline]
 pub fn pair<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Option<PyResult<Bound<'py, PyAny>>> {
     if a.dtype != b.dtype {
@@ -111,7 +111,7 @@ pub fn pair<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Optio
     made(py, resolved, &broadcast_shape(a, b)?, &inputs)
 }
 
-/// The quick path of operators whose loop has another dtype than the operands: two native arrays in C order.
+/// The fast path of operators whose loop has another dtype than the operands: two native arrays in C order.
 #[inline]
 pub fn mixed<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Option<PyResult<Bound<'py, PyAny>>> {
     let resolved = ordinary(op, &[Kind::Strong(a.dtype), Kind::Strong(b.dtype)])?;
@@ -122,7 +122,7 @@ pub fn mixed<'py>(py: Python<'py>, op: Op, a: &ArrayView, b: &ArrayView) -> Opti
     made(py, resolved, &broadcast_shape(a, b)?, &inputs)
 }
 
-/// The same for an array and a Python number that the loop's dtype holds.
+/// The fast path of the same operators on an array and a Python number that the loop's dtype holds.
 #[inline]
 pub fn mixed_number<'py>(
     py: Python<'py>,
@@ -135,7 +135,7 @@ pub fn mixed_number<'py>(
     let (array, other) = (Kind::Strong(a.dtype), Kind::Weak(weak));
     let resolved = ordinary(op, &if swapped { [other, array] } else { [array, other] })?;
     let want = resolved.op.input_dtype(resolved.ty, usize::from(!swapped));
-    // what is not exactly an element of the loop's dtype has rules, and warnings, of its own
+    // a number that is not exactly an element of the loop's dtype has rules and warnings of its own
     if takes_truth(op) || want == DType::Bool {
         return None;
     }
@@ -146,11 +146,11 @@ pub fn mixed_number<'py>(
     made(py, resolved, shape, &inputs)
 }
 
-/// The loop of an elementwise operation on two operands of which nothing but the dtypes matters.
+/// The loop of an elementwise operation on two operands for which only the dtypes matter.
 #[inline]
 fn ordinary(op: Op, kinds: &[Kind; 2]) -> Option<Loop> {
     let inexact = |kind: &Kind| matches!(kind, Kind::Strong(dtype) if dtype.is_float() || dtype.is_complex());
-    // powers of integers may be errors, and a number as the exponent may stand for another operation
+    // powers of integers may be errors, and a number as the exponent may select another operation
     let plain = op != Op::Power || kinds.iter().all(inexact);
     if op.kind() != OpKind::Elementwise || op.arity() != 2 || !plain {
         return None;
@@ -158,14 +158,14 @@ fn ordinary(op: Op, kinds: &[Kind; 2]) -> Option<Loop> {
     resolve::resolve(op, kinds)
 }
 
-/// The quick path of operations on one native array in C order.
+/// The fast path of operations on one native array in C order.
 #[inline]
 pub fn single<'py>(py: Python<'py>, op: Op, a: &ArrayView) -> Option<PyResult<Bound<'py, PyAny>>> {
     let resolved = resolve::resolve(op, &[Kind::Strong(a.dtype)])?;
     made(py, resolved, c_ordered_shape(a, a)?, &[Input::Array(a)])
 }
 
-/// The quick path of in-place operators: an array of the target's dtype and shape, or a Python number.
+/// The fast path of in-place operators with an array of the target's dtype and shape, or a Python number.
 #[inline]
 pub fn update<'py>(py: Python<'py>, op: Op, target: &ArrayView, other: &Bound<'py, PyAny>) -> Option<PyResult<()>> {
     let other = match exact_native(other) {
@@ -195,7 +195,7 @@ fn made<'py>(
     inputs: &[Input<'_>],
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
     let (size, dtype) = (shape::size(shape), resolved.output());
-    // more may be more than there is memory
+    // more elements may not fit into memory
     if size == 0 || size > 1 << 28 {
         return None;
     }
@@ -205,21 +205,21 @@ fn made<'py>(
         Err(error) => return Some(Err(error)),
     };
     let Payload::Native(view) = out.get().payload() else { unreachable!("it is new") };
-    // SAFETY: the base was made here, and nobody has seen the array.
+    // SAFETY: the base was made here, and nobody else has a reference to it.
     match unsafe { run::record_new(py, resolved.op, resolved.ty, view, inputs) } {
         Ok(()) => Some(Ok(out.into_any())),
         Err(error) => Some(Err(error)),
     }
 }
 
-/// The shape of operands of one shape that lie in C order; `None` for other ones.
+/// The shape of operands that have the same shape and are in C order; `None` for others.
 #[inline]
 fn c_ordered_shape<'a>(a: &'a ArrayView, b: &ArrayView) -> Option<&'a [i64]> {
     let ordered = !a.shape.is_empty() && in_c_order(a) && (std::ptr::eq(a, b) || in_c_order(b));
     ordered.then_some(&a.shape[..])
 }
 
-/// The shape of operands that lie in C order together; `None` where they do not, or do not broadcast.
+/// The broadcast shape of operands in C order; `None` if they are not, or do not broadcast.
 #[inline]
 fn broadcast_shape(a: &ArrayView, b: &ArrayView) -> Option<Dims> {
     let (long, short) = if a.shape.len() >= b.shape.len() { (a, b) } else { (b, a) };
@@ -238,7 +238,7 @@ fn broadcast_shape(a: &ArrayView, b: &ArrayView) -> Option<Dims> {
     Some(dims)
 }
 
-/// Do strides fall from axis to axis?
+/// Whether strides decrease from axis to axis.
 #[inline]
 fn in_c_order(view: &ArrayView) -> bool {
     numelt_runtime::in_c_order(&view.shape, &view.strides)

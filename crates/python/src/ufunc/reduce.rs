@@ -1,4 +1,4 @@
-//! Reductions and scans: the arguments of Python's calls for the rules of crate `numelt`.
+//! Reductions and scans: the arguments of Python's calls, for the rules of crate `numelt`.
 
 use crate::array::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::array::operand::{self, Operand};
@@ -16,7 +16,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyTuple};
 
-/// Which axes an `axis=` argument names: `None` is all.
+/// The axes that an `axis=` argument names; `None` names all.
 pub fn parse_axes(axis: Option<&Bound<'_, PyAny>>, rank: usize) -> PyResult<Axes> {
     let Some(axis) = axis.filter(|a| !a.is_none()) else { return Ok(Axes::all(rank)) };
     if let Ok(list) = axis.cast::<PyTuple>() {
@@ -33,7 +33,7 @@ pub fn parse_axes(axis: Option<&Bound<'_, PyAny>>, rank: usize) -> PyResult<Axes
     parse_axis(axis, rank).map(|a| Axes::default().with(a))
 }
 
-/// Positions are along one axis, or all.
+/// Checks that `axis=` of `argmax` or `argmin` names one axis or is left out.
 fn check_single_axis(axis: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     match axis {
         Some(axis) if axis.is_instance_of::<PyTuple>() => {
@@ -46,18 +46,18 @@ fn check_single_axis(axis: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     }
 }
 
-/// One axis, counted from the end when negative.
+/// One axis. A negative number counts from the end.
 pub fn parse_axis(axis: &Bound<'_, PyAny>, rank: usize) -> PyResult<usize> {
     let py = axis.py();
     if axis.is_exact_instance_of::<PyBool>() {
         return Err(PyTypeError::new_err("an integer is required"));
     }
     let given: i64 = operand::index(axis)?;
-    // NumPy lets 0-d arrays be reduced along axis 0 and -1.
+    // NumPy lets arrays without axes be reduced along axis 0 and -1
     normalize_axis(given, rank).ok_or_else(|| errors::axis(py, given, rank))
 }
 
-/// How a reduction is asked for.
+/// The arguments of a reduction.
 pub struct Request<'a, 'py> {
     /// `axis=`
     pub axis: Option<&'a Bound<'py, PyAny>>,
@@ -69,7 +69,7 @@ pub struct Request<'a, 'py> {
     pub out: Option<&'a Bound<'py, NdArray>>,
 }
 
-/// Records a reduction; `None` when NumPy has to do it or to raise.
+/// Records a reduction; `None` if NumPy has to run it or raise the error.
 pub fn reduce<'py>(py: Python<'py>, op: Op, source: &Operand<'py>, request: &Request<'_, 'py>) -> Native<'py> {
     let Some(view) = source.view() else { return Ok(None) };
     let rank = view.shape.len();
@@ -89,7 +89,7 @@ pub fn reduce<'py>(py: Python<'py>, op: Op, source: &Operand<'py>, request: &Req
     elementwise::finish(py, reduction.record(&Attached(py), view)?, request.out)
 }
 
-/// How a mean or a variance of an array is asked for; `None` where NumPy has to raise.
+/// The arguments of a mean or a variance as the rules take them; `None` if NumPy has to raise the error.
 fn statistic(
     view: &ArrayView,
     axis: Option<&Bound<'_, PyAny>>,
@@ -102,14 +102,14 @@ fn statistic(
         Ok(tuple) => tuple.iter_borrowed().all(|one| integer(&one)),
         Err(_) => integer(axis),
     };
-    // NumPy's mean has other words for what is no axis than its sum
+    // NumPy's mean has another error than its sum for an invalid axis
     if axis.is_some_and(|axis| view.shape.is_empty() || !integers(axis)) {
         return Ok(None);
     }
     Ok(Some(Statistic { axes: parse_axes(axis, view.shape.len())?, keepdims, dtype }))
 }
 
-/// The mean of an array; `None` when NumPy has to do it, to warn or to raise.
+/// The mean of an array; `None` if NumPy has to compute it, to warn or to raise the error.
 pub fn mean<'py>(
     py: Python<'py>,
     view: &ArrayView,
@@ -121,7 +121,7 @@ pub fn mean<'py>(
     quotient(py, asked.mean(&Attached(py), view)?.recorded())
 }
 
-/// The variance of an array, or its square root; `None` when NumPy has to do it, to warn or to raise.
+/// The variance of an array, or its square root; `None` if NumPy has to compute it, to warn or to raise the error.
 pub fn variance<'py>(
     py: Python<'py>,
     view: &ArrayView,
@@ -135,7 +135,7 @@ pub fn variance<'py>(
     quotient(py, variance.map(|variance| if root { variance.root() } else { variance }))
 }
 
-/// NumPy's scalar for a quotient without axes, which is divided now; else an array.
+/// The result of a division: NumPy's scalar, divided now, if it has no axes; otherwise an array.
 fn quotient(py: Python<'_>, quotient: Option<Quotient>) -> Native<'_> {
     let Some(quotient) = quotient else { return Ok(None) };
     if quotient.is_scalar() && !scalar::are_arrays(py)? {
@@ -146,7 +146,7 @@ fn quotient(py: Python<'_>, quotient: Option<Quotient>) -> Native<'_> {
     wrap_new(py, quotient.record(&Attached(py))?).map(Some)
 }
 
-/// Records a running fold along one axis (`None`: over the flattened elements).
+/// Records a scan along one axis (`None`: over the flattened elements).
 pub fn scan<'py>(
     py: Python<'py>,
     op: Op,
@@ -169,7 +169,7 @@ pub fn scan<'py>(
     elementwise::finish(py, scan.record(&Attached(py), view)?, out)
 }
 
-/// The real or imaginary part as a view (complex), or of a real array itself.
+/// A view of the real or imaginary part of a complex array; the real part of a real array is the array itself.
 pub fn complex_part<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, imaginary: bool) -> Native<'py> {
     if view.dtype.kind() != DTypeKind::Complex {
         return Ok(None);

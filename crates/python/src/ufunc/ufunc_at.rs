@@ -1,5 +1,5 @@
-//! `ufunc.at` by one array of positions on the first axis: values combined with what is there, in order. Also NumPy's methods
-//! of ufuncs, as their class has them.
+//! `ufunc.at` with one array of positions on the first axis, which combines values with the elements in order. Also
+//! the methods that NumPy's class of ufuncs has.
 
 use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
@@ -14,9 +14,9 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 
-/// Records `target[positions] = step(target[positions], values)` with every equal position taking part;
-/// `None` unless the operands fit as they are: positions of int64 inside the first axis, which the caller has
-/// checked, and values of the target's dtype and of the shape of what the positions select.
+/// Records `target[positions] = step(target[positions], values)`, where each of several equal positions takes part.
+/// `None` unless the operands need no conversion: positions of int64 inside the first axis, which the caller has
+/// checked, and values of the target's dtype and of the shape that the positions select.
 pub fn at<'py>(
     py: Python<'py>,
     step: Op,
@@ -45,7 +45,7 @@ fn scatter<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (positions, values) = (Operand::extract(positions)?, Operand::extract(values)?);
     let result = match (Op::from_name(op), positions, values) {
-        // the values have changed their signs; the operation keeps its name
+        // the values have been negated; the operation is recorded under its own name
         (Some(Op::Subtract), Some(positions), Some(values)) => {
             errstate::as_parts(py, || at(py, Op::Add, target, &positions, &values))?
         }
@@ -55,7 +55,7 @@ fn scatter<'py>(
     Ok(result.unwrap_or_else(|| py.NotImplemented().into_bound(py)))
 }
 
-/// Does NumPy's `at` have one loop for these operands? It does for vectors of one dtype and positions in a vector.
+/// Whether NumPy's `at` has one loop for these operands. It has for vectors of one dtype and positions in a vector.
 pub fn is_one_loop(args: &Bound<'_, PyTuple>) -> bool {
     let view = |n| args.get_borrowed_item(n).ok().and_then(|arg| exact_native(&arg).and_then(NdArray::view).cloned());
     let (Some(target), Some(positions)) = (view(0), view(1)) else { return false };
@@ -67,17 +67,17 @@ pub fn is_one_loop(args: &Bound<'_, PyTuple>) -> bool {
     vectors && value && (target.dtype.is_integer() || matches!(target.dtype, DType::F32 | DType::F64))
 }
 
-/// Segments that the package reduces one by one (`numelt._ufunc.ufuncs._MANY_SEGMENTS`).
+/// The most segments that the package reduces one by one (`numelt._ufunc.ufuncs._MANY_SEGMENTS`).
 const SEGMENTS: i64 = 64;
 
-/// Are there more segments than the package reduces one by one?
+/// Whether there are more segments than the package reduces one by one.
 pub fn has_many_segments(args: &Bound<'_, PyTuple>) -> bool {
     args.get_borrowed_item(1).is_ok_and(|starts| {
         exact_native(&starts).and_then(NdArray::view).is_some_and(|v| v.shape.len() == 1 && v.size() > SEGMENTS)
     })
 }
 
-/// A method of NumPy's ufuncs, as their class has it.
+/// A method of NumPy's class of ufuncs.
 pub fn unbound<'py>(py: Python<'py>, name: &'static str) -> PyResult<Bound<'py, PyAny>> {
     static METHODS: [PyOnceLock<Py<PyAny>>; 5] = [const { PyOnceLock::new() }; 5];
     let get = || Numpy::get(py)?.ufunc.bind(py).getattr(name).map(Bound::unbind);

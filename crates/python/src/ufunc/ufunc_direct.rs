@@ -1,4 +1,7 @@
-//! Calls of ufuncs that the interpreter makes without packing their arguments.
+//! The fast path of ufunc calls: the interpreter calls ufuncs by the vectorcall protocol, without packing their
+//! arguments.
+//!
+//! In: a call as the interpreter makes it. Out: its result. `NUMELT_FAST_PATHS` switches this off with `calls`.
 
 use crate::cpython::calls;
 use crate::cpython::given::Given;
@@ -13,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt};
 use smallvec::SmallVec;
 
-/// A call with operands alone that need no look at their dtypes.
+/// Answers a call that has only operands, if they can be recorded without examining their dtypes.
 #[inline]
 pub fn quick_call<'py>(op: Op, args: &[Borrowed<'_, 'py, PyAny>]) -> Option<PyResult<Bound<'py, PyAny>>> {
     match args {
@@ -23,7 +26,8 @@ pub fn quick_call<'py>(op: Op, args: &[Borrowed<'_, 'py, PyAny>]) -> Option<PyRe
     }
 }
 
-/// A call with operands alone that needs no rule: on arrays of ours, or on numbers, whose answer is NumPy's.
+/// Answers a call that has only operands and needs no rule: on arrays of ours, or on numbers, for which NumPy's
+/// result is returned.
 #[inline]
 pub fn quick_or_numbers<'py>(ufunc: &Ufunc, args: &[Borrowed<'_, 'py, PyAny>]) -> Option<PyResult<Bound<'py, PyAny>>> {
     ufunc.native().and_then(|op| quick_call(op, args)).or_else(|| {
@@ -36,7 +40,7 @@ pub fn quick_or_numbers<'py>(ufunc: &Ufunc, args: &[Borrowed<'_, 'py, PyAny>]) -
     })
 }
 
-/// Are all arguments numbers of the classes that programs compute with, so that NumPy's answer is the answer?
+/// Whether all arguments are numbers of the classes that programs compute with, so that NumPy's result is the result.
 #[inline]
 fn are_plain_numbers(args: &[Borrowed<'_, '_, PyAny>]) -> bool {
     let is_numpys =
@@ -49,10 +53,10 @@ fn are_plain_numbers(args: &[Borrowed<'_, '_, PyAny>]) -> bool {
     })
 }
 
-/// A call as the interpreter makes it.
+/// Answers a call by the vectorcall protocol.
 ///
 /// # Safety
-/// The object is a ufunc, the values and names are those of a call.
+/// The object is a ufunc, and the values and names are those of a call.
 pub unsafe extern "C" fn call(
     ufunc: *mut ffi::PyObject,
     values: *const *mut ffi::PyObject,
@@ -66,7 +70,7 @@ pub unsafe extern "C" fn call(
         let own = Borrowed::from_ptr(py, ufunc).cast_unchecked::<Ufunc>();
         let quick = || call.with_values(|args| quick_or_numbers(own.get(), args));
         vectorcall::give(py, quick).unwrap_or_else(|| {
-            // what runs now may call Python
+            // from here on, Python code may run
             Python::attach(|attached| {
                 let given = Given::of(attached, values, ffi::PyVectorcall_NARGS(count) as usize, names);
                 let own = Borrowed::from_ptr(attached, ufunc).cast_unchecked::<Ufunc>();
@@ -76,8 +80,8 @@ pub unsafe extern "C" fn call(
     }
 }
 
-/// Has the interpreter call ufuncs without packing their arguments.
+/// Makes the interpreter call ufuncs by the vectorcall protocol.
 pub fn prepare(py: Python<'_>) {
-    // SAFETY: the field is such a function, for ufuncs.
+    // SAFETY: at this offset, each ufunc has such a function.
     unsafe { vectorcall::call_by::<Ufunc>(&Ufunc::type_object(py), Ufunc::CALL) };
 }

@@ -1,25 +1,26 @@
-//! Instructions written close together.
+//! Instructions in a compact form.
 //!
-//! A plan keeps the instructions that it was made for, to be compared with what is recorded later. As the optimizer sees them,
-//! with room for three operands of four axes, each takes 400 bytes; most need a third of that.
-//!
-//! In: instructions. Out: the same, one at a time, or as [`Line`]s that are compared where they lie.
+//! In: instructions. Out: the same instructions, one at a time, or as [`Line`]s that are compared without being
+//! unpacked. A plan keeps the instructions that it was made for, which later batches are compared with. In the
+//! optimizer's form, which has memory for three operands of four axes, each takes 400 bytes; most need a third of
+//! that.
 
 use numelt_ir::{Axes, BaseId, ConstId, DType, Dims, Instr, Op, Operand, View};
 
-/// Instructions in a row.
+/// A sequence of instructions.
 pub(crate) struct Packed {
     words: Box<[i64]>,
-    /// Where each instruction starts, and where the last one ends.
+    /// The start of each instruction, and the end of the last one.
     starts: Box<[u32]>,
 }
 
-/// An instruction. Its words: operation, dtype, watch and number of operands; axes; the output; the operands. A view is base, dtype and
-/// rank, the offset, extents and strides; a literal is its number, below zero.
+/// An instruction. Its words are: operation, dtype, watch and number of operands in one; the axes; the output; the
+/// operands. A view consists of base, dtype and rank in one word, the offset, extents and strides; a literal is its
+/// number, as a negative word.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Line<'a>(&'a [i64]);
 
-/// What a view is, base aside.
+/// A view without its base.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Window<'a> {
     pub dtype: DType,
@@ -34,7 +35,7 @@ pub(crate) enum Packing<'a> {
     Const(ConstId),
 }
 
-/// What an instruction does, operands aside.
+/// The word of an instruction that states everything but its operands.
 #[inline]
 pub(crate) fn head(op: Op, ty: DType, watch: u8, operands: usize) -> i64 {
     op as i64 | (ty as i64) << 8 | i64::from(watch) << 16 | (operands as i64) << 24
@@ -55,24 +56,24 @@ impl Packed {
         self.starts.len() - 1
     }
 
-    /// The instruction at a place.
+    /// The instruction of this number.
     #[inline]
     pub fn line(&self, at: usize) -> Option<Line<'_>> {
         let (&start, &end) = (self.starts.get(at)?, self.starts.get(at + 1)?);
         Some(Line(&self.words[start as usize..end as usize]))
     }
 
-    /// The first so many instructions.
+    /// The first `count` instructions.
     pub fn lines(&self, count: usize) -> impl Iterator<Item = Line<'_>> {
         (0..count).filter_map(|at| self.line(at))
     }
 
-    /// All of them.
+    /// All instructions.
     pub fn instrs(&self) -> Vec<Instr> {
         self.lines(self.len()).map(Line::instr).collect()
     }
 
-    /// Is this what the instructions are?
+    /// Whether these are the instructions.
     pub fn is_of(&self, instrs: &[Instr]) -> bool {
         let mut words = Vec::new();
         self.len() == instrs.len()
@@ -83,19 +84,19 @@ impl Packed {
             })
     }
 
-    /// Are the first so many instructions those of another program, which has them?
+    /// Whether the first `count` instructions are equal to those of another program, which has at least as many.
     pub fn starts_as(&self, other: &Packed, count: usize) -> bool {
         let end = other.starts[count] as usize;
         self.starts.get(count) == Some(&other.starts[count]) && self.words[..end] == other.words[..end]
     }
 
-    /// The window at a place that [`Packed::places`] gave.
+    /// The window at a position that [`Packed::places`] returned.
     #[inline(always)]
     pub fn window(&self, place: u32) -> Window<'_> {
         view(&self.words[place as usize..]).1
     }
 
-    /// Of each operand of the instruction at a place, where its window is; none for a literal.
+    /// For each operand of an instruction, the position of its window; `None` for a literal.
     pub fn places(&self, at: usize) -> impl Iterator<Item = Option<u32>> {
         let mut rest = self.line(at).map_or(&[][..], |line| line.0[HEAD..].split_at(words_of(&line.0[HEAD..])).1);
         let end = self.starts[at + 1];
@@ -107,7 +108,7 @@ impl Packed {
     }
 }
 
-/// Words before the output.
+/// The number of words before the output.
 const HEAD: usize = 2;
 
 impl<'a> Line<'a> {
@@ -123,13 +124,13 @@ impl<'a> Line<'a> {
         Axes(self.0[1] as u64)
     }
 
-    /// The base that is written, and where in it.
+    /// The base that is written, and the window on it.
     #[inline]
     pub fn out(self) -> (BaseId, Window<'a>) {
         view(&self.0[HEAD..])
     }
 
-    /// What is read.
+    /// The inputs.
     #[inline]
     pub fn operands(self) -> impl Iterator<Item = Packing<'a>> {
         let mut rest = &self.0[HEAD + words_of(&self.0[HEAD..])..];
@@ -146,7 +147,7 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// The instruction.
+    /// The instruction, unpacked.
     pub fn instr(self) -> Instr {
         let head = self.head();
         let unpacked = |(base, window): (BaseId, Window<'_>)| View {
@@ -171,7 +172,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// How many words the operand that starts here has.
+/// How many words the operand has that starts here.
 #[inline(always)]
 fn words_of(words: &[i64]) -> usize {
     if words[0] < 0 { 1 } else { 2 + 2 * (words[0] >> 40) as usize }
@@ -207,7 +208,8 @@ mod tests {
     use super::*;
     use numelt_ir::Program;
 
-    /// Every operation, dtype and kind of operand; ranks from none to more than lie inline in a view.
+    /// Instructions with every operation, dtype and kind of operand, and with ranks from zero to more than a view
+    /// stores inline.
     fn instrs() -> Vec<Instr> {
         let view = |base: u32, dtype, rank: usize| View {
             base,

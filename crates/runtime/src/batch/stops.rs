@@ -1,8 +1,9 @@
 //! Calls of extension methods in the queue.
 //!
-//! In: a call, which comes after the instructions recorded so far. Out: where the batch has to stop for it. A call is no
-//! instruction: a flush cuts the batch at the first call, runs what is before it, runs the call, and goes on. The bases
-//! that a call uses have slots in the batch like those of instructions, so that they count as pending.
+//! In: a call, which comes after the instructions recorded so far. Out: where the batch has to stop for it. A call is
+//! not an instruction: a flush cuts the batch at the first call, runs what is before it, runs the call, and
+//! continues. The bases that a call uses have slots in the batch like those of instructions, so that they count as
+//! pending.
 
 use super::{Batch, slot};
 use crate::extension::Extension;
@@ -21,10 +22,10 @@ pub(crate) struct Call {
 
 /// A call in a batch.
 pub(super) struct Stop {
-    /// Instructions of the batch that come before it.
+    /// The number of instructions of the batch that come before it.
     at: usize,
     call: Call,
-    /// Is it running? Then so many instructions had been recorded when it began.
+    /// If it is running, the number of instructions that had been recorded when it began.
     began: Option<usize>,
 }
 
@@ -37,7 +38,7 @@ impl Stops {
         self.0.clear();
     }
 
-    /// Instructions have been put before all others.
+    /// Adjusts the calls after instructions have been put before all others.
     pub fn moved_by(&mut self, count: usize) {
         for stop in &mut self.0 {
             stop.at += count;
@@ -45,7 +46,7 @@ impl Stops {
         }
     }
 
-    /// Only the instructions with these numbers, in ascending order, have been kept.
+    /// Adjusts the calls after all instructions but those with these numbers, in ascending order, have been removed.
     pub fn keep(&mut self, kept: &[usize]) {
         let before = |at: usize| kept.iter().take_while(|&&number| number < at).count();
         for stop in &mut self.0 {
@@ -54,12 +55,12 @@ impl Stops {
         }
     }
 
-    /// What the calls use.
+    /// The views that the calls use.
     pub fn views(&self) -> impl Iterator<Item = &ArrayView> {
         self.0.iter().flat_map(|stop| stop.call.ins.iter().chain([&stop.call.out]))
     }
 
-    /// What the calls write.
+    /// The views that the calls write.
     pub fn outs(&self) -> impl Iterator<Item = &ArrayView> {
         self.0.iter().map(|stop| &stop.call.out)
     }
@@ -85,7 +86,7 @@ impl Batch {
         self.enter_calls();
     }
 
-    /// Gives what the calls use slots in this batch.
+    /// Gives the bases of the calls slots in this batch.
     pub(super) fn enter_calls(&mut self) {
         let Batch { stops, slots, epoch, .. } = self;
         for view in stops.views() {
@@ -99,7 +100,7 @@ impl Batch {
         self.stops.0.first().map(|stop| stop.at)
     }
 
-    /// The call that comes before all instructions, if it does not run yet.
+    /// The call that comes before all instructions, if it is not running yet.
     pub fn next_call(&self) -> Option<&Call> {
         self.stops.0.first().filter(|stop| stop.at == 0 && stop.began.is_none()).map(|stop| &stop.call)
     }
@@ -113,7 +114,7 @@ impl Batch {
         }
     }
 
-    /// Makes a batch of what comes after the first call, which has ended.
+    /// Makes a batch of everything after the first call, which has ended.
     pub fn call_ended(&mut self, rest: &mut Batch) {
         if !self.stops.0.is_empty() {
             self.stops.0.remove(0);
@@ -121,26 +122,26 @@ impl Batch {
         self.split(0, rest);
     }
 
-    /// Appends all that is here to another batch; where it was recorded is forgotten.
+    /// Appends everything to another batch. The positions of the instructions in the program are forgotten.
     pub fn append_to(&mut self, other: &mut Batch) {
         self.leave();
         self.places.clear();
         self.split(0, other);
     }
 
-    /// In a forked child, which does not have the thread that runs the first call.
+    /// Forgets that the first call is running. Called in a forked child, which does not have the thread that runs it.
     pub fn forget_call(&mut self) {
         self.stops.0.iter_mut().for_each(|stop| stop.began = None);
     }
 
-    /// Hands over the calls that come after the first `at` instructions.
+    /// Moves the calls after the first `at` instructions to `tail`.
     pub(super) fn split_calls(&mut self, at: usize, tail: &mut Batch) {
         tail.stops.0.extend(self.stops.from(at).0);
         tail.enter_calls();
     }
 
-    /// Moves to `beside` the instructions recorded since the first call began that touch nothing that stays: they may run
-    /// before the call has ended. What stays goes to `rest`.
+    /// Moves to `beside` the instructions recorded since the first call began that use nothing that stays: they may
+    /// run before the call has ended. Everything that stays is moved to `rest`.
     pub fn split_independent(&mut self, beside: &mut Batch, rest: &mut Batch) {
         let began = self.stops.0.first().and_then(|stop| stop.began).unwrap_or(0);
         let (instrs, consts, slots) = self.take_all();

@@ -70,14 +70,15 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Has everything that a step uses on the host, and gives up the other copies of what it writes.
+    /// Brings everything that a step uses to the host, and discards the other copies of what it writes.
     pub fn bring_home(&self, plan: &Plan, step: &Step) -> Result<()> {
         step_bases(plan, step).into_iter().try_for_each(|base| self.cell(base).come_home())?;
         written_bases(plan, step).into_iter().for_each(|base| self.cell(base).touch());
         Ok(())
     }
 
-    /// Has everything that somebody outside can see, and may write, on the host only.
+    /// Brings everything that can be seen from outside, and may be written there, to the host, and discards other
+    /// copies.
     pub fn bring_visible_home(&self) -> Result<()> {
         let seen = self.slots.iter().filter(|cell| cell.has(note::COPIES) && cell.is_seen_outside());
         let mut result = Ok(());

@@ -1,8 +1,8 @@
 //! Running a finished plan: allocate at first use, launch, free at last use.
 //!
-//! In: a plan with its kernels prepared, and the recorded bases. Out: values, on the host or on devices. Each step runs where
-//! the placement says (`placement/`): on the host (`host.rs`), or on a device (`device.rs`). What a device cannot do,
-//! or has no memory for, runs on the host.
+//! In: a plan with its kernels prepared, and the recorded bases. Out: values, on the host or on devices. Each step
+//! runs where the placement says (`placement/`): on the host (`host.rs`), or on a device (`device.rs`). What a device
+//! cannot do, or has no memory for, runs on the host.
 
 mod device;
 mod host;
@@ -32,37 +32,37 @@ use std::time::Instant;
 
 /// A plan with its kernels prepared, ready to be run any number of times.
 pub(crate) struct ReadyPlan {
-    /// The instructions as recorded, to tell real hits from hash collisions, and their bases.
+    /// The instructions as they were recorded, to tell real hits from hash collisions, and their bases.
     pub recorded: Packed,
     pub bases: Box<[Base]>,
-    /// Bases that their holders were about to let go of.
+    /// Bases that their holders were about to release.
     pub passing: Passing,
-    /// What its instructions must meet to be repeated quickly.
+    /// The compact form that operations are compared with while a batch repeats the plan.
     pub track: Track,
     pub plan: Plan,
     steps: Vec<ReadyStep>,
-    /// Bytes of each buffer that a run asks for.
+    /// The size in bytes of each buffer that a run allocates.
     pub buffer_bytes: Vec<usize>,
     pub contracted: usize,
-    /// Steps that are no library calls.
+    /// The number of steps that are not library calls.
     pub kernels: usize,
-    /// When it was used last, on the cache's clock.
+    /// When it was used last, by the cache's clock.
     pub used: AtomicU64,
-    /// Has it been the first piece of a batch that was too long? Then the next such batch is cut here, too.
+    /// Whether it was the first piece of a batch that was too long. Then the next such batch is cut here, too.
     pub cut: AtomicBool,
-    /// Where the instructions were recorded, as far as they could warn.
+    /// The positions at which those instructions were recorded that could warn.
     pub places: Mutex<Places>,
-    /// Values that its runs leave to be computed when they are asked for.
+    /// The values that its runs put off.
     pub recipes: Vec<Recipe>,
-    /// Was one of them asked for? Then the next plan for the program leaves none.
+    /// Whether one of these values was read after all. Then the next plan for the program puts none off.
     pub regretted: AtomicBool,
-    /// Plans that ran right after this one, the latest first.
+    /// The plans that ran right after this one, the latest first.
     next: Mutex<SmallVec<[Weak<ReadyPlan>; NEXT]>>,
-    /// Where its steps were placed by cost.
+    /// The engines that were chosen for its steps.
     pub decisions: Decisions,
 }
 
-/// What a plan keeps of the program that it was made for.
+/// The program that a plan was made for, as far as the plan keeps it.
 pub(crate) struct Made {
     recorded: Packed,
     bases: Box<[Base]>,
@@ -71,7 +71,7 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    /// What is kept of a program and of the bases whose holders are about to let go of them.
+    /// Keeps a program, and the bases that their holders are about to release.
     pub fn of(program: &Program, passing: &Passing) -> Made {
         let recorded = Packed::new(&program.instrs);
         let track = Track::new(&program.instrs, &program.bases, &recorded);
@@ -84,31 +84,31 @@ impl Made {
     }
 }
 
-/// Successors of a plan that are remembered.
+/// The most successors of a plan that are remembered.
 const NEXT: usize = 3;
 
 /// A device by its number, and the kernels of a step that it has prepared.
 type Elsewhere = (usize, Option<Executables>);
 
 struct ReadyStep {
-    /// Its kernels as the host engine prepared them.
+    /// Its kernels, as the host engine prepared them.
     executables: Executables,
-    /// The same of devices, by number; nothing where the device cannot do the step.
+    /// Its kernels as devices prepared them, by number; `None` if the device cannot do the step.
     elsewhere: Mutex<SmallVec<[Elsewhere; 1]>>,
-    /// Conditions that some instruction of the step wants reported.
+    /// The conditions that some instruction of the step reports.
     watch: u8,
-    /// Is it nothing but one number for all of a large base?
+    /// The fill of a large base that the step is, if it is nothing else.
     fill: Option<Fill>,
-    /// What earlier reports of the step have found.
+    /// The results of earlier reports of the step.
     memory: Mutex<report::Memory>,
-    /// Bases that get memory before the step.
+    /// The bases that get memory before the step.
     alloc: SmallVec<[u32; 2]>,
-    /// Bases that nobody needs after the step.
+    /// The bases that nobody needs after the step.
     free: SmallVec<[u32; 4]>,
 }
 
 impl ReadyPlan {
-    /// Orders allocation and release around the steps.
+    /// Arranges allocation and release around the steps.
     pub fn new(made: Made, mut plan: Plan, recipes: Vec<Recipe>, executables: Vec<Executables>) -> ReadyPlan {
         let count = plan.program.bases.len();
         let mut first = vec![usize::MAX; count];
@@ -186,18 +186,19 @@ impl ReadyPlan {
         next.insert(0, Arc::downgrade(plan));
     }
 
-    /// The plans that are likely to run next, the likeliest first.
+    /// The plans that are likely to run next, the most likely first.
     pub fn successors(&self) -> Candidates {
         let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         next.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Is this the plan of `program`, or of one that differs in literals that the plan does not depend on?
+    /// Whether this is the plan of `program`, or of one that differs only in literals that the plan does not depend
+    /// on.
     pub fn matches(&self, program: &Program, passing: &Passing) -> bool {
         self.is_of(program, passing) && !self.is_regretted()
     }
 
-    /// The same, be the plan still in use or not.
+    /// Like [`ReadyPlan::matches`], whether the plan is still in use or not.
     pub fn is_of(&self, program: &Program, passing: &Passing) -> bool {
         *self.bases == *program.bases
             && self.passing == *passing
@@ -205,7 +206,7 @@ impl ReadyPlan {
             && self.plan.accepts(&program.consts)
     }
 
-    /// Has it put off what was asked for?
+    /// Whether it has put off a value that was read after all.
     pub fn is_regretted(&self) -> bool {
         self.regretted.load(Ordering::Relaxed)
     }
@@ -218,7 +219,7 @@ impl ReadyPlan {
     /// Runs every step. `slots` are the recorded bases; bases that passes added are temporary.
     ///
     /// # Errors
-    /// The first failure, mostly for want of memory; what has not been done then is the steps from there on.
+    /// The first failure, usually for want of memory. The steps from there on have not been done then.
     pub fn run(
         &self,
         site: &Site<'_>,
@@ -262,8 +263,8 @@ impl ReadyPlan {
         bases.into_iter().map(|base| (base, written.contains(&base))).collect()
     }
 
-    /// What is left to do of the program that this plan was made for, once more planned as `again`, from step `at` on:
-    /// instructions of the plan's program. `None` where `again` is another plan.
+    /// The remaining part of the program that this plan was made for, from step `at` on, as instructions of the
+    /// program of `again`, a second plan of the same program. `None` if `again` is a different plan.
     pub fn left_of(&self, mut again: Plan, at: usize) -> Option<Program> {
         let alike = |(a, b): (&Step, &Step)| step_bases(&again, a) == step_bases(&self.plan, b);
         let same = again.steps.len() == self.plan.steps.len()
@@ -288,7 +289,7 @@ impl ReadyPlan {
     }
 }
 
-/// What plans run on.
+/// The engines on which a plan runs, and what else a run needs.
 pub(crate) struct Site<'a> {
     pub host: &'a dyn Host,
     pub devices: &'a [Arc<Device>],
@@ -297,7 +298,7 @@ pub(crate) struct Site<'a> {
     pub progress: &'a Progress,
 }
 
-/// One step of a plan in the course of running.
+/// One step of a plan that is being run.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
     plan: &'a ReadyPlan,
@@ -341,14 +342,14 @@ impl Run<'_> {
         step.params.iter().map(|&c| self.literal(c)).collect()
     }
 
-    /// Literals of the recorded program come with the run; passes may have appended their own.
+    // literals of the recorded program come with the run; passes may have added others
     fn literal(self, id: u32) -> Scalar {
         self.consts.get(id as usize).copied().unwrap_or_else(|| self.plan.plan.program.consts[id as usize])
     }
 }
 
-/// Drops the planned program's instructions but for those that are steps: plans are kept, and half of what they take is
-/// that.
+/// Drops the instructions of the planned program that are not steps. They are half of what a plan takes, and plans
+/// are kept.
 fn keep_calls(plan: &mut Plan) {
     let instrs = std::mem::take(&mut plan.program.instrs);
     let mut kept = Vec::new();
@@ -371,7 +372,7 @@ fn keep_calls(plan: &mut Plan) {
     plan.program.instrs = kept;
 }
 
-/// Conditions that some instruction of a step wants reported.
+/// The conditions that some instruction of a step reports.
 fn watched(plan: &Plan, step: &Step) -> u8 {
     match step {
         Step::Kernel(_) | Step::Nest(_) => {
@@ -386,7 +387,7 @@ pub(crate) struct Stopped {
     pub error: Error,
     /// The step that failed; it has written nothing.
     pub at: usize,
-    /// The bases that passes added, with what they hold.
+    /// The bases that passes added, with their values.
     pub temporaries: Vec<Shared<BaseCell>>,
 }
 
@@ -417,7 +418,7 @@ fn written_bases(plan: &Plan, step: &Step) -> SmallVec<[u32; 8]> {
     written
 }
 
-/// Bases of what a kernel's puts take from it.
+/// The bases of a kernel's scattered results, which the scatters take from the kernel.
 fn streamed(kernel: &KernelStep) -> SmallVec<[u32; 2]> {
     let mut bases: SmallVec<[u32; 2]> = kernel.bases.iter().copied().filter(|&base| kernel.streams(base)).collect();
     bases.sort_unstable();
@@ -425,7 +426,7 @@ fn streamed(kernel: &KernelStep) -> SmallVec<[u32; 2]> {
     bases
 }
 
-/// Bases of some arguments of a step's kernels; those that lie in scratch, or have no memory, are nobody's business.
+/// The bases of some arguments of a step's kernels, without arguments in scratch memory or without memory.
 fn kernel_bases<const N: usize>(step: &Step, wanted: impl Fn(ArgKind) -> bool) -> SmallVec<[u32; N]>
 where
     [u32; N]: smallvec::Array<Item = u32>,

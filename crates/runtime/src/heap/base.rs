@@ -1,4 +1,6 @@
-//! Bases and views as front ends hold them.
+//! Bases and views, as front ends hold them.
+//!
+//! In: sizes, dtypes, shapes. Out: references to bases, views on them, and exports of their memory.
 
 use super::Heap;
 use super::cell::{BaseCell, Whereabouts, note};
@@ -11,10 +13,10 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// A front end's share of a base.
+/// A front end's reference to a base.
 pub struct BaseRef(pub(crate) Shared<BaseCell>);
 
-/// While it lives, a base is one that its only holder is about to let go of.
+/// Marks a base as about to be released by its only holder, as long as this lives.
 pub struct Passing<'a>(&'a BaseRef);
 
 impl Drop for Passing<'_> {
@@ -24,9 +26,9 @@ impl Drop for Passing<'_> {
 }
 
 impl BaseRef {
-    /// Says that the holder of this share is about to drop it, as far as can be known, and that flushes until then need not store
-    /// the base's value if nobody else holds a share and the value can be made again. A hint: a value that is read
-    /// after all is made then.
+    /// States that the holder of this reference is about to drop it, as far as can be known, and that flushes until
+    /// then need not store the base's value if nobody else holds a reference and the value can be computed again.
+    /// This is a hint: a value that is read after all is computed then.
     pub fn passing(&self) -> Passing<'_> {
         self.0.set(note::PASSING);
         Passing(self)
@@ -40,7 +42,7 @@ impl BaseRef {
         }
     }
 
-    /// One of the cells, which nobody else knows and which are as good as new, or a new one.
+    /// A base with one of these unused cells, or with a new cell if there is none.
     #[inline]
     pub(crate) fn of(cells: &mut Vec<Shared<BaseCell>>, heap: &Arc<Heap>, nbytes: usize) -> BaseRef {
         match cells.pop() {
@@ -49,7 +51,7 @@ impl BaseRef {
         }
     }
 
-    /// A cell that nobody else knows and that is as good as new, for a base.
+    /// Takes an unused cell for a base; nobody else has a reference to it.
     #[inline]
     fn again(mut cell: Shared<BaseCell>, heap: &Arc<Heap>, nbytes: usize) -> BaseRef {
         match cell.get_mut() {
@@ -66,11 +68,11 @@ impl BaseRef {
         base.fill(|memory| memory.copy_from_slice(bytes)).map(|()| base)
     }
 
-    /// Gives a new base, which nobody else knows, its memory, and has `fill` write it.
+    /// Allocates memory for a new base, to which nobody else has a reference, and lets `fill` write it.
     #[inline(always)]
     pub(crate) fn fill(&self, fill: impl FnOnce(&mut [u8])) -> Result<()> {
         self.0.provide()?;
-        // SAFETY: the buffer has that many bytes, and nobody else knows it.
+        // SAFETY: the buffer has that many bytes, and nobody else has a reference to it.
         fill(unsafe { std::slice::from_raw_parts_mut(self.0.here(), self.nbytes()) });
         Ok(())
     }
@@ -85,11 +87,11 @@ impl BaseRef {
         BaseRef(Shared::new(BaseCell::foreign(Arc::clone(heap), nbytes, address, owner, shared)))
     }
 
-    /// The share as it is counted.
+    /// The counted reference.
     #[inline(always)]
     pub(crate) fn into_shared(self) -> Shared<BaseCell> {
         let base = ManuallyDrop::new(self);
-        // SAFETY: the share is moved out of what is not dropped.
+        // SAFETY: the reference is moved out of a value that is not dropped.
         unsafe { std::ptr::read(&base.0) }
     }
 
@@ -98,98 +100,100 @@ impl BaseRef {
         self.0.nbytes
     }
 
-    /// Does work touch it that is queued or put off, or that another thread is running?
+    /// Whether pending work uses it: queued, put off, or running on another thread.
     #[inline]
     pub fn is_pending(&self) -> bool {
         self.0.is_queued() || self.0.bonds.any()
     }
 
-    /// Does work touch it that is queued, or that another thread is running?
+    /// Whether work uses it that is queued or running on another thread.
     #[inline]
     pub(crate) fn is_queued(&self) -> bool {
         self.0.is_queued()
     }
 
-    /// Does work write it that is queued or put off, or that another thread is running? Otherwise its values may be looked at.
+    /// Whether pending work writes it: queued, put off, or running on another thread. Otherwise its values may be
+    /// read.
     #[inline]
     pub fn is_awaited(&self) -> bool {
         self.0.is_being_written() || self.0.bonds.is_put_off()
     }
 
-    /// Has nothing been written to it, here or on a device? Work that would is perhaps pending.
+    /// Whether nothing has been written to it, on the host or on a device. Work that writes it may be pending.
     #[inline]
     pub fn is_blank(&self) -> bool {
         !self.0.has_value()
     }
 
-    /// Can its values be looked at now? The host's copy is valid, no pending work and no guard writes it, nothing has failed.
+    /// Whether its values can be read now: the host's copy is valid, no pending work and no guard writes it, and
+    /// nothing has failed.
     #[inline]
     pub fn is_readable(&self) -> bool {
         self.has_values_here() && self.0.heap.guards.hindrance(&self.0, false).is_none()
     }
 
-    /// The same, whatever guards there are.
+    /// Like [`BaseRef::is_readable`], but guards are not considered.
     #[inline]
     fn has_values_here(&self) -> bool {
         !self.0.here().is_null() && !self.is_awaited() && !self.0.has(note::FAILED)
     }
 
-    /// Can its values be changed now? It is readable, no pending work reads it, and it has no guard.
+    /// Whether its values can be changed now: it is readable, no pending work reads it, and it has no guard.
     #[inline]
     pub fn is_writable(&self) -> bool {
         self.has_values_here() && !self.is_pending() && self.0.heap.guards.hindrance(&self.0, true).is_none()
     }
 
-    /// Lets somebody look at the values for a moment, without the cost of a [`ReadGuard`](super::guards::ReadGuard); nothing where the base is not
-    /// [readable](BaseRef::is_readable).
+    /// Calls `look` with the values, without the cost of a [`ReadGuard`](super::guards::ReadGuard); `None` if the
+    /// base is not [readable](BaseRef::is_readable).
     ///
     /// # Safety
-    /// The caller holds a lock of its own, as [`Runtime::record_past`] wants it, and `look` neither lets go of it nor calls the
-    /// runtime: until it returns, nobody writes or frees the values. A thread that gets a guard while it is [away](crate::Away) has that lock
-    /// back before it uses the guard.
+    /// The caller holds a lock of its own, as [`Runtime::record_past`] requires. `look` neither releases it nor calls
+    /// the runtime: until it returns, nobody writes or frees the values. A thread that gets a guard while it is
+    /// [away](crate::Away) takes that lock again before it uses the guard.
     #[inline(always)]
     pub unsafe fn peek<R>(&self, look: impl FnOnce(&[u8]) -> R) -> Option<R> {
         // SAFETY: the caller's contract.
         unsafe { self.peek_or_else(look) }.ok()
     }
 
-    /// The same, which gives `look` back where it was not called.
+    /// Like [`BaseRef::peek`], but returns `look` if it was not called.
     ///
     /// # Errors
-    /// `look`, where the base is not readable.
+    /// `look`, if the base is not readable.
     ///
     /// # Safety
-    /// That of [`BaseRef::peek`].
+    /// The conditions of [`BaseRef::peek`].
     #[inline(always)]
     pub unsafe fn peek_or_else<R, F: FnOnce(&[u8]) -> R>(&self, look: F) -> std::result::Result<R, F> {
         if !self.is_readable() {
             return Err(look);
         }
-        // SAFETY: the base has as many bytes there, and by the caller's contract they stay as they are.
+        // SAFETY: the base has this many bytes there, and by the caller's contract they do not change.
         Ok(look(unsafe { std::slice::from_raw_parts(self.0.here(), self.nbytes()) }))
     }
 
-    /// Lets somebody change the values for a moment, without the cost of a [`WriteGuard`](super::guards::WriteGuard); nothing where the base is not
-    /// [writable](BaseRef::is_writable). Whatever was made from the values is forgotten.
+    /// Calls `change` with the values, without the cost of a [`WriteGuard`](super::guards::WriteGuard); `None` if the
+    /// base is not [writable](BaseRef::is_writable). What was derived from the values is forgotten.
     ///
     /// # Safety
-    /// That of [`BaseRef::peek`]; and nobody is looking at the values by `peek`.
+    /// The conditions of [`BaseRef::peek`]; and nobody is reading the values by `peek`.
     #[inline(always)]
     pub unsafe fn poke<R>(&self, change: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
         if !self.is_writable() {
             return None;
         }
         self.0.touch();
-        // SAFETY: the base has as many bytes there, and by the caller's contract nobody else uses them.
+        // SAFETY: the base has this many bytes there, and by the caller's contract nobody else uses them.
         Some(change(unsafe { std::slice::from_raw_parts_mut(self.0.here(), self.nbytes()) }))
     }
 
-    /// Can somebody outside see its memory, so that work on it must run at once?
+    /// Whether its memory can be seen from outside, so that work on it must run at once.
     pub fn is_visible(&self) -> bool {
         self.0.is_visible()
     }
 
-    /// The same base?
+    /// Whether both are the same base.
     pub fn ptr_eq(&self, other: &BaseRef) -> bool {
         self.0.is(&other.0)
     }
@@ -199,27 +203,27 @@ impl BaseRef {
         self.0.id()
     }
 
-    /// A reference that does not keep the base.
+    /// A reference that does not keep the base alive.
     pub fn downgrade(&self) -> WeakBase {
         WeakBase(self.0.downgrade())
     }
 
-    /// Is the result of a full reduction of the memory as it is kept? See [`Runtime::kept`].
+    /// Whether results of full reductions of the present values are kept. See [`Runtime::kept`].
     #[inline]
     pub fn has_kept(&self) -> bool {
         self.0.has(note::KEPT)
     }
 
-    /// Memory that was adopted, not allocated here?
+    /// Whether its memory was adopted, not allocated here.
     pub fn is_foreign(&self) -> bool {
         self.0.has(note::FOREIGN)
     }
 
-    /// For adopted memory: is its other owner still there? The front end that watches the owner
-    /// says so; without an owner the base is lazy like our own.
+    /// For adopted memory: states whether its other owner is still alive. The front end watches the owner
+    /// and calls this; without another owner, work on the base may stay pending as on our own.
     ///
     /// # Errors
-    /// Those of bringing the values home, where a device has them.
+    /// Those of copying the values to the host, if a device has them.
     pub fn set_shared(&self, shared: bool) -> Result<()> {
         if !self.is_foreign() {
             return Ok(());
@@ -234,13 +238,13 @@ impl BaseRef {
         Ok(())
     }
 
-    /// A mark for the front end, that it has told somebody the address; was it set before?
+    /// Sets a mark for the front end, that it has told somebody the address; returns whether it was set before.
     pub fn mark_known(&self) -> bool {
         self.0.has(note::KNOWN) || self.0.set(note::KNOWN)
     }
 
-    /// Where host memory begins whose place is known to others, as a number to compare with others; nothing for a base whose values
-    /// are not there. Who wants to look at them needs a guard or an export.
+    /// The address of host memory that is known to others, as a number to be compared with others; `None` if the
+    /// values of the base are not there. To access the values takes a guard or an export.
     pub fn place(&self) -> Option<usize> {
         match self.0.whereabouts() {
             Whereabouts::Here(address) => Some(address.addr().get()),
@@ -249,7 +253,7 @@ impl BaseRef {
     }
 }
 
-/// A reference to a base that does not keep it; see [`BaseRef::downgrade`].
+/// A reference to a base that does not keep it alive; see [`BaseRef::downgrade`].
 #[derive(Clone)]
 pub struct WeakBase(shared::Weak<BaseCell>);
 
@@ -259,7 +263,7 @@ impl WeakBase {
         self.0.upgrade().map(BaseRef)
     }
 
-    /// Does it still exist?
+    /// Whether the base still exists.
     pub fn is_alive(&self) -> bool {
         self.0.is_alive()
     }
@@ -275,7 +279,7 @@ impl Drop for BaseRef {
     fn drop(&mut self) {
         match self.0.count() {
             1 => super::keep_spare(&mut self.0),
-            // the other share is the queue's: from now on only pending work keeps this memory
+            // the other reference is the queue's: from now on only pending work keeps this memory
             2 if self.0.has_value() && self.is_pending() => {
                 self.0.heap.held.fetch_add(self.0.nbytes as u64, Ordering::Relaxed);
             }
@@ -290,7 +294,7 @@ impl fmt::Debug for BaseRef {
     }
 }
 
-/// A view with its base: what a front end's array is. Offset and strides in bytes.
+/// A view and its base, which is what a front end's array consists of. Offset and strides are in bytes.
 #[derive(Debug)]
 pub struct ArrayView {
     /// The base.
@@ -325,7 +329,7 @@ impl ArrayView {
         }
     }
 
-    /// The same window in the bytecode's form, on base number `base`.
+    /// The same window, as a view of the bytecode on base number `base`.
     #[inline]
     pub fn to_ir(&self, base: u32) -> View {
         let (shape, strides) = (Dims::from_slice(&self.shape), Dims::from_slice(&self.strides));
@@ -337,42 +341,43 @@ impl ArrayView {
         self.shape.iter().product()
     }
 
-    /// Does every index address bytes of its own? `false` may mean "not known"; see [`is_nested`].
+    /// Whether every index addresses bytes of its own. `false` may mean "not known"; see [`is_nested`].
     #[inline]
     pub fn is_injective(&self) -> bool {
         is_nested(&self.shape, &self.strides, self.dtype.size() as i64)
     }
 }
 
-/// What [`Runtime::record`] reads.
+/// An input of [`Runtime::record`].
 #[derive(Debug, Clone, Copy)]
 pub enum Input<'a> {
     /// An array; it is broadcast to the instruction's domain.
     Array(&'a ArrayView),
-    /// A literal of the dtype that the operation asks for.
+    /// A literal of the dtype that the operation needs.
     Const(Scalar),
 }
 
-/// A guard of its own kind, for somebody outside who may look at the values and change them whenever he likes, and tells nobody:
-/// another library's array, a buffer, a function of NumPy's that runs without Python's lock. As long as one lives, the values
-/// are on the host, stay where they are, and are up to date after each instruction. An export keeps nobody out, neither recorded work
-/// nor other exports, as an array of NumPy's keeps nobody out; a program whose threads change one array at a time has to see to
-/// their order itself. It begins when no [`WriteGuard`](super::guards::WriteGuard) is left.
+/// A guard of its own kind, for somebody outside who may read and change the values at any time without notice: an
+/// array of another library, a buffer, a function of NumPy that runs without Python's lock. As long as one lives, the
+/// values are on the host, keep their address, and are up to date after each instruction. An export excludes neither
+/// recorded work nor other exports, just as a NumPy array does not; a program whose threads change one array at a
+/// time must order their accesses itself. An export begins when no [`WriteGuard`](super::guards::WriteGuard) is left.
 ///
-/// This is the one notion of memory that is seen from outside ([`BaseRef::is_visible`]); the base is lazy again when the last
-/// export is dropped.
+/// This is the only notion of memory that is seen from outside ([`BaseRef::is_visible`]). Work on the base may stay
+/// pending again when the last export has been dropped.
 pub struct Export {
     base: BaseRef,
     address: *mut u8,
 }
 
-// SAFETY: the address is only carried; the base behind it is shared and counted.
+// SAFETY: the address is only stored; the base behind it is shared and counted.
 unsafe impl Send for Export {}
 // SAFETY: as above.
 unsafe impl Sync for Export {}
 
 impl Export {
-    /// To be called with the runtime's lock, or the front end's in its place, for a base whose values are on the host.
+    /// The caller holds the runtime's lock (or the front end's in its place), and the values of the base are on the
+    /// host.
     pub(crate) fn new(base: BaseRef) -> Export {
         base.0.exports.fetch_add(1, Ordering::AcqRel);
         base.0.touch();
@@ -380,7 +385,7 @@ impl Export {
         Export { base, address }
     }
 
-    /// Address of the base's first byte.
+    /// The address of the base's first byte.
     pub fn ptr(&self) -> *mut u8 {
         self.address
     }

@@ -1,7 +1,8 @@
-//! What is known of one base: its size, where its values are, who uses it.
+//! [`BaseCell`]: the state of one base, that is, its size, where its values are, and who uses it.
 //!
-//! Front ends hold shares of a cell ([`BaseRef`](super::base::BaseRef)); so does the queue while work on it is pending. What
-//! only the queue holds at a flush is dead: it need not be stored.
+//! In: a size, or adopted memory. Out: memory when it is needed. Front ends hold references to a cell
+//! ([`BaseRef`](super::base::BaseRef)); so does the queue while work on it is pending. A base that
+//! only the queue holds at a flush is dead: its value need not be stored.
 
 use super::Heap;
 use super::copies::Copies;
@@ -17,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const SLOT_BITS: u32 = 24;
 pub(crate) const MAX_SLOTS: usize = 1 << SLOT_BITS;
 
-/// Cells kept by a runtime for new bases.
+/// The most unused cells that a runtime keeps for new bases.
 pub(crate) const CELLS: usize = 512;
 
 /// Where a base's values are.
@@ -31,13 +32,13 @@ pub(crate) enum Whereabouts {
     Away,
 }
 
-/// Marks of a cell: one word, since what is recorded looks at several of them each time.
+/// Marks of a cell. They share one word, because recording checks several of them each time.
 pub(crate) mod note {
-    /// A flush could not compute it (out of memory); reading it says so.
+    /// A flush could not compute it (for want of memory); reading it raises an error.
     pub const FAILED: u32 = 1;
-    /// The front end has told somebody the address.
+    /// The front end has told somebody its address.
     pub const KNOWN: u32 = 1 << 1;
-    /// The memory was adopted: somebody else gave it, and takes it back.
+    /// Its memory was adopted: somebody else allocated it, and frees it.
     pub const FOREIGN: u32 = 1 << 2;
     /// Adopted memory that its other owner can still see.
     pub const SHARED: u32 = 1 << 3;
@@ -47,28 +48,28 @@ pub(crate) mod note {
     pub const COPIES: u32 = 1 << 5;
     /// All copies are on devices: there is no valid one on the host.
     pub const AWAY: u32 = 1 << 6;
-    /// Its only holder is about to let go of it.
+    /// Its only holder is about to release it.
     pub const PASSING: u32 = 1 << 7;
-    /// What is made from the values as they are, so that who writes them has to see to it.
+    /// Something has been derived from the present values, and must be discarded by whoever writes them.
     pub const DERIVED: u32 = KEPT | COPIES;
 }
 
-/// What recording looks at comes first, so that it lies in one line of the cache.
+/// The fields that recording uses come first, so that they are in one cache line.
 #[repr(C)]
 pub(crate) struct BaseCell {
     pub nbytes: usize,
-    /// Where the host's copy is, if it is valid.
+    /// The address of the host's copy, if it is valid.
     here: AtomicPtr<u8>,
-    /// Batch number and slot in it; see `slot_in`.
+    /// The number of a batch, and the slot in it; see `slot_in`.
     ticket: AtomicU64,
-    /// The batch that wrote it last.
+    /// The number of the batch that wrote it last.
     written: AtomicU64,
     pub heap: Arc<Heap>,
     pub exports: AtomicU32,
     notes: AtomicU32,
-    /// Is the value put off, or others that are made of it?
+    /// Whether its value is put off, or values that are made of it are.
     pub bonds: Bonds,
-    /// Results of full reductions of the values as they are.
+    /// Results of full reductions of the present values.
     kept: Mutex<Option<Box<Memo>>>,
     pub(super) copies: Mutex<Copies>,
     _owner: Option<Box<dyn Any + Send + Sync>>,
@@ -80,7 +81,7 @@ impl BaseCell {
         BaseCell::made(heap, nbytes, std::ptr::null_mut(), 0, None)
     }
 
-    /// One whose memory is somebody else's.
+    /// A cell of a base with adopted memory.
     pub fn foreign(
         heap: Arc<Heap>,
         nbytes: usize,
@@ -115,7 +116,7 @@ impl BaseCell {
         }
     }
 
-    /// Makes it as good as new, without memory; false where the memory is somebody else's.
+    /// Makes it as good as new, without memory; false if its memory is adopted.
     #[inline]
     pub fn renew(&mut self) -> bool {
         let notes = *self.notes.get_mut();
@@ -147,48 +148,48 @@ impl BaseCell {
         }
     }
 
-    /// Has anything been written, here or elsewhere?
+    /// Whether anything has been written, on the host or elsewhere.
     #[inline]
     pub fn has_value(&self) -> bool {
         !self.here().is_null() || self.has(note::AWAY)
     }
 
-    /// Address of the host's copy; null where there is none that is valid.
+    /// The address of the host's copy; null if there is no valid one.
     #[inline]
     pub fn here(&self) -> *mut u8 {
         self.here.load(Ordering::Acquire)
     }
 
-    /// Says where the host's copy is.
+    /// Sets the address of the host's copy.
     #[inline]
     pub fn set_here(&self, address: *mut u8) {
         self.here.store(address, Ordering::Release);
     }
 
-    /// Takes the host's copy out; null where there is none.
+    /// Takes the address of the host's copy out; null if there is none.
     pub(super) fn take_here(&self) -> *mut u8 {
         self.here.swap(std::ptr::null_mut(), Ordering::AcqRel)
     }
 
-    /// Is one of these [`note`]s set?
+    /// Whether one of these [`note`]s is set.
     #[inline]
     pub fn has(&self, notes: u32) -> bool {
         self.notes.load(Ordering::Acquire) & notes != 0
     }
 
-    /// Sets a [`note`]; was it set before?
+    /// Sets a [`note`], and returns whether it was set before.
     #[inline]
     pub fn set(&self, notes: u32) -> bool {
         self.notes.fetch_or(notes, Ordering::AcqRel) & notes != 0
     }
 
-    /// Takes a [`note`] away.
+    /// Clears a [`note`].
     #[inline]
     pub fn unset(&self, notes: u32) {
         self.notes.fetch_and(!notes, Ordering::AcqRel);
     }
 
-    /// Slot in batch `epoch`, if the base is used in it.
+    /// The slot in batch `epoch`, if the base is used in it.
     #[inline]
     pub fn slot_in(&self, epoch: u64) -> Option<u32> {
         let ticket = self.ticket.load(Ordering::Relaxed);
@@ -200,7 +201,7 @@ impl BaseCell {
         self.ticket.store(epoch << SLOT_BITS | u64::from(slot), Ordering::Relaxed);
     }
 
-    /// Does batch `epoch` write it?
+    /// Whether batch `epoch` writes it.
     #[inline]
     pub fn is_written_in(&self, epoch: u64) -> bool {
         self.written.load(Ordering::Relaxed) == epoch
@@ -212,38 +213,39 @@ impl BaseCell {
         self.written.store(epoch, Ordering::Relaxed);
     }
 
-    /// Does the batch that is being recorded write it, or the one that is running?
+    /// Whether the batch that is being recorded, or the one that is running, writes it.
     #[inline]
     pub fn is_being_written(&self) -> bool {
         let written = self.written.load(Ordering::Relaxed);
         written == self.heap.epoch.load(Ordering::Acquire) || written == self.heap.running.load(Ordering::Acquire)
     }
 
-    /// Does the batch that is being recorded use it, or the one that is running?
+    /// Whether the batch that is being recorded, or the one that is running, uses it.
     #[inline]
     pub fn is_queued(&self) -> bool {
-        // a flush makes its batch the running one before it opens the next
+        // a flush makes its batch the running one before it begins the next
         self.slot_in(self.heap.epoch.load(Ordering::Acquire)).is_some()
             || self.slot_in(self.heap.running.load(Ordering::Acquire)).is_some()
     }
 
-    /// Can somebody outside see its memory, so that work on it must run at once?
+    /// Whether its memory can be seen from outside, so that work on it must run at once.
     #[inline]
     pub fn is_visible(&self) -> bool {
         self.exports.load(Ordering::Acquire) > 0 || self.has(note::SHARED)
     }
 
-    /// Can others than the runtime write or free its memory?
+    /// Whether others than the runtime can write or free its memory.
     pub fn is_seen_outside(&self) -> bool {
         self.has(note::FOREIGN) || self.is_visible()
     }
 
-    /// May its values move to other memory? Nobody has been told where they are, and the memory is our own.
+    /// Whether its values may be moved to other memory: nobody knows their address, and the memory is our own.
     pub fn may_move(&self) -> bool {
         !self.has(note::FOREIGN | note::KNOWN | note::COPIES) && self.exports.load(Ordering::Acquire) == 0
     }
 
-    /// Says that the host's copy changes: what was made from the values is forgotten, and copies on devices are given up.
+    /// Notes that the host's copy changes: what was derived from the values is forgotten, and copies on devices are
+    /// discarded.
     #[inline]
     pub fn touch(&self) {
         if self.has(note::DERIVED) {
@@ -254,7 +256,7 @@ impl BaseCell {
         }
     }
 
-    /// Forgets the kept reductions: recorded work is going to change the values.
+    /// Forgets the kept reductions, because recorded work is going to change the values.
     #[inline]
     pub fn forget_kept(&self) {
         if self.has(note::KEPT) {
@@ -263,27 +265,27 @@ impl BaseCell {
         }
     }
 
-    /// The kept reductions; whoever puts some there sets [`note::KEPT`].
+    /// The kept reductions. Whoever stores some sets [`note::KEPT`].
     pub fn kept(&self) -> MutexGuard<'_, Option<Box<Memo>>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The element at a byte offset, where the host has a copy.
+    /// The element at a byte offset, if the host has a copy.
     ///
-    /// Only for an element that the batch which has just run wrote, with the runtime's lock held.
+    /// The caller holds the runtime's lock, and the batch that has just run wrote the element.
     pub fn number(&self, dtype: DType, offset: i64) -> Option<Scalar> {
         self.come_home().ok()?;
         let address = self.here();
         if address.is_null() {
             return None;
         }
-        // SAFETY: the batch wrote the element, so that it lies inside the base; nobody writes to it before the lock
-        // is given back.
+        // SAFETY: the batch wrote the element, so it lies inside the base; nobody writes to it before the lock
+        // is released.
         let bytes = unsafe { std::slice::from_raw_parts(address.offset(offset as isize), dtype.size()) };
         Some(Scalar::from_bytes(dtype, bytes))
     }
 
-    /// Gives a base that has no value memory on the host.
+    /// Allocates host memory for a base that has no value.
     ///
     /// # Errors
     /// [`numelt_ir::Error::OutOfMemory`].
@@ -294,7 +296,7 @@ impl BaseCell {
         Ok(())
     }
 
-    /// The same; is all of it zero already?
+    /// Like [`BaseCell::provide`]; returns whether all of the memory is zero already.
     ///
     /// # Errors
     /// [`numelt_ir::Error::OutOfMemory`].
@@ -305,7 +307,7 @@ impl BaseCell {
         Ok(is_zero)
     }
 
-    /// Gives up the value: all memory of our own goes back now. Only for cells that nobody else can read any more.
+    /// Discards the value, and frees all memory of our own. Only for cells that nobody else can read any more.
     #[inline]
     pub fn release(&self) {
         if self.has(note::COPIES) {
@@ -316,7 +318,7 @@ impl BaseCell {
         }
     }
 
-    /// Gives host memory that was this base's back to the pool.
+    /// Returns host memory of this base to the pool.
     #[inline]
     pub(super) fn free_host(&self, address: *mut u8) {
         if !address.is_null() {
@@ -332,7 +334,7 @@ impl Drop for BaseCell {
     }
 }
 
-/// Lets go of a batch's shares of bases; those that nobody else holds are used again.
+/// Drops a batch's references to bases, and keeps the cells that nobody else holds for new bases.
 pub(crate) fn recycle(slots: &mut Vec<Shared<BaseCell>>, cells: &mut Vec<Shared<BaseCell>>) {
     for mut cell in slots.drain(..) {
         if cells.len() < CELLS

@@ -1,10 +1,10 @@
 //! Copies of bases in the memory of devices.
 //!
-//! In: a base and a device. Out: the place of a valid copy there, or the values at home again. What a device has no room
-//! for makes room: the bases used longest ago move to the host.
+//! In: a base and a device. Out: the position of a valid copy there, or the values back on the host. If a device has
+//! no memory left, the bases used longest ago move to the host.
 //!
-//! Only valid copies are kept. A base whose values have moved to a device has no host memory of its own any more; adopted memory,
-//! which cannot be given back, is remembered, and gets the values again when they come home.
+//! Only valid copies are kept. A base whose values have moved to a device has no host memory of its own any more.
+//! Adopted memory, which cannot be freed, is remembered, and gets the values again when they return to the host.
 
 use super::cell::{BaseCell, Whereabouts, note};
 use super::shared::{Shared, Weak};
@@ -15,24 +15,24 @@ use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a stale host copy is filled with where an engine asks for that.
+/// The byte that fills stale host copies, if an engine requests that for tests.
 const GARBAGE: u8 = 0xA7;
 
 /// An engine with memory of its own, and the bases that have copies there.
 pub(crate) struct Device {
     pub engine: Arc<dyn Engine>,
-    /// Its place in the runtime's list of devices.
+    /// Its index in the runtime's list of devices.
     pub number: usize,
-    /// Are stale host copies to be filled with garbage, so that a test notices who reads one?
+    /// Whether stale host copies are filled with garbage, so that a test fails if code reads one.
     spoils: bool,
-    /// The ticket given last.
+    /// The ticket of the last work.
     last: AtomicU64,
-    /// Steps begun: bases of the current one stay where they are.
+    /// The number of steps begun. The bases of the current step stay on the device.
     step: AtomicU64,
     residents: Mutex<FxHashMap<usize, Resident>>,
-    /// Has it stopped to answer?
+    /// Whether it has stopped responding.
     lost: AtomicBool,
-    /// Bytes moved there and back, and bases that had to make room.
+    /// The bytes moved there and back, and the number of bases that were evicted.
     pub moved: Moved,
 }
 
@@ -58,11 +58,11 @@ struct Resident {
     used: u64,
 }
 
-/// The copies of one base.
+/// The copies of one base on devices.
 #[derive(Default)]
 pub(crate) struct Copies {
     valid: SmallVec<[DeviceCopy; 1]>,
-    /// Adopted memory on the host whose contents are stale.
+    /// Adopted memory on the host, whose contents are stale.
     home: Option<Buffer>,
 }
 
@@ -86,17 +86,17 @@ impl Device {
         })
     }
 
-    /// In a forked child: the device belongs to the parent.
+    /// Forgets everything. Called in a forked child, where the device belongs to the parent.
     pub fn forget(&self) {
         self.lost.store(true, Ordering::Relaxed);
     }
 
-    /// Does it not answer any more?
+    /// Whether it has stopped responding.
     pub fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Notes whether an error says that the device is lost.
+    /// Notes if an error says that the device is lost.
     pub fn noted<T>(&self, result: Result<T>) -> Result<T> {
         if let Err(Error::Lost(_)) = &result {
             self.lost.store(true, Ordering::Relaxed);
@@ -104,12 +104,12 @@ impl Device {
         result
     }
 
-    /// The bases that are used from now on stay until the next step begins.
+    /// Begins a step: the bases that are used from now on stay on the device until the next step.
     pub fn begin_step(&self) {
         self.step.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Gives it work.
+    /// Submits work.
     ///
     /// # Errors
     /// Those of [`Engine::submit`].
@@ -119,7 +119,7 @@ impl Device {
         Ok(ticket)
     }
 
-    /// Waits for work: the conditions that it met.
+    /// Waits for work, and returns the conditions that it met.
     ///
     /// # Errors
     /// Those of [`Engine::wait`].
@@ -139,10 +139,10 @@ impl Device {
         self.residents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Memory for a base; others make room where there is not enough.
+    /// Allocates memory for a base, and evicts others if there is not enough.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] when nothing more can be moved away.
+    /// [`Error::OutOfMemory`] if nothing more can be evicted.
     pub fn alloc(&self, nbytes: usize) -> Result<u64> {
         loop {
             match self.noted(self.engine.alloc(nbytes)) {
@@ -152,14 +152,14 @@ impl Device {
         }
     }
 
-    /// Takes memory back that no base has any more.
+    /// Frees memory that no base uses any more.
     pub fn free(&self, handle: u64, nbytes: usize) {
         if !self.is_lost() {
             self.engine.free(handle, nbytes, Ticket(self.last.load(Ordering::Relaxed)));
         }
     }
 
-    /// Moves the base that was used longest ago to the host; false if there is none that may move.
+    /// Moves the base that was used longest ago to the host; false if there is none that may be moved.
     fn evict(&self) -> Result<bool> {
         let step = self.step.load(Ordering::Relaxed);
         let (cell, id) = {
@@ -176,7 +176,7 @@ impl Device {
                 cell.drop_copy(self);
                 self.moved.evicted.fetch_add(1, Ordering::Relaxed);
             }
-            // nobody holds it any more: whoever is dropping it gives its memory back
+            // nobody holds it any more, and its destructor frees its memory
             None => _ = self.residents().remove(&id),
         }
         Ok(true)
@@ -190,10 +190,10 @@ impl Device {
         resident.used = used;
     }
 
-    /// Brings everything home that lives here only, and gives up the copies.
+    /// Copies to the host everything that only this device has, and discards the copies here.
     ///
     /// # Errors
-    /// The first failure; all other bases have come home.
+    /// The first failure; all other bases are on the host.
     pub fn empty(&self) -> Result<()> {
         let all: Vec<Shared<BaseCell>> = self.residents().values().filter_map(|r| r.cell.upgrade()).collect();
         let mut result = Ok(());
@@ -207,7 +207,7 @@ impl Device {
     }
 }
 
-/// What a device calls a base by.
+/// The key of a base in a device's tables.
 fn key(cell: &BaseCell) -> usize {
     std::ptr::from_ref(cell).addr()
 }
@@ -217,7 +217,7 @@ impl BaseCell {
         self.copies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where there are valid copies, a bit each: the lowest is the host's, device `n` has bit `n + 1`.
+    /// Where there are valid copies, as a set of bits: the lowest is the host's, and device `n` has bit `n + 1`.
     pub fn located(&self) -> u32 {
         let here = u32::from(!self.here().is_null());
         if !self.has(note::COPIES) {
@@ -227,10 +227,10 @@ impl BaseCell {
         self.copies().valid.iter().fold(here, |all, copy| all | bit(copy))
     }
 
-    /// Brings the values to the host, where they live elsewhere. Copies on devices stay valid.
+    /// Copies the values to the host, if they are elsewhere. Copies on devices stay valid.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], or [`Error::Lost`] when the device does not answer.
+    /// [`Error::OutOfMemory`], or [`Error::Lost`] if the device does not respond.
     pub fn come_home(&self) -> Result<()> {
         if !self.has(note::AWAY) {
             return Ok(());
@@ -247,7 +247,7 @@ impl BaseCell {
             Some(home) => (home.address(), false),
             None => (self.heap.pool.alloc(self.nbytes)?, true),
         };
-        // SAFETY: the memory is the base's own, or adopted; nobody reads it while there is no valid copy in it.
+        // SAFETY: the memory is the base's own, or adopted; nobody reads it while it has no valid copy.
         let to = unsafe { std::slice::from_raw_parts_mut(address, self.nbytes) };
         let fetched = device.noted(device.engine.download(Buffer { handle: *handle, offset: 0 }, to));
         if let Err(error) = fetched {
@@ -263,7 +263,7 @@ impl BaseCell {
         Ok(())
     }
 
-    /// Gives up the copies on devices. If that was all there is, the base has no value any more.
+    /// Discards the copies on devices. If there are no others, the base has no value any more.
     pub fn drop_copies(&self) {
         let mut copies = self.copies();
         for copy in std::mem::take(&mut copies.valid) {
@@ -275,7 +275,7 @@ impl BaseCell {
         self.unset(note::COPIES | note::AWAY);
     }
 
-    /// Gives up the copy on one device, if the values are elsewhere, too.
+    /// Discards the copy on one device, if the values are elsewhere, too.
     fn drop_copy(&self, device: &Device) {
         let mut copies = self.copies();
         if let Some(at) = copies.find(device)
@@ -302,7 +302,7 @@ impl Copies {
 }
 
 impl Shared<BaseCell> {
-    /// The place of a valid copy on a device; it is made if there is none.
+    /// The position of a valid copy on a device; a copy is made if there is none.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] of the device or the host, [`Error::Lost`].
@@ -314,10 +314,10 @@ impl Shared<BaseCell> {
                 return Ok(copies.valid[at].handle);
             }
         }
-        // from one device to another by way of the host
+        // from one device to another, values go through the host
         self.come_home()?;
         let handle = device.alloc(self.nbytes)?;
-        // SAFETY: the values are on the host, and the runtime's lock keeps out those who would change them.
+        // SAFETY: the values are on the host, and nobody changes them while the runtime's lock is held.
         let from = unsafe { std::slice::from_raw_parts(self.here(), self.nbytes) };
         if let Err(error) = device.noted(device.engine.upload(from, Buffer { handle, offset: 0 })) {
             device.free(handle, self.nbytes);
@@ -334,7 +334,7 @@ impl Shared<BaseCell> {
         device.enter(self);
     }
 
-    /// Notes that work on a device has written the base there: all other copies are stale.
+    /// Notes that work on a device has written the base there, so that all other copies are stale.
     pub fn written_on(&self, device: &Arc<Device>, handle: u64) {
         let mut copies = self.copies();
         let known = copies.find(device);
@@ -346,7 +346,7 @@ impl Shared<BaseCell> {
                 self.give_back(&copy);
             }
         }
-        // at no moment does it look as if there were no value
+        // set before the host's copy is discarded, so that the base never seems to have no value
         self.set(note::AWAY | note::COPIES);
         let here = self.take_here();
         if !here.is_null() {

@@ -1,7 +1,7 @@
 //! Guards: the right to read or to write the values of a base on the host, for as long as the guard lives.
 //!
-//! In: a base whose values are on the host. Out: a [`ReadGuard`] or a [`WriteGuard`] with its bytes. Readers share a base; a
-//! writer is alone with it.
+//! In: a base whose values are on the host. Out: a [`ReadGuard`] or a [`WriteGuard`] with its bytes. Readers share a
+//! base; a writer is alone with it.
 //!
 //! Invariants:
 //! - **A guard begins under the runtime's lock, and may end anywhere.** A thread that holds that lock and finds no
@@ -15,8 +15,8 @@
 //! - **A guarded address stays valid.** Host memory is freed or moved by work that writes its base, and with the last
 //!   reference to the base, which a guard borrows. A device that needs memory discards its own copy, never the
 //!   host's.
-//! - **Waiting ends.** A thread that would wait for itself, or close a circle of threads that wait for each other's guards, gets
-//!   [`Error::Busy`] instead.
+//! - **Waiting ends.** A thread that would wait for itself, or close a circle of threads that wait for each other's
+//!   guards, gets [`Error::Busy`] instead.
 
 use super::base::BaseRef;
 use super::cell::BaseCell;

@@ -4,8 +4,9 @@
 //! Not here: when something runs (`runtime.rs`), what is recorded (`batch.rs`).
 //!
 //! Invariants:
-//! - **Whether a base has a value, and where, are two questions** ([`cell::Whereabouts`]). The address of host memory says that
-//!   the host's copy is valid and that nobody else is going to change it. A base that lives on a device only has no such address.
+//! - **Whether a base has a value, and where, are two questions** ([`cell::Whereabouts`]). The address of host memory
+//!   says that the host's copy is valid and that nobody else is going to change it. A base that lives on a device
+//!   only has no such address.
 //! - **Every copy that is kept is valid.** Whoever writes one copy discards all others (`copies.rs`), and the kept
 //!   reductions with them.
 //! - **Memory that can be seen from outside is on the host**: a flush copies the values there before it returns.

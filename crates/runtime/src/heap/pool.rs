@@ -449,7 +449,7 @@ fn taken(capacity: usize, nbytes: usize) -> usize {
     if capacity < HUGE { capacity } else { on_huge_pages(capacity, nbytes).max(nbytes.next_multiple_of(PAGE)) }
 }
 
-/// Memory from the system for a buffer of which the first `nbytes` bytes are wanted now.
+/// Memory from the system for a buffer of which the first `nbytes` bytes are needed now.
 #[cfg(unix)]
 fn map(capacity: usize, nbytes: usize) -> Option<usize> {
     if capacity < HUGE {
@@ -459,7 +459,7 @@ fn map(capacity: usize, nbytes: usize) -> Option<usize> {
     }
     let total = capacity.checked_add(HUGE)?;
     // Without MAP_NORESERVE, so that the system refuses what it can never give, instead of ending the process later.
-    // SAFETY: an anonymous private mapping with no address asked for touches no existing memory.
+    // SAFETY: an anonymous private mapping without a requested address touches no existing memory.
     let raw = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
@@ -492,11 +492,11 @@ fn map(capacity: usize, nbytes: usize) -> Option<usize> {
 
 #[cfg(unix)]
 fn unmap(address: usize, capacity: usize) {
-    // SAFETY: `address` came from `map(capacity)` and has been taken off the free list: nobody reads what is in it.
+    // SAFETY: `address` came from `map(capacity)` and has been taken off the free list, so nobody reads its contents.
     unsafe {
         if capacity < HUGE {
-            // The allocator keeps what is free between other things. Few buffers are given back, and what that costs later is
-            // what a fresh one costs.
+            // The allocator may keep freed memory that lies between blocks in use, so its pages are released here.
+            // Few buffers are returned, and getting such pages again takes as long as getting fresh ones.
             #[cfg(target_os = "linux")]
             if capacity >= NOTABLE {
                 let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
@@ -510,9 +510,9 @@ fn unmap(address: usize, capacity: usize) {
     }
 }
 
-/// Makes a mapped buffer zero by giving its pages back; false where that cannot be done.
+/// Makes a mapped buffer zero by releasing its pages; false if that is impossible.
 fn clear(address: *mut u8, capacity: usize) -> bool {
-    // SAFETY: `address` came from `map` with this capacity, and its contents are nobody's any more.
+    // SAFETY: `address` came from `map` with this capacity, and nobody needs its contents any more.
     cfg!(target_os = "linux") && unsafe { libc::madvise(address.cast(), capacity, libc::MADV_DONTNEED) } == 0
 }
 

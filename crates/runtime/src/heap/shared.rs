@@ -1,8 +1,8 @@
-//! Counted references that are cheap where they are known to be alone.
+//! Counted references that are fast when it is known that no other thread uses them.
 //!
-//! Like the standard library's, with two differences: a reference that nobody else can be copying is copied without
-//! a locked instruction, and whether one is the only one is told by one load. Both happen once for each recorded operation,
-//! where a locked instruction is a twentieth of the whole.
+//! They are like the standard library's, with two differences. A reference that no other thread can be copying is
+//! copied without a locked instruction, and one load tells whether a reference is the only one. Both happen once for
+//! each recorded operation, of which a locked instruction takes a twentieth.
 
 use std::ops::Deref;
 use std::process;
@@ -12,29 +12,30 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 /// One strong reference in the counts, which are the low half.
 const STRONG: u64 = 1;
 
-/// One weak reference, in the high half; all strong ones together are one more.
+/// One weak reference, in the high half. All strong references together count as one weak one.
 const WEAK: u64 = 1 << 32;
 
-/// What the counts of a value with one reference are.
+/// The counts of a value with one reference.
 const ALONE: u64 = STRONG | WEAK;
 
-/// More references of a kind than there can be by fair means.
+/// More references of a kind than a correct program can have.
 const TOO_MANY: u64 = 1 << 31;
 
-/// Aligned so that what is looked at most lies in one line of the cache.
+/// Aligned so that the fields used most often are in one cache line.
 #[repr(C, align(64))]
 struct Counted<T> {
     counts: AtomicU64,
     value: T,
 }
 
-/// A reference that keeps its value.
+/// A reference that keeps its value alive.
 pub(crate) struct Shared<T>(NonNull<Counted<T>>);
 
-/// A reference that does not.
+/// A reference that does not keep its value alive.
 pub(crate) struct Weak<T>(NonNull<Counted<T>>);
 
-// SAFETY: all threads see the value through shared references, and whichever lets go last drops it.
+// SAFETY: all threads access the value through shared references, and the last reference drops it, on whichever
+// thread.
 unsafe impl<T: Send + Sync> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for Shared<T> {}
@@ -59,7 +60,7 @@ impl<T> Shared<T> {
         unsafe { self.0.as_ref() }
     }
 
-    /// References like this one.
+    /// How many references of this kind there are.
     #[inline]
     pub fn count(&self) -> usize {
         strong(self.counted().counts.load(Ordering::Acquire)) as usize
@@ -68,7 +69,7 @@ impl<T> Shared<T> {
     /// The value, if there is no other reference of any kind.
     #[inline]
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        // One load sees both counts. Nobody can make others of them afterwards: that takes a reference.
+        // One load reads both counts. Nobody can make further references afterwards, because that takes a reference.
         if self.counted().counts.load(Ordering::Acquire) != ALONE {
             return None;
         }
@@ -76,10 +77,10 @@ impl<T> Shared<T> {
         Some(unsafe { &mut self.0.as_mut().value })
     }
 
-    /// Another reference to a value that no other thread can be making or dropping references to meanwhile.
+    /// Another reference to the value, made without a locked instruction.
     ///
     /// # Safety
-    /// So it must be.
+    /// No other thread makes or drops references to the value meanwhile.
     #[inline]
     pub unsafe fn clone_alone(&self) -> Shared<T> {
         let counts = &self.counted().counts;
@@ -87,11 +88,10 @@ impl<T> Shared<T> {
         Shared(self.0)
     }
 
-    /// Lets go of a reference to a value that has another one, and of which no other thread can be making or dropping
-    /// references meanwhile.
+    /// Drops a reference without a locked instruction.
     ///
     /// # Safety
-    /// So it must be.
+    /// The value has another reference, and no other thread makes or drops references to it meanwhile.
     #[inline(always)]
     pub unsafe fn drop_alone(self) {
         let counts = &self.counted().counts;
@@ -99,7 +99,7 @@ impl<T> Shared<T> {
         std::mem::forget(self);
     }
 
-    /// A reference that does not keep the value.
+    /// A reference that does not keep the value alive.
     pub fn downgrade(&self) -> Weak<T> {
         if self.counted().counts.fetch_add(WEAK, Ordering::Relaxed) / WEAK >= TOO_MANY {
             process::abort();
@@ -107,7 +107,7 @@ impl<T> Shared<T> {
         Weak(self.0)
     }
 
-    /// Are both references to one value?
+    /// Whether both references are to the same value.
     #[inline]
     pub fn is(&self, other: &Shared<T>) -> bool {
         self.0 == other.0
@@ -118,11 +118,11 @@ impl<T> Shared<T> {
         self.0.addr().get()
     }
 
-    /// After the last reference has gone.
+    /// Drops the value, after the last strong reference has been dropped.
     #[cold]
     fn end(&mut self, counts: u64) {
         fence(Ordering::Acquire);
-        // SAFETY: no strong reference is left, and weak ones do not look at the value.
+        // SAFETY: no strong reference is left, and weak ones do not access the value.
         unsafe { std::ptr::drop_in_place(&raw mut (*self.0.as_ptr()).value) };
         drop(Weak::<T>(self.0));
         debug_assert!(counts >= ALONE);
@@ -160,16 +160,16 @@ impl<T> Drop for Shared<T> {
 
 impl<T> Weak<T> {
     fn counts(&self) -> &AtomicU64 {
-        // SAFETY: the memory lives as long as any reference; the counts are never dropped before.
+        // SAFETY: the memory lives as long as any reference, and the counts are not dropped before.
         unsafe { &(*self.0.as_ptr()).counts }
     }
 
-    /// Is the value still there?
+    /// Whether the value is still alive.
     pub fn is_alive(&self) -> bool {
         strong(self.counts().load(Ordering::Relaxed)) > 0
     }
 
-    /// A reference that keeps the value, if it is still there.
+    /// A reference that keeps the value alive, if it is still alive.
     pub fn upgrade(&self) -> Option<Shared<T>> {
         let more = |counts| (strong(counts) > 0).then_some(counts + STRONG);
         let before = self.counts().fetch_update(Ordering::Acquire, Ordering::Relaxed, more).ok()?;

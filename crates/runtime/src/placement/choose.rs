@@ -1,33 +1,34 @@
-//! Which engine each step of a plan runs on, so that all steps together take least time.
+//! Chooses an engine for each step of a plan, so that all steps together take the least time.
 //!
-//! In: what the steps take and use, where their arrays are, and the rates of the engines. Out: an engine for each step. Nothing
-//! here knows engines or memory: the model is one of numbers.
+//! In: what the steps cost and use, where their arrays are, and the rates of the engines. Out: an engine for each
+//! step. Nothing here knows engines or memory: the model consists of numbers.
 //!
-//! The method is a beam search over the steps in order. A state says where the valid copies of the live arrays are, which is all
-//! that later steps can depend on; of several ways to reach a state, the cheapest is kept. So a step that is slower on a
-//! device may still run there, because the next ones find their arrays there. The search is exact while there are at most [`BEAM`]
-//! states; beyond that, the cheapest are kept, and for each engine the way on which all steps that it can do run there. So the
-//! result is never worse than one engine for everything, and arrays never move to and fro without a gain.
+//! The method is a beam search over the steps in order. A state says where the valid copies of the live arrays are,
+//! which is all that later steps can depend on. Of several paths to a state, the cheapest is kept. So a step that is
+//! slower on a device may still run there, because the next ones find their arrays there. The search is exact while
+//! there are at most [`BEAM`] states. Beyond that, the cheapest are kept, and for each engine the path on which all
+//! steps that it can do run there. So the result is never worse than one engine for everything, and arrays never move
+//! back and forth without a gain.
 
 use super::rates::Rates;
 use numelt_opt::Cost;
 use smallvec::SmallVec;
 use std::iter::successors;
 
-/// States that are kept after each step.
+/// The most states that are kept after each step.
 const BEAM: usize = 16;
 
-/// A set of engines, a bit each. The lowest bit is the host's; device `n` has bit `n + 1`.
+/// A set of engines, with a bit for each. The lowest bit is the host's; device `n` has bit `n + 1`.
 pub(super) type EngineMask = u32;
 
 /// The host's bit.
 pub(super) const HOST: EngineMask = 1;
 
-/// What is to be decided.
+/// The steps of a plan, its arrays, and the rates of the engines.
 pub(super) struct Problem<'a> {
     pub steps: Vec<StepNeeds>,
     pub arrays: Vec<Array>,
-    /// Of each engine, the host first.
+    /// The rates of each engine, the host first.
     pub rates: &'a [Option<Rates>],
 }
 
@@ -51,13 +52,13 @@ pub(super) struct Array {
     pub wanted_home: f64,
 }
 
-/// The first steps on certain engines.
+/// A choice of engines for the first steps.
 #[derive(Clone)]
 struct Path {
     nanos: f64,
-    /// By slot, where a live array has valid copies. Free slots hold zero.
+    /// For each slot, where its live array has valid copies. Free slots hold zero.
     at: SmallVec<[EngineMask; 16]>,
-    /// The engines for which this is as good as running all steps there that it can do.
+    /// The engines for which this costs no more than running all steps there that the engine can do.
     pure: EngineMask,
     /// The path that this one continues, and the engine of its last step.
     from: u8,
@@ -98,7 +99,7 @@ impl Problem<'_> {
         follow(&trail)
     }
 
-    /// Nanoseconds of all steps on certain engines, everything that has to move included.
+    /// The nanoseconds that all steps take on these engines, including all copies.
     pub fn nanos(&self, engines: &[u8]) -> f64 {
         let mut at: Vec<EngineMask> = self.arrays.iter().map(|array| array.at).collect();
         let mut nanos = 0.0;
@@ -123,7 +124,7 @@ impl Problem<'_> {
         last
     }
 
-    /// A path with one step more.
+    /// The path with one more step.
     fn after(&self, path: &Path, from: u8, step: &StepNeeds, engine: usize, slots: &Slots) -> Path {
         let here = 1 << engine;
         let mut next = Path { from, engine: engine as u8, ..path.clone() };
@@ -135,13 +136,13 @@ impl Problem<'_> {
                 *at = here;
             }
         }
-        // what an engine cannot do runs on the host, also where everything else runs on that engine
+        // steps that an engine cannot do run on the host, also on the path of that engine
         let instead = if engine == 0 { !step.engines | HOST } else { here };
         next.pure &= instead;
         next
     }
 
-    /// Nanoseconds to have an array on an engine; notes the copies that this makes.
+    /// The nanoseconds that it takes to bring an array to an engine. Notes the copies that this makes.
     fn transfer(&self, array: u32, at: &mut EngineMask, engine: usize) -> f64 {
         let here = 1 << engine;
         if *at == 0 || *at & here != 0 {
@@ -159,20 +160,20 @@ impl Problem<'_> {
         nanos
     }
 
-    /// Nanoseconds from one of the devices that have copies.
+    /// The nanoseconds of a copy from one of the devices that have the array.
     fn download(&self, array: u32, at: EngineMask) -> f64 {
         let nbytes = self.arrays[array as usize].nbytes;
         self.rates[at.trailing_zeros() as usize].map_or(0.0, |rates| rates.back(nbytes))
     }
 
-    /// What bringing an array home after the last step is likely to take.
+    /// The nanoseconds that copying an array to the host after the last step is likely to take.
     fn way_home(&self, array: u32, at: EngineMask) -> f64 {
         let share = self.arrays[array as usize].wanted_home;
         if at == 0 || at & HOST != 0 || share == 0.0 { 0.0 } else { share * self.download(array, at) }
     }
 }
 
-/// Of paths to the same state the cheapest, and of these the cheapest, together with those that stay on one engine.
+/// Keeps the cheapest path to each state; of these the cheapest, and those that stay on one engine.
 fn cheapest(mut paths: Vec<Path>) -> Vec<Path> {
     paths.sort_by(|a, b| a.nanos.total_cmp(&b.nanos));
     let mut kept: Vec<Path> = Vec::with_capacity(paths.len().min(2 * BEAM));
@@ -186,7 +187,7 @@ fn cheapest(mut paths: Vec<Path>) -> Vec<Path> {
     kept
 }
 
-/// The engines on the way to the cheapest path, which is the first after the last step.
+/// The engines along the cheapest path, which is the first after the last step.
 fn follow(trail: &[SmallVec<[(u8, u8); BEAM]>]) -> Vec<u8> {
     let mut at = 0;
     let mut engines: Vec<u8> = Vec::with_capacity(trail.len());
@@ -199,7 +200,7 @@ fn follow(trail: &[SmallVec<[(u8, u8); BEAM]>]) -> Vec<u8> {
     engines
 }
 
-/// Where in a state the live arrays are: slots are used again, so that states stay short.
+/// The slots of the live arrays in a state. Slots are used again, so that states stay short.
 struct Slots {
     of: Vec<u32>,
     free: Vec<u32>,
@@ -268,7 +269,7 @@ mod tests {
     /// Elements of a large array of 8 bytes each.
     const MANY: u64 = 1 << 20;
 
-    /// A chain of `n` steps from array 0 to array `n`, with so much work on each element.
+    /// A chain of `n` steps from array 0 to array `n`, with `work` units of work on each element.
     fn chain(n: u32, elements: u64, work: u64) -> (Vec<StepNeeds>, Vec<Array>) {
         let link = |at| step(&[(at, false), (at + 1, true)], 16 * elements, work * elements, 0);
         let arrays = (0..=n).map(|at| array(8 * elements, if at == 0 { HOST } else { 0 }));
@@ -279,7 +280,7 @@ mod tests {
     fn a_chain_of_large_steps_moves_once_and_stays() {
         let (steps, arrays) = chain(12, MANY, 1);
         assert_eq!(choose(steps, arrays), [1; 12]);
-        // one of them alone does not pay for the way there
+        // a single step does not repay the copies to the device
         let (steps, arrays) = chain(1, MANY, 1);
         assert_eq!(choose(steps, arrays), [0]);
     }
@@ -321,7 +322,7 @@ mod tests {
 
     #[test]
     fn two_chains_by_turns_go_to_different_engines() {
-        // the first pays only over all of its steps; the second is serial
+        // a device gains on the first chain only over all of its steps; the second chain is serial
         let mut steps = Vec::new();
         for _ in 0..8 {
             steps.push(step(&[(0, true)], 16 * MANY, MANY, 0));

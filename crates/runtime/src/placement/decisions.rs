@@ -1,12 +1,14 @@
-//! What has been decided for one plan.
+//! The decisions for one plan.
 //!
-//! A decision holds for as long as the plan's arrays are at the same places before it runs, and the rates are the same: a plan that
-//! comes again pays for a comparison.
+//! In: a plan that is about to run, and where its arrays are. Out: an engine for each step. A decision holds as long
+//! as the plan's arrays are in the same locations before it runs, and the rates are the same; repeating a plan
+//! then costs only a comparison.
 //!
-//! A loop that runs a plan again and again may gain by moving where a single run does not. Nobody knows how often a plan is going to
-//! come, so it is done as whoever rents skis decides to buy some: what the runs so far would have gained adds up, and when it
-//! is as much as the way there and back, the arrays move. If they stay, the next run finds them there, which is another key. If
-//! they do not, because each run gets new arrays from the host, the next attempt has to wait for twice as much.
+//! A loop that runs a plan repeatedly may gain by moving its arrays where a single run does not. It is unknown how
+//! often a plan will be repeated, so the rule of the ski rental problem is used: the gains that past runs would have
+//! had are added up, and when the sum reaches the cost of moving there and back, the arrays move. If they stay there,
+//! the next run finds them there, which is another key. If they do not, because each run gets new arrays from the
+//! host, the next attempt is made after twice as large a sum.
 
 use super::choose::{Array, EngineMask, HOST, Problem, StepNeeds};
 use super::rates::Rates;
@@ -17,23 +19,24 @@ use numelt_opt::Cost;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Decisions that are kept for a plan; the oldest is forgotten first.
+/// The most decisions that are kept for a plan; the oldest is forgotten first.
 const KEPT: usize = 4;
 
-/// Bytes and units of work of a whole plan below which engines are not measured because of it: the host needs less time for
-/// that than any device for a launch and two copies.
+/// A plan with fewer bytes and units of work than this is no reason to measure engines: the host takes less time for
+/// it than any device takes for a launch and two copies.
 const WORTH_MEASURING: u64 = 1 << 16;
 
-/// How likely it is that a result is read on the host by whoever comes next, so that its way home counts. Nobody can know. Half is
-/// between those who go on computing with it and those who look at it, and costs neither more than twice what was best.
+/// The probability that a result is next read on the host, so that copying it there counts. It cannot be known. One
+/// half is between programs that go on computing with it and those that read it, and costs neither more than twice
+/// the best choice.
 const READ_NEXT: f64 = 0.5;
 
-/// In a key: somebody outside can see the array.
+/// A bit of a key: the array can be seen from outside.
 const SEEN: EngineMask = 1 << 31;
-/// Devices that a mask has room for.
+/// The most devices that a mask can hold.
 const DEVICES: usize = 30;
 
-/// Where the arrays of a plan are, by number.
+/// Where the arrays of a plan are, by the numbers of the arrays.
 pub(super) type Key = SmallVec<[EngineMask; 16]>;
 
 /// The engine of each step, the host being zero.
@@ -45,30 +48,30 @@ pub(crate) struct Decisions(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
-    /// The rates that the decisions were made by.
+    /// The rates on which the decisions are based.
     rates: Option<Arc<[Option<Rates>]>>,
     made: Vec<Decision>,
-    /// Steps that a device did not take, because it had no room for them or could not do them: they are not sent there again.
+    /// Steps, each with a device, that the device had no memory for or could not do. They are not sent there again.
     refused: Vec<(usize, usize)>,
 }
 
 struct Decision {
     key: Key,
     engines: Engines,
-    /// What would be better if the plan's arrays were there already.
+    /// The choice that would be better if the plan's arrays were there already.
     later: Option<Later>,
 }
 
 struct Later {
     engines: Engines,
-    /// Nanoseconds that each run would gain, and what all runs since the last attempt would have gained.
+    /// The nanoseconds that each run would gain, and the sum for all runs since the last attempt.
     gain: f64,
     missed: f64,
-    /// Nanoseconds above which an attempt is made: the way there and back, and twice as much after each attempt.
+    /// The sum at which an attempt is made: the cost of moving there and back, doubled after each attempt.
     price: f64,
 }
 
-/// Part of a run's time that is worth moving for: less than that is within what rates are wrong by.
+/// The smallest part of a run's time that is worth moving for. Less than that is within the error of the rates.
 const WORTH_GAINING: f64 = 0.1;
 
 impl Decision {
@@ -157,8 +160,8 @@ pub(super) fn key(memory: &Memory<'_>) -> (Key, bool) {
     (key, is_away)
 }
 
-/// Could a device gain anything on a plan whose arrays are all on the host? Where the host takes less time than a launch, none
-/// can.
+/// Whether a device could gain anything on a plan whose arrays are all on the host. If the host takes less time than
+/// a launch, no device can.
 pub(super) fn may_gain(plan: &ReadyPlan, rates: Option<&[Option<Rates>]>) -> bool {
     let costs = &plan.plan.costs;
     match rates {
@@ -199,7 +202,8 @@ fn needs(plan: &ReadyPlan, able: impl Fn(usize) -> EngineMask) -> Vec<StepNeeds>
 fn arrays(plan: &ReadyPlan, key: &Key, memory: &Memory<'_>) -> Vec<Array> {
     let array = |(number, base): (usize, &Base)| {
         let at = key.get(number).copied().unwrap_or(0);
-        // what others see goes home when the plan has run; what nobody needs afterwards does not
+        // arrays that are seen from outside are copied to the host after the plan; those that nobody needs afterwards
+        // are not
         let wanted_home = if at & SEEN != 0 {
             1.0
         } else if base.output && key.len() > number {

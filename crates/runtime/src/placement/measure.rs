@@ -1,8 +1,9 @@
 //! Measures how fast an engine is.
 //!
-//! In: an engine. Out: its rates. A few tiny programs are planned for the engine, compiled and run on its own memory, by the
-//! methods that every engine has; of several runs the fastest counts, because whatever disturbs a run makes it slower. All of it
-//! takes about [`BUDGET`] on an engine that is not very slow. Not here: when it is done, and where the rates are kept.
+//! In: an engine. Out: its rates. A few tiny programs are planned for the engine, compiled and run on its own memory,
+//! by the methods that every engine has; of several runs the fastest counts, because whatever disturbs a run makes it
+//! slower. All of it takes about [`BUDGET`] on an engine that is not very slow. Not here: when it is done, and where
+//! the rates are kept.
 
 use super::rates::Rates;
 use crate::cache::Executables;
@@ -13,28 +14,29 @@ use numelt_opt::{Cost, KernelStep, Options, Plan, Step};
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
 
-/// How long the programs are run again: a compiler in the background has time to finish.
+/// How long the programs are repeated, so that a compiler in the background can finish.
 const BUDGET: Duration = Duration::from_millis(50);
-/// Fewest runs of each program.
+/// The fewest runs of each program.
 const FEWEST: usize = 3;
-/// Elements of the arrays of the programs that are not about memory, and of the smallest.
+/// Elements of the arrays of programs that do not measure memory, and of the smallest ones.
 const MIDDLE: i64 = 1 << 16;
 const FEW: i64 = 16;
-/// Elements of the largest arrays: far more than caches hold, or as many as an engine has room for.
+/// Elements of the largest arrays: far more than caches hold, or as many as an engine has memory for.
 const MANY: [i64; 3] = [1 << 21, 1 << 18, 1 << 15];
-/// Bytes of large copies.
+/// The size of large copies in bytes.
 const COPIED: usize = 4 << 20;
-/// How often small copies are made.
+/// How many small copies are made.
 const COPIES: usize = 8;
-/// A unit of serial work takes so many units of work where an engine can do nothing serial that could be measured.
+/// How many units of work a unit of serial work is taken for, if an engine can do nothing serial that could be
+/// measured.
 const SERIAL: f64 = 1000.0;
-/// Of a measured time, the least that is not put down to the launch.
+/// The smallest part of a measured time that is not attributed to the launch.
 const LEAST: f64 = 0.05;
 
 /// Measures an engine; `is_far` says whether values have to be copied there and back.
 ///
 /// # Errors
-/// The engine's. [`Error::Engine`] for one that can do nothing that could be measured.
+/// The engine's errors, and [`Error::Engine`] for an engine that can do nothing that could be measured.
 pub(super) fn measure(engine: &dyn Engine, is_far: bool) -> Result<Rates> {
     for elements in MANY {
         match with(engine, elements, is_far) {
@@ -79,12 +81,12 @@ fn with(engine: &dyn Engine, many: i64, is_far: bool) -> Result<Rates> {
     })
 }
 
-/// A program on an engine, with memory of its own.
+/// A program on an engine, in memory of its own.
 struct Trial<'e> {
     engine: &'e dyn Engine,
     plan: Plan,
     executables: Vec<Executables>,
-    /// By base; zero for those that need none.
+    /// The memory of each base; zero for bases that need none.
     handles: Vec<u64>,
 }
 
@@ -111,7 +113,7 @@ impl<'e> Trial<'e> {
             let handle = if contracted { 0 } else { engine.alloc(base.nbytes)? };
             trial.handles.push(handle);
         }
-        // zeros are ordinary numbers; whatever lies in new memory may be such as make arithmetic slow
+        // zeros are ordinary numbers; new memory may hold numbers that slow arithmetic down
         engine.upload(&vec![0; trial.plan.program.bases[0].nbytes], trial.place(0))?;
         Ok(trial)
     }
@@ -183,7 +185,7 @@ impl Drop for Trial<'_> {
     fn drop(&mut self) {
         for (base, &handle) in self.plan.program.bases.iter().zip(&self.handles) {
             if handle != 0 {
-                // all work has been waited for
+                // all work has been waited for already
                 self.engine.free(handle, base.nbytes, Ticket::default());
             }
         }
@@ -231,28 +233,28 @@ fn elementwise<const N: usize>(dtype: DType, n: i64, ops: [Op; N]) -> Program {
     program(array(0), array(1), ops.map(|op| (op, Axes::default())))
 }
 
-/// Nearly no work: memory, or the launch alone.
+/// A program with hardly any work, to measure memory or the launch alone.
 fn addition(dtype: DType, n: i64) -> Program {
     elementwise(dtype, n, [Op::Add])
 }
 
-/// Much work on few bytes.
+/// A program with much work on few bytes.
 fn sines(dtype: DType, n: i64) -> Program {
     elementwise(dtype, n, [Op::Sin, Op::Exp, Op::Sin, Op::Exp])
 }
 
-/// The same for an engine that has no such functions.
+/// Like [`sines`], for an engine that has no such functions.
 fn products(dtype: DType, n: i64) -> Program {
     elementwise(dtype, n, [Op::Multiply; 64])
 }
 
-/// Additions of which each needs the one before.
+/// A program of additions each of which needs the one before.
 fn running_sum(dtype: DType, n: i64) -> Program {
     let array = |base| View::contiguous(base, dtype, &[n]);
     program(array(0), array(1), [(Op::Cumsum, Axes::all(1))])
 }
 
-/// The same for an engine that has no scans: many such chains side by side.
+/// Like [`running_sum`], for an engine that has no scans: many such chains side by side.
 fn sum_of_rows(dtype: DType, n: i64) -> Program {
     let (rows, columns) = (n / FEW, FEW);
     let from = View::contiguous(0, dtype, &[rows, columns]);

@@ -1,8 +1,9 @@
-//! Which engine runs a step.
+//! The placement of steps on engines.
 //!
-//! In: a plan that is about to run, and where its arrays are. Out: an engine for each of its steps, by the rule in force.
-//! [`Rule::Cost`] decides for a plan as a whole (`choose.rs`) and remembers what it decided (`decisions.rs`). The rates that it needs are
-//! measured (`measure.rs`) when a plan is first worth moving, once per machine and engine (`rates.rs`).
+//! In: a plan that is about to run, and where its arrays are. Out: an engine for each of its steps, by the rule in
+//! force. [`Rule::Cost`] decides for a plan as a whole (`choose.rs`) and remembers what it decided (`decisions.rs`).
+//! The rates that it needs are measured (`measure.rs`) when a plan is first worth moving, once per machine and engine
+//! (`rates.rs`).
 
 mod choose;
 mod decisions;
@@ -21,16 +22,16 @@ use rates::RatesStore;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How work is placed.
+/// The rule by which engines are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     /// On the host.
     Host,
-    /// On this device, as far as it can do it.
+    /// On this device, if it can do the step.
     Always(usize),
-    /// Where it takes least time, what has to move included.
+    /// Where it takes the least time, including copies.
     Cost,
-    /// Anywhere, by chance: a test of what moves between engines.
+    /// On a random engine, as a test of copies between engines.
     Random(u64),
 }
 
@@ -38,12 +39,13 @@ pub enum Rule {
 #[derive(Debug)]
 pub(crate) struct Placement {
     pub rule: Rule,
-    /// Of the random numbers of [`Rule::Random`].
+    /// The state of the random numbers of [`Rule::Random`].
     state: AtomicU64,
-    /// Steps that ran on devices, and those that were placed there and ran on the host.
+    /// How many steps ran on devices, and how many were placed there but ran on the host.
     done: AtomicU64,
     declined: AtomicU64,
-    /// Of each engine, the host first, once they are known; none for an engine that could not be measured.
+    /// The rates of each engine, the host first, once they are known; `None` for an engine that could not be
+    /// measured.
     rates: Mutex<Option<EngineRates>>,
     store: RatesStore,
 }
@@ -52,7 +54,7 @@ type EngineRates = Arc<[Option<Rates>]>;
 
 /// Where the steps of a plan are to run.
 pub(crate) enum Course {
-    /// Each as the rule says when its turn comes.
+    /// Each where the rule says when its turn comes.
     StepByStep,
     /// All on the host.
     Host,
@@ -76,13 +78,13 @@ impl Placement {
         Placement { rule, state, done, declined, rates: Mutex::new(None), store }
     }
 
-    /// Goes by these rates, the host's first, instead of measuring.
+    /// Uses these rates, the host's first, instead of measuring.
     pub fn use_rates(&self, rates: &[Rates]) {
         let rates = rates.iter().copied().map(Some).collect();
         *self.rates.lock().unwrap_or_else(PoisonError::into_inner) = Some(rates);
     }
 
-    /// Where the steps of a plan are to run that is about to.
+    /// Where the steps of a plan that is about to run are to run.
     pub fn course(&self, plan: &ReadyPlan, site: &Site<'_>, memory: &Memory<'_>) -> Course {
         if self.rule != Rule::Cost {
             return Course::StepByStep;
@@ -108,7 +110,7 @@ impl Placement {
         let mut known = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
         let measured = || {
             let own = self.measured(host, host.threads(), false);
-            // nothing can be compared with a host that is not known
+            // without the host's rates there is nothing to compare with
             let device = |device: &Arc<Device>| own.and_then(|_| self.measured(&*device.engine, host.threads(), true));
             std::iter::once(own).chain(devices.iter().map(device)).collect()
         };
@@ -126,13 +128,13 @@ impl Placement {
         Some(rates)
     }
 
-    /// May the runtime run operations on few elements without a plan, on the host? Not where somebody wants to see them
-    /// elsewhere.
+    /// Whether the runtime may run operations on few elements without a plan, on the host. It may not if the rule
+    /// places work elsewhere on purpose.
     pub fn allows_shortcuts(&self) -> bool {
         matches!(self.rule, Rule::Host | Rule::Cost)
     }
 
-    /// The device that a step is to run on; none for the host.
+    /// The device on which a step is to run; `None` for the host.
     pub fn device_for<'d>(&self, course: &Course, step: usize, devices: &'d [Arc<Device>]) -> Option<&'d Arc<Device>> {
         let device = match (course, self.rule) {
             (Course::Decided(engines), _) => usize::from(engines[step]).checked_sub(1).and_then(|at| devices.get(at)),
@@ -149,7 +151,7 @@ impl Placement {
         count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Steps that ran on devices, and those that were placed there and ran on the host.
+    /// How many steps ran on devices, and how many were placed there but ran on the host.
     pub fn counts(&self) -> [u64; 2] {
         [&self.done, &self.declined].map(|count| count.load(Ordering::Relaxed))
     }

@@ -1,8 +1,8 @@
-//! How fast engines are, and the files that keep this from one process to the next.
+//! The rates of engines (how fast they are), and the files that keep them from one process to the next.
 //!
-//! In: an engine's name and a description of the machine. Out: the rates that were measured there before, if they are there and
-//! make sense. A file that is missing, damaged, another machine's, or that others may write, means measuring again; one that
-//! cannot be written means keeping the rates in the process. Neither is ever an error.
+//! In: an engine's name and a description of the machine. Out: the rates that were measured there before, if they
+//! exist and make sense. If a file is missing, damaged, from another machine, or writable by others, the engine is
+//! measured again. If a file cannot be written, the rates are kept in the process. Neither is ever an error.
 
 use crate::config::Config;
 use crate::engine::Engine;
@@ -33,26 +33,26 @@ pub struct Rates {
     pub latency: f64,
 }
 
-/// Longest time that a rate may say: an hour. What is longer was not measured by us.
+/// The longest time that a rate may state: an hour. A longer one was not measured by numelt.
 const LONGEST: f64 = 3.6e12;
 
-/// Bytes of the longest file that is read; ours have a few hundred.
+/// The size in bytes of the longest file that is read; numelt's own have a few hundred.
 const LONGEST_FILE: u64 = 1 << 16;
 
 impl Rates {
-    /// Nanoseconds that a step takes once everything is in the engine's memory: an engine computes while it reads and writes, so
-    /// that the slowest of the three decides.
+    /// The nanoseconds that a step takes when everything is in the engine's memory. An engine computes while it reads
+    /// and writes, so the slowest of the three counts.
     pub fn step(&self, cost: &Cost) -> f64 {
         let [bytes, work, serial] = [cost.bytes(), cost.work, cost.serial].map(|count| count as f64);
         self.launch + (bytes * self.byte).max(work * self.work).max(serial * self.serial)
     }
 
-    /// Nanoseconds that so many bytes take from the host to the engine.
+    /// The nanoseconds to copy this many bytes from the host to the engine.
     pub fn there(&self, nbytes: u64) -> f64 {
         self.latency + nbytes as f64 * self.upload
     }
 
-    /// Nanoseconds that so many bytes take from the engine to the host.
+    /// The nanoseconds to copy this many bytes from the engine to the host.
     pub fn back(&self, nbytes: u64) -> f64 {
         self.latency + nbytes as f64 * self.download
     }
@@ -75,17 +75,17 @@ impl Rates {
         Rates { launch: 0.0, byte: 0.0, work: 0.0, serial: 0.0, upload: 0.0, download: 0.0, latency: 0.0 };
 }
 
-/// Where rates are kept.
+/// The store of rates.
 #[derive(Debug)]
 pub(super) struct RatesStore {
-    /// The cache folder; none where nothing is to be kept.
+    /// The cache folder; `None` if nothing is to be kept.
     folder: Option<PathBuf>,
-    /// The settings that change how fast the host engine is.
+    /// The settings that influence how fast the host engine is.
     settings: String,
 }
 
 impl RatesStore {
-    /// Nowhere.
+    /// A store that keeps nothing.
     pub const NONE: RatesStore = RatesStore { folder: None, settings: String::new() };
 
     pub fn new(config: &Config) -> RatesStore {
@@ -98,7 +98,8 @@ impl RatesStore {
         RatesStore { folder, settings }
     }
 
-    /// What rates depend on: this version, the machine, the settings, and what the engine says about itself.
+    /// A description of what rates depend on: this version, the machine, the settings, and what the engine says about
+    /// itself.
     pub fn machine(&self, engine: &dyn Engine, threads: usize) -> String {
         format!(
             "numelt {}, {}, {threads} threads, {}, target {:?}",
@@ -120,9 +121,9 @@ impl RatesStore {
         decode(&text, engine, machine)
     }
 
-    /// Keeps rates, if that is possible.
+    /// Keeps rates, if possible.
     pub fn save(&self, engine: &str, machine: &str, rates: Rates) {
-        // what cannot be kept is measured again
+        // rates that cannot be kept are measured again
         let _ = self.try_save(engine, machine, rates);
     }
 
@@ -150,7 +151,7 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
     options.open(path)?.write_all(text.as_bytes())
 }
 
-/// A file for each engine and machine: homes may be shared by several machines.
+/// The name of the file for an engine and a machine. Several machines may share a home folder.
 fn file_name(engine: &str, machine: &str) -> String {
     let mut hasher = rustc_hash::FxHasher::default();
     hasher.write(engine.as_bytes());

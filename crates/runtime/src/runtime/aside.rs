@@ -1,4 +1,6 @@
-//! Operations on what is in memory, run while everything pending stays so.
+//! Operations on values in memory that run while everything pending stays pending.
+//!
+//! In: an operation that pending work does not touch. Out: its result.
 
 use super::{Runtime, State};
 use crate::batch::operand_view;
@@ -12,11 +14,12 @@ use numelt_ir::{Axes, Base, DType, Dims, Instr, Op, Operand, Program, Result, Sc
 use smallvec::{SmallVec, smallvec};
 use std::sync::atomic::Ordering;
 
-/// What the heap's `asked` holds for an operation that ran by itself and met a condition: the place is that of all warnings that have none.
+/// The value of the heap's `asked` for an operation that ran by itself and met a condition: its position is used for
+/// all warnings without one.
 pub(super) const ALONE: u32 = u32::MAX;
 
 impl Runtime {
-    /// Full reductions of an array, each with its loop dtype, in one pass; `None` where pending work writes the array.
+    /// Full reductions of an array, each with its loop dtype, in one pass; `None` if pending work writes the array.
     ///
     /// # Errors
     /// Those of [`Runtime::flush`].
@@ -26,7 +29,7 @@ impl Runtime {
         }
         let mut state = self.lock();
         if !source.base.is_readable() {
-            return Ok(None); // another thread was faster
+            return Ok(None); // another thread has recorded work on it meanwhile
         }
         let operand = source.to_ir(0);
         let mut bases = vec![Base { nbytes: source.base.nbytes(), input: true, output: true }];
@@ -50,8 +53,8 @@ impl Runtime {
 }
 
 impl Runtime {
-    /// Runs an operation whose operands are in memory and whose result nothing pending touches by itself, as a batch of one
-    /// instruction runs without a plan. [`Reason::Warned`] asks the caller to give the warnings.
+    /// Runs an operation by itself, as a batch of one instruction without a plan. Its operands are in memory, and
+    /// pending work does not use its result. [`Reason::Warned`] asks the caller to deliver the warnings.
     ///
     /// # Errors
     /// Those of [`Runtime::record`], and [`numelt_ir::Error::OutOfMemory`].

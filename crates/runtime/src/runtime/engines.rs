@@ -1,4 +1,6 @@
-//! The engines and settings of a runtime, and what becomes of them: at its start, when they are replaced, and around a fork.
+//! The engines and settings of a runtime: at its start, when they are replaced, and around a fork.
+//!
+//! In: engines and settings. Out: a runtime that uses them, with all values on the host where devices are replaced.
 
 use super::gate::Inside;
 use super::{Inner, Runtime, State};
@@ -15,11 +17,12 @@ use numelt_opt::Target;
 use std::sync::Arc;
 
 impl Runtime {
-    /// Replaces settings, and the engines if there are new ones; pending work runs first, under the old ones, and what devices
-    /// hold comes home.
+    /// Replaces the settings, and the engines if there are new ones. Pending work runs before, under the old ones,
+    /// and values on devices are copied to the host.
     pub fn reconfigure(&self, engines: Option<EngineSet>, config: Config) {
         let mut state = self.lock();
-        // what gets no memory now may get some under the new settings; what a guard hinders waits for them, too
+        // operations without memory may get some under the new settings; operations that a guard blocks wait for the
+        // new settings, too
         if state.hindrance().is_none() {
             let _ = state.flush(Reason::Explicit, Again::All);
             self.note_flush(&state);
@@ -46,31 +49,33 @@ impl Runtime {
     }
 }
 
-/// Keeps all other threads out of a runtime.
+/// Excludes all other threads from a runtime.
 pub(crate) struct Held<'a> {
     gate: &'a Inner,
     inside: Inside<'a, State>,
 }
 
 impl Held<'_> {
-    /// Waits for a flush in another thread and keeps new ones out until the result is dropped (around fork).
+    /// Waits for a flush in another thread, and excludes all other threads until the result is dropped (around a
+    /// fork).
     pub fn new(gate: &Inner) -> Held<'_> {
         Held { gate, inside: gate.lock() }
     }
 
-    /// Has all values on the host. Those that cannot come stay with the parent.
+    /// Copies all values to the host. Values for which this fails stay with the parent.
     pub fn bring_home(&mut self) {
-        // whoever reads what could not come home is told
+        // reading a value that could not be copied raises an error
         self.inside.devices.iter().for_each(|device| _ = device.empty());
     }
 
-    /// In a forked child: the threads that were announced do not exist here, and no device knows this process.
+    /// Forgets, in a forked child, the threads that have announced themselves, and the devices, none of which exists
+    /// there.
     pub fn forget_threads(&mut self) {
         self.gate.forget_away();
         self.inside.stats = self.inside.with_devices();
         let devices = std::mem::take(&mut self.inside.devices);
         devices.iter().for_each(|device| device.forget());
-        // their threads do not exist here, so that nothing of them can be ended
+        // the threads of devices do not exist here, so their destructors must not run
         std::mem::forget(devices);
         (self.inside.placement, self.inside.placed) = (Placement::host(), [0; 2]);
         self.inside.forget_caller();
@@ -78,28 +83,29 @@ impl Held<'_> {
 }
 
 impl State {
-    /// Replaces the devices; what the old ones hold comes home. Values that cannot come are missed by whoever reads them.
+    /// Replaces the devices, and copies the values on the old ones to the host. Reading a value for which this fails
+    /// raises an error.
     fn use_devices(&mut self, devices: Vec<Arc<dyn Engine>>, rule: Rule) {
         self.devices.iter().for_each(|device| _ = device.empty());
-        // totals outlive the devices that they are of
+        // totals include those of devices that have been replaced
         self.stats = self.with_devices();
         self.devices = numbered(devices);
         (self.placement, self.placed) = (Placement::new(rule, &self.config), [0; 2]);
     }
 }
 
-/// Engines with memory of their own, as the runtime numbers them.
+/// The engines with memory of their own, numbered in the runtime's order.
 pub(super) fn numbered(engines: Vec<Arc<dyn Engine>>) -> Vec<Arc<Device>> {
     engines.into_iter().enumerate().map(|(number, engine)| Device::new(engine, number)).collect()
 }
 
-/// Tells the heap's pool how much memory it may have.
+/// Sets how much memory the heap's pool may use.
 pub(super) fn configure_pool(heap: &Heap, config: &Config) {
     let cache_cap = config.memory_limit.unwrap_or_else(physical_memory) / 4;
     heap.pool.configure(config.memory_limit, cache_cap);
 }
 
-/// Bytes of memory that the machine has.
+/// The bytes of memory that the machine has.
 pub(super) fn physical_memory() -> usize {
     // SAFETY: sysconf reads two system constants.
     let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };

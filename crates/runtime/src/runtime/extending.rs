@@ -1,10 +1,12 @@
-//! Calls of extension methods ([`crate::Extension`]): recording them, and running them between two pieces of the batch.
+//! Calls of extension methods ([`crate::Extension`]): recording them, and running them between two pieces of the
+//! batch.
 //!
-//! A function of the user's own may use the runtime, so it runs without the runtime's lock, while its call stays at the
+//! An extension method may use the runtime, so it runs without the runtime's lock, while its call stays at the
 //! head of the queue. Until it has ended,
-//! - nothing recorded after the call runs, since it may need the result or overwrite what the function reads. Other threads
-//!   that want it wait: the result has a [`WriteGuard`], which hinders their flushes;
-//! - what the function itself records runs beside the queue as soon as it is read, as far as it touches nothing that waits.
+//! - nothing that was recorded after the call runs, because it may need the result or overwrite what the method
+//!   reads. Other threads that need it wait: the result has a [`WriteGuard`], which blocks their flushes;
+//! - operations that the method itself records run separately from the queue as soon as they are read, if they use
+//!   nothing that waits.
 
 use super::{Again, Batch, Runtime, State};
 use crate::batch::Call;
@@ -36,17 +38,17 @@ impl Runtime {
         Ok(())
     }
 
-    /// Calls of extension methods that have not run.
+    /// How many calls of extension methods have not run.
     pub fn pending_calls(&self) -> usize {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Does this thread run an extension method?
+    /// Whether this thread is running an extension method.
     pub fn runs_extension(&self) -> bool {
         self.pending_calls() > 0 && self.lock().is_caller()
     }
 
-    /// Runs the queue piece by piece, with the calls between them.
+    /// Runs the queue piece by piece, and the calls between the pieces.
     #[cold]
     pub(super) fn flush_with_calls(&self, reason: Reason, again: Again<'_>) -> Result<()> {
         if self.runs_extension() {
@@ -61,7 +63,8 @@ impl Runtime {
             self.note_flush(&state);
             let Some(call) = state.batch.next_call().cloned() else { return result };
             result?;
-            // the guards end after the call has left the queue: until then, whoever needs its result has to wait for them
+            // the guards end after the call has left the queue, so that until then everybody who needs its result
+            // waits for them
             let (mut guards, start) = (None, Instant::now());
             let outcome = match state.begin_call(&call) {
                 Ok(()) => {
@@ -81,14 +84,14 @@ impl Runtime {
             self.note_flush(&state);
             outcome?;
             if state.filters.any() {
-                // what comes next is for the filters to see
+                // the filters have not seen what comes next
                 return Ok(());
             }
         }
     }
 }
 
-/// Calls the function. A panic in it is an error.
+/// Calls the method. A panic in it becomes an error.
 fn run(call: &Call, (reads, write): &mut (Vec<ReadGuard<'_>>, WriteGuard<'_>)) -> Result<()> {
     let inputs: Vec<Input<'_>> =
         call.ins.iter().zip(reads.iter()).map(|(view, guard)| Input { view, bytes: guard.bytes() }).collect();
@@ -98,12 +101,12 @@ fn run(call: &Call, (reads, write): &mut (Vec<ReadGuard<'_>>, WriteGuard<'_>)) -
 }
 
 impl State {
-    /// Does this thread run an extension method?
+    /// Whether this thread is running an extension method.
     fn is_caller(&self) -> bool {
         self.caller == Some(std::thread::current().id())
     }
 
-    /// In a forked child: a call that another thread was running is run anew.
+    /// Forgets, in a forked child, the call that another thread was running, so that it runs again.
     pub(super) fn forget_caller(&mut self) {
         if !self.is_caller() {
             self.caller = None;
@@ -111,7 +114,7 @@ impl State {
         }
     }
 
-    /// Has what a call reads on the host, and memory for what it fills.
+    /// Brings the inputs of a call to the host, and allocates memory for its output.
     fn begin_call(&mut self, call: &Call) -> Result<()> {
         for view in &call.ins {
             self.make(&view.base.0)?;
@@ -130,14 +133,14 @@ impl State {
         if !done {
             lost::mark_failed(&call.out, call.extension.name());
         }
-        // until what is left has its slots in a new batch, all of it counts as running
+        // until the remaining instructions have slots in a new batch, all of them count as running
         let _running = self.heap.runs(self.batch.epoch);
         let mut rest = self.next_batch();
         self.batch.call_ended(&mut rest);
         self.batch = rest;
     }
 
-    /// Tells whoever looks at flushes of a call that has run.
+    /// Adds a report of a call that has run, if flushes are inspected or traced.
     fn report_call(&mut self, call: &Call, reason: Reason, nanoseconds: u64) {
         if self.inspector.is_none() && !self.config.trace {
             return;
@@ -152,7 +155,7 @@ impl State {
         }
     }
 
-    /// Runs what a function has recorded, while its call is at the head of the queue.
+    /// Runs what a method has recorded, while its call is at the head of the queue.
     fn flush_beside(&mut self, reason: Reason) -> Result<()> {
         let mut beside = self.next_batch();
         let mut rest = self.next_batch();
@@ -161,7 +164,7 @@ impl State {
         let result = self.flush_as(reason, Again::All, None);
         let mut whole = self.next_batch();
         rest.split(0, &mut whole);
-        // what of that got no memory is independent of what has waited, and comes after it
+        // operations of it that got no memory are independent of the waiting ones, and come after them
         std::mem::replace(&mut self.batch, whole).append_to(&mut self.batch);
         result
     }

@@ -1,10 +1,10 @@
 //! Filters of a runtime ([`crate::Filter`]), and front ends that have filters of their own.
 //!
-//! The runtime's filters are applied inside a flush, after the batch has been taken and before its plan is looked up. A front
-//! end's filters cannot be: they may need a lock that nobody may wait for during a flush (Python's). So such a front end asks for the
-//! pending program ([`Runtime::filtering`]), applies its filters to it without any lock of the runtime's, and flushes with
-//! the result ([`Runtime::flush_filtered`]). If something else has run the batch meanwhile, it has to begin again. What has been
-//! recorded meanwhile stays pending.
+//! The runtime's filters are applied inside a flush, after the batch has been taken and before its plan is looked up.
+//! This is impossible for a front end's filters, which may need a lock for which nobody may wait during a flush
+//! (Python's). So such a front end requests the pending program ([`Runtime::filtering`]), applies its filters without
+//! any lock of the runtime, and flushes with the result ([`Runtime::flush_filtered`]). If another thread has run the
+//! batch meanwhile, the front end begins again. Operations recorded meanwhile stay pending.
 //!
 //! While there are filters, every operation is recorded and planned: nothing runs at once or operation by operation, no
 //! batch follows the plan of an earlier one, no reductions are added, and a full batch is not cut.
@@ -22,15 +22,15 @@ use std::sync::atomic::Ordering;
 #[derive(Default)]
 pub(crate) struct Filters {
     own: Vec<Arc<dyn Filter>>,
-    /// Does the front end apply filters of its own?
+    /// Whether the front end applies filters of its own.
     front: bool,
-    /// What went wrong and has not been taken.
+    /// Errors of filters that have not been taken.
     errors: Vec<FilterError>,
 }
 
-/// A pending program and what a front end's filters make of it.
+/// A pending program, and the changes that a front end's filters have made to it.
 pub struct Filtering {
-    /// That of the runtime whose program it is.
+    /// The heap of the runtime whose program it is.
     heap: Arc<Heap>,
     epoch: u64,
     edits: u64,
@@ -39,19 +39,19 @@ pub struct Filtering {
 }
 
 impl Filtering {
-    /// The program as it is so far.
+    /// The program in its present state.
     pub fn program(&self) -> &Program {
         self.filtered.as_ref().unwrap_or(&self.recorded)
     }
 }
 
 impl Runtime {
-    /// Has a filter see the program of each batch that runs from now on, after those that are there already.
+    /// Adds a filter for each batch that runs from now on. It comes after the existing filters.
     pub fn add_filter(&self, filter: Arc<dyn Filter>) {
         self.change_filters(|filters| filters.own.push(filter));
     }
 
-    /// Removes the filters of a name; were there any?
+    /// Removes the filters of a name, and returns whether there were any.
     pub fn remove_filter(&self, name: &str) -> bool {
         let mut removed = false;
         self.change_filters(|filters| {
@@ -63,7 +63,7 @@ impl Runtime {
         removed
     }
 
-    /// Says whether the front end flushes by [`Runtime::flush_filtered`] from now on.
+    /// States whether the front end flushes by [`Runtime::flush_filtered`] from now on.
     pub fn filters_in_front(&self, on: bool) {
         self.change_filters(|filters| filters.front = on);
     }
@@ -71,25 +71,26 @@ impl Runtime {
     fn change_filters(&self, change: impl FnOnce(&mut Filters)) {
         let mut state = self.lock();
         change(&mut state.filters);
-        // an empty batch expects a plan, one that is not may be following one
+        // an empty batch expects to repeat a plan, and another one may be repeating one
         state.batch.leave();
         self.filtered.store(state.filters.any(), Ordering::Relaxed);
         self.note_at_once(&state);
     }
 
-    /// Are there filters, so that every operation has to be recorded?
+    /// Whether there are filters, so that every operation must be recorded.
     #[inline]
     pub fn has_filters(&self) -> bool {
         self.filtered.load(Ordering::Relaxed)
     }
 
-    /// Takes the errors of filters in past flushes, oldest first. Those batches have run without the filters that failed.
+    /// Takes the errors of filters in past flushes, oldest first. Those batches have run without the filters that
+    /// failed.
     pub fn take_filter_errors(&self) -> Vec<FilterError> {
         std::mem::take(&mut self.lock().filters.errors)
     }
 
-    /// The program that a flush would run now, for a front end to apply its filters to. `None` where there is nothing to filter:
-    /// nothing is pending, or the queue begins with what got no memory before.
+    /// The program that a flush would run now, for a front end to apply its filters to. `None` if there is nothing to
+    /// filter: nothing is pending, or the queue begins with operations that got no memory before.
     pub fn filtering(&self) -> Option<Filtering> {
         let mut state = self.lock();
         state.make_due();
@@ -104,10 +105,11 @@ impl Runtime {
         Some(Filtering { heap, epoch: batch.epoch, edits: batch.edits, recorded, filtered: None })
     }
 
-    /// Has a program run in place of the one that [`Filtering::program`] gives.
+    /// Replaces the program that [`Filtering::program`] returns.
     ///
     /// # Errors
-    /// [`numelt_ir::Error::Invalid`] and [`numelt_ir::Error::Unsupported`] when it must not; nothing has changed then.
+    /// [`numelt_ir::Error::Invalid`] or [`numelt_ir::Error::Unsupported`] if the new program must not run; nothing
+    /// has changed then.
     pub fn replace(&self, filtering: &mut Filtering, program: Program) -> Result<()> {
         let engine = Arc::clone(&self.lock().engine);
         check(&filtering.recorded, &program, &*engine)?;
@@ -115,8 +117,8 @@ impl Runtime {
         Ok(())
     }
 
-    /// Runs the pending program as filtered. What has been recorded since [`Runtime::filtering`] stays pending. False when
-    /// the batch is not the one that was filtered any more: nothing has run then.
+    /// Runs the pending program as filtered. Operations recorded since [`Runtime::filtering`] stay pending. Returns
+    /// false if the batch is no longer the one that was filtered; nothing has run then.
     ///
     /// # Errors
     /// Those of [`Runtime::flush`].
@@ -141,8 +143,9 @@ impl Filters {
 }
 
 impl State {
-    /// A settled batch as its filters would have it; the bases go over to it. `None` where they leave it as it is. Instructions that
-    /// were recorded after the front end had asked for the program go to the queue.
+    /// The batch that results from applying the filters to a batch whose bases have been looked at; it takes over the
+    /// bases. `None` if the filters change nothing. Instructions that were recorded after the front end had requested
+    /// the program go to the queue.
     pub(super) fn filtered(&mut self, batch: &mut Batch, given: Option<Filtering>) -> Option<Box<Batch>> {
         if batch.is_empty() {
             return None;
@@ -157,7 +160,7 @@ impl State {
             changed = given.filtered;
         }
         if let Some(program) = &mut changed {
-            // the flags are those of now: somebody may have let go of an array meanwhile
+            // the present flags are used: somebody may have released an array meanwhile
             let known = batch.slots.len();
             program.bases[..known].copy_from_slice(&batch.program().bases);
         }
@@ -190,7 +193,7 @@ impl State {
         }
     }
 
-    /// Ends the expectation of plans for the batch that is being recorded.
+    /// Makes the batch that is being recorded expect no plan.
     pub(super) fn expect_nothing(&mut self) {
         self.last = None;
         if self.batch.is_empty() {

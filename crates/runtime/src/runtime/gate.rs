@@ -1,9 +1,9 @@
-//! The lock around the runtime's state, and the way past it.
+//! The lock around the runtime's state, and a way to use the state without taking it.
 //!
-//! Taking a lock and giving it back is a tenth of what recording an operation costs. A front end of which one thread
-//! runs at a time (Python's lock sees to that) need not take it, as long as no other thread is
-//! inside without the front end's own lock: such threads are announced and counted, and while there are any
-//! everybody takes the lock.
+//! In: a state, and threads that use it. Out: exclusive use of it. Taking and releasing a lock is a tenth of the time
+//! of recording an operation. If only one thread of a front end runs at a time (as Python's lock ensures), that
+//! thread need not take the lock, provided that no other thread is inside without the front end's own lock. Such
+//! threads announce themselves and are counted, and while there are any, all threads take the lock.
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
@@ -13,21 +13,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 /// A value that is used by one thread at a time.
 pub(crate) struct Gate<T> {
     lock: Mutex<()>,
-    /// Threads that may be inside, or wait, without the front end's lock.
+    /// How many threads may be inside, or wait, without the front end's lock.
     away: AtomicUsize,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: whoever uses the value holds `lock`, or, by the contract of `Gate::past`, is alone with it.
+// SAFETY: a thread that uses the value holds `lock`, or, by the contract of `Gate::past`, no other thread uses it.
 unsafe impl<T: Send> Sync for Gate<T> {}
 
-/// The right to use the value.
+/// The right to use the value, as long as this lives.
 pub(crate) struct Inside<'a, T> {
     value: &'a mut T,
     _lock: Option<MutexGuard<'a, ()>>,
 }
 
-/// Says that this thread may be inside without the front end's lock, until it is dropped; see [`Gate::away`].
+/// States that this thread may be inside without the front end's lock, until it is dropped; see
+/// [`Runtime::away`](crate::Runtime::away).
 pub struct Away<'a>(&'a AtomicUsize);
 
 impl<T> Gate<T> {
@@ -35,7 +36,7 @@ impl<T> Gate<T> {
         Gate { lock: Mutex::new(()), away: AtomicUsize::new(0), value: UnsafeCell::new(value) }
     }
 
-    /// Waits until nobody else is inside.
+    /// Waits until no other thread is inside.
     pub fn lock(&self) -> Inside<'_, T> {
         // A panic inside leaves the value usable: see `State`.
         let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,22 +44,22 @@ impl<T> Gate<T> {
         Inside { value: unsafe { &mut *self.value.get() }, _lock: Some(lock) }
     }
 
-    /// The same without the lock, unless somebody is away.
+    /// Like [`Gate::lock`], but without taking the lock, unless a thread is away.
     ///
     /// # Safety
-    /// The caller holds a lock of its own, under which all threads call this and `lock`, and make and drop [`Away`].
-    /// Only those that have made one, and not yet dropped it, may let go of that lock meanwhile.
+    /// The caller holds a lock of its own. All threads hold that lock when they call this or `lock`, and when they
+    /// make or drop [`Away`]. Only a thread that has made one and not yet dropped it may release that lock meanwhile.
     #[inline]
     pub unsafe fn past(&self) -> Inside<'_, T> {
         if self.away.load(Ordering::Relaxed) > 0 {
             return self.lock();
         }
         debug_assert!(!matches!(self.lock.try_lock(), Err(TryLockError::WouldBlock)), "somebody is inside");
-        // SAFETY: by the caller's contract nobody else is inside, or comes in before the caller's own lock is free.
+        // SAFETY: by the caller's contract nobody else is inside, or enters before the caller's own lock is free.
         Inside { value: unsafe { &mut *self.value.get() }, _lock: None }
     }
 
-    /// The same without waiting: nothing where the lock would have to be taken.
+    /// Like [`Gate::past`], but without waiting: `None` if the lock would have to be taken.
     ///
     /// # Safety
     /// That of [`Gate::past`].
@@ -73,17 +74,18 @@ impl<T> Gate<T> {
         Some(unsafe { &mut *self.value.get() })
     }
 
-    /// Is a thread inside without the front end's lock, or may it be?
+    /// Whether a thread is inside without the front end's lock, or may be.
     pub fn is_anybody_away(&self) -> bool {
         self.away.load(Ordering::Relaxed) > 0
     }
 
-    /// In a forked child: no thread is away, since only the one that forked is left. It holds the lock.
+    /// Forgets, in a forked child, the threads that are away: only the one that forked is left, and it holds the
+    /// lock.
     pub fn forget_away(&self) {
         self.away.store(0, Ordering::Relaxed);
     }
 
-    /// Announces that this thread lets go of the front end's lock and may be inside all the same.
+    /// Announces that this thread releases the front end's lock and may be inside nevertheless.
     pub fn away(&self) -> Away<'_> {
         self.away.fetch_add(1, Ordering::Relaxed);
         Away(&self.away)

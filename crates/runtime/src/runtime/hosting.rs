@@ -1,8 +1,8 @@
 //! The runtime's host engine, and how front ends reach it.
 //!
-//! In: the host engine that belongs to the settings. Out: the same, to call. A front end asks it for counts of a hundred
-//! truth values and for ten random numbers, which take about as long as a lock and a reference count together. So
-//! there is a way to it that takes neither, for front ends of which one thread runs at a time.
+//! In: the host engine that belongs to the settings. Out: the same engine, to be called. A front end lets it count a
+//! hundred truth values or make ten random numbers, which takes about as long as a lock and a reference count
+//! together. So front ends of which one thread runs at a time have a way to it that takes neither.
 
 use super::gate::Inside;
 use super::{Runtime, State};
@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// [`Runtime::with_host`].
 pub(super) struct Hosting(UnsafeCell<Arc<dyn Host>>);
 
-// SAFETY: whoever uses the value holds the runtime's lock, or nobody replaces the value meanwhile, by the contract of
-// `Runtime::with_host`.
+// SAFETY: a thread that uses the value holds the runtime's lock, or nobody replaces the value meanwhile, by the
+// contract of `Runtime::with_host`.
 unsafe impl Sync for Hosting {}
 
 impl Hosting {
@@ -41,8 +41,8 @@ impl Runtime {
     /// Calls `f` with the host engine, without a lock.
     ///
     /// # Safety
-    /// Nobody calls [`Runtime::reconfigure`] before `f` returns. A front end with a lock of its own calls both with that lock
-    /// held, and `f` does not let go of it.
+    /// Nobody calls [`Runtime::reconfigure`] before `f` returns. A front end with a lock of its own holds it for both
+    /// calls, and `f` does not release it.
     #[inline]
     pub unsafe fn with_host<R>(&self, f: impl FnOnce(&Arc<dyn Host>) -> R) -> R {
         // SAFETY: by the caller's contract the value is not replaced meanwhile.

@@ -1,4 +1,6 @@
-//! What can be seen of a runtime: explanations, totals, reports of flushes.
+//! Explanations, totals and reports of a runtime.
+//!
+//! In: a request. Out: a description of pending or past work; nothing runs.
 
 use super::{Runtime, State, WATCHED};
 use crate::exec;
@@ -13,7 +15,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 impl Runtime {
-    /// What would be run now, or what of it the elements of some arrays need: bytecode, passes, partition, kernels.
+    /// Explains what would run now (bytecode, passes, partition, kernels), or the part of it that the elements of
+    /// some arrays need.
     ///
     /// # Errors
     /// The planner's.
@@ -21,7 +24,7 @@ impl Runtime {
         self.explain_placed(of).map(|(explanation, _)| explanation)
     }
 
-    /// The same, with the front end's number of the place where each recorded instruction was recorded.
+    /// Like [`Runtime::explain`], with the front end's number of the position at which each instruction was recorded.
     ///
     /// # Errors
     /// The planner's.
@@ -32,7 +35,7 @@ impl Runtime {
         state.batch.look_at_bases();
         let options = state.options();
         let epoch = state.batch.epoch;
-        // before the program is asked for, which ends the following of another batch's places
+        // before the program is requested, because that ends the following of a plan and its positions
         let all = state.batch.known_places();
         let (explained, places) = match of {
             None => (numelt_opt::explain(&state.stored()?, &options), all),
@@ -48,12 +51,12 @@ impl Runtime {
         Ok((explanation, places))
     }
 
-    /// How far the running plan has come. Takes no lock: this may be asked for while another thread flushes.
+    /// How far the running plan has come. This takes no lock, so it can be called while another thread flushes.
     pub fn progress(&self) -> ProgressSnapshot {
         self.progress.snapshot()
     }
 
-    /// The pending program, with its bases as they are now.
+    /// The pending program, with the present flags of its bases.
     pub fn pending_program(&self) -> Program {
         let mut state = self.lock();
         state.explained = WATCHED;
@@ -62,7 +65,7 @@ impl Runtime {
         state.batch.program().clone()
     }
 
-    /// Totals.
+    /// The totals.
     pub fn stats(&self) -> Stats {
         let state = self.lock();
         let [compiled, launched] = state.engine.variants();
@@ -75,7 +78,8 @@ impl Runtime {
         }
     }
 
-    /// How often steps that were placed on a device ran on the host, by their operations. Counts anew afterwards if asked to.
+    /// How often steps that were placed on a device ran on the host, by operations. With `forget`, the counts start
+    /// again at zero.
     pub fn declined(&self, forget: bool) -> BTreeMap<String, u64> {
         self.lock().journal.declines(forget)
     }
@@ -89,14 +93,14 @@ impl Runtime {
         state.devices.iter().for_each(|device| device.moved.reset());
     }
 
-    /// Starts collecting a report per flush.
+    /// Starts collecting a report of each flush.
     pub fn inspect_start(&self) {
         let mut state = self.lock();
         state.inspector = Some(Vec::new());
         self.note_at_once(&state);
     }
 
-    /// Stops collecting; the reports.
+    /// Stops collecting, and returns the reports.
     pub fn inspect_stop(&self) -> Vec<FlushReport> {
         let mut state = self.lock();
         let reports = state.inspector.take().unwrap_or_default();
@@ -110,12 +114,12 @@ impl State {
         self.devices.iter().map(|device| total(&device.moved).load(Ordering::Relaxed)).sum()
     }
 
-    /// Bytes that were moved to the devices in use, and back.
+    /// The bytes that were moved to the present devices, and back.
     pub(super) fn bytes_moved(&self) -> [u64; 2] {
         [self.moved(|moved| &moved.there), self.moved(|moved| &moved.back)]
     }
 
-    /// Totals, with those of the devices in use.
+    /// The totals, including those of the present devices.
     pub(super) fn with_devices(&self) -> Stats {
         let [done, declined] = self.placement.counts();
         let [there, back] = self.bytes_moved();
@@ -129,7 +133,7 @@ impl State {
         }
     }
 
-    /// Where each step of a plan would run, in words; nothing in a runtime without devices.
+    /// Where each step of a plan would run, as text; empty in a runtime without devices.
     fn expected_engines(&self, plan: &Plan) -> Vec<String> {
         if self.devices.is_empty() {
             return Vec::new();

@@ -1,4 +1,7 @@
-//! From a batch to its plan, and what the plan leaves to be computed later.
+//! From a batch to its plan, and the values that the plan puts off.
+//!
+//! In: a batch that is to run. Out: a plan from the cache or a new one; or none, if the batch is to run operation by
+//! operation.
 
 use super::{State, mark_failed};
 use crate::batch::Batch;
@@ -16,13 +19,13 @@ use numelt_opt::{Fuse, Options, Passes, Plan, Recipe};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Instructions from which on planning takes so much memory that it is worth giving back at once.
+/// Planning at least this many instructions takes so much memory that it is worth returning at once.
 const LONG: usize = 256;
-/// Bytes that planning takes for each, most of them for a moment.
+/// The bytes that planning takes for each instruction, most of them for a short time.
 const PLANNING: usize = 3000;
 
 impl State {
-    /// The batch's plan, from the cache or made now; `None` where it is to run without one.
+    /// The batch's plan, from the cache or made now; `None` if the batch is to run without one.
     pub(super) fn ready(&mut self, batch: &mut Batch) -> Result<Option<(Arc<ReadyPlan>, bool)>> {
         if batch.is_empty() || lost::among(&batch.slots) {
             return Ok(None);
@@ -52,7 +55,7 @@ impl State {
         Ok(Some((ready, false)))
     }
 
-    /// The values of a batch whose bases have been looked at that need not be stored.
+    /// The values of a batch, whose bases have been looked at, that need not be stored.
     fn recipes(&self, batch: &mut Batch) -> Vec<Recipe> {
         if self.config.put_off == 0 {
             return Vec::new();
@@ -63,8 +66,8 @@ impl State {
         recipes
     }
 
-    /// A plan for a batch whose bases have been looked at that leaves out the values of `recipes`, of which it has those that no step needs in
-    /// memory.
+    /// A plan for a batch, whose bases have been looked at, that does not store the values of `recipes`, except those
+    /// that a step needs in memory.
     fn planned(&mut self, batch: &mut Batch, mut recipes: Vec<Recipe>) -> Result<ReadyPlan> {
         let long = batch.len() >= LONG;
         if long {
@@ -86,7 +89,7 @@ impl State {
         Ok(ready)
     }
 
-    /// The batch as it is planned, without the values that are left to be computed later.
+    /// The batch as it will be planned, without the values that are put off.
     pub(super) fn stored(&mut self) -> Result<Program> {
         let mut batch = std::mem::replace(&mut self.batch, Box::new(Batch::new(&self.heap, 0)));
         let mut recipes = self.recipes(&mut batch);
@@ -99,7 +102,7 @@ impl State {
         planned.map(|()| program)
     }
 
-    /// Notes which values of a batch that has run are left to be computed later.
+    /// Notes which values of a batch that has run are put off.
     pub(super) fn leave(&mut self, plan: &Arc<ReadyPlan>, batch: &Batch) {
         if plan.recipes.is_empty() {
             return;
@@ -109,8 +112,8 @@ impl State {
         now.iter().for_each(|cell| self.make_or_record(cell));
     }
 
-    /// Computes a value that has been put off before what it is made of changes; where there is no memory, what makes it is
-    /// the first that the queue runs.
+    /// Computes a value that has been put off, before the values that it is made of change. If there is no memory,
+    /// the instructions that make it are put at the head of the queue.
     pub(super) fn make_or_record(&mut self, cell: &Shared<BaseCell>) {
         if self.make(cell).is_err()
             && let Some(put) = cell.bonds.take()
@@ -121,10 +124,10 @@ impl State {
         }
     }
 
-    /// Has the batch itself compute a value that has been put off, if it uses the value and nobody else will: then the value need not be
-    /// stored at all. Is there no more to do?
+    /// Lets the batch itself compute a value that has been put off, if it uses the value and nobody else will: then
+    /// the value need not be stored at all. Returns whether nothing else has to be done.
     pub(super) fn joins(&mut self, cell: &Shared<BaseCell>) -> bool {
-        // the batch's share, and the one here
+        // one reference is the batch's, the other is `cell`
         let is_alone = cell.count() == 2 && cell.slot_in(self.batch.epoch).is_some();
         if !is_alone || self.batch.left() > 0 || self.filters.any() {
             return false;
@@ -136,7 +139,7 @@ impl State {
         true
     }
 
-    /// Puts a program over these first bases before what is in the queue.
+    /// Puts a program, whose first bases are `slots`, at the head of the queue.
     fn put_first(&mut self, program: Program, mut slots: Vec<Shared<BaseCell>>) {
         slots.extend(
             program.bases[slots.len()..].iter().map(|base| BaseRef::new(&self.heap, base.nbytes).into_shared()),
@@ -144,8 +147,8 @@ impl State {
         self.batch.put_first(program.instrs, &program.consts, &slots, false);
     }
 
-    /// Does what is left of a batch whose plan was stopped, operation by operation; what gets no memory is put before what is
-    /// in the queue.
+    /// Does the rest of a batch whose plan was stopped, operation by operation. What gets no memory is put at the
+    /// head of the queue.
     ///
     /// # Errors
     /// Those of a flush.
@@ -162,30 +165,30 @@ impl State {
         self.run_piecemeal(&mut Batch::of(&self.heap.clone(), left, slots))
     }
 
-    /// Computes a value that has been put off; nothing where it has not.
+    /// Computes a value that has been put off; does nothing for other values.
     ///
     /// # Errors
-    /// Those of a flush; the value is put off then as it was.
+    /// Those of a flush; the value stays put off.
     pub(super) fn make(&mut self, cell: &Shared<BaseCell>) -> Result<()> {
         let Some(put) = cell.bonds.take() else { return Ok(()) };
         put.regret();
         let (program, slots) = put.program(cell);
         let before = self.warnings.len();
         let result = self.run_aside(program, slots);
-        // nobody knows any more where it was recorded
+        // the position at which it was recorded is no longer known
         self.warnings[before..].iter_mut().for_each(|warning| warning.place = Warning::NOWHERE);
         match &result {
             Ok(()) => {
                 self.stats.made += 1;
                 cell.bonds.made();
             }
-            // as before: it may be asked for again
+            // the value stays put off, and can be requested again
             Err(_) => cell.bonds.put_back(put),
         }
         result
     }
 
-    /// Runs a program over these first bases beside the batch, which stays as it is.
+    /// Runs a program, whose first bases are `slots`, separately from the batch, which stays unchanged.
     ///
     /// # Errors
     /// Those of a flush.
@@ -204,11 +207,12 @@ impl State {
         }
     }
 
-    /// Is a batch without a plan so little work, and new or rare, that it is to run operation by operation?
+    /// Whether a batch without a plan has so little work, and is so new or rare, that it should run operation by
+    /// operation.
     fn goes_piecemeal(&mut self, batch: &mut Batch) -> bool {
         let config = &self.config;
         let most = config.piecemeal as u64;
-        // settings that choose how to plan, and people who look, are served with plans
+        // with settings that choose how to plan, and while operations are inspected, all batches are planned
         let free = self.placement.allows_shortcuts()
             && config.plan_cache
             && config.fuse == Fuse::Greedy
@@ -231,8 +235,8 @@ impl State {
     }
 }
 
-/// Lets the pool give back as much as planning is going to take, if that is not little beside what it keeps: large buffers
-/// cost more to have again.
+/// Makes the pool free as much memory as planning is going to take, unless that is little beside what the pool keeps:
+/// large buffers take longer to allocate again.
 fn make_room(pool: &Pool, nbytes: usize) {
     let cached = pool.stats().cached;
     if cached <= 2 * nbytes {
@@ -240,7 +244,8 @@ fn make_room(pool: &Pool, nbytes: usize) {
     }
 }
 
-/// A plan that leaves out the values of `recipes`; those that some step needs in memory are taken out of the list.
+/// A plan that does not store the values of `recipes`. Those that some step needs in memory are removed from the
+/// list.
 fn plan_without(program: Program, recipes: &mut Vec<Recipe>, options: &Options) -> Result<Plan> {
     while !recipes.is_empty() {
         let plan = numelt_opt::plan_owned(without(&program, recipes), options)?;
@@ -253,14 +258,14 @@ fn plan_without(program: Program, recipes: &mut Vec<Recipe>, options: &Options) 
     numelt_opt::plan_owned(program, options)
 }
 
-/// A program of which the values of `recipes` are not to be kept.
+/// A program that does not keep the values of `recipes`.
 fn without(program: &Program, recipes: &[Recipe]) -> Program {
     let mut program = program.clone();
     recipes.iter().for_each(|recipe| program.bases[recipe.base as usize].output = false);
     program
 }
 
-/// Appends what makes a value that was to be left out to the program that it was to be left out of.
+/// Appends the instructions that make a value to the program from which the value was removed.
 fn append(recipe: &Recipe, program: &mut Program) {
     let mut numbers: Vec<u32> = std::iter::once(recipe.base).chain(recipe.inputs.iter().copied()).collect();
     for base in &recipe.program.bases[numbers.len()..] {

@@ -1,11 +1,12 @@
-//! The doors to values: guards for reading and writing, and exports.
+//! Access to values: guards for reading and writing, and exports.
 //!
-//! In: bases. Out: guards on their values, which are on the host then. What is pending runs first, as far as that is needed. What
-//! got no memory stays pending, and is an error only to those who read it.
+//! In: bases. Out: guards of their values, which are then on the host. Pending work runs before, as far as necessary.
+//! Operations that got no memory stay pending; only reading their results is an error.
 //!
-//! Guards begin under the runtime's lock ([`crate::heap::guards`]). So each door runs what is pending, takes the lock, and looks whether that is
-//! still enough: another thread may have recorded more, or hold a guard. A thread waits for guards without the lock. The caller
-//! must not hold a lock of its own that the owner of a guard may need to end it, such as Python's.
+//! Guards begin under the runtime's lock ([`crate::heap::guards`]). So each function here runs what is pending, takes
+//! the lock, and checks that nothing has changed: another thread may have recorded more, or hold a guard. A thread
+//! waits for guards without the lock. The caller must not hold a lock of its own that the owner of a guard may need
+//! to end it, such as Python's.
 
 use super::gate::Inside;
 use super::{Runtime, State};
@@ -17,28 +18,28 @@ use crate::heap::lost;
 use crate::stats::Reason;
 use numelt_ir::{Error, Result};
 
-/// What becomes of the values that a base has before it is written.
+/// What happens to the values that a base has before it is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
-    /// They are brought to the host.
+    /// They are copied to the host.
     Kept,
-    /// Nobody needs them.
+    /// They are discarded.
     Dropped,
 }
 
 impl Runtime {
-    /// The values of a base, to be read: work that only reads it may stay pending.
+    /// A guard for reading the values of a base. Work that only reads it may stay pending.
     ///
     /// # Errors
-    /// Those of [`Runtime::flush`]; [`Error::OutOfMemory`] for a base that could not be computed; [`Error::Busy`] when this
-    /// thread has a [`WriteGuard`] of the base, or a guard of what has to run first.
+    /// Those of [`Runtime::flush`]; [`Error::OutOfMemory`] for a base that could not be computed; [`Error::Busy`] if
+    /// this thread has a [`WriteGuard`] of the base, or a guard of a base that must be computed before.
     pub fn read<'a>(&self, base: &'a BaseRef) -> Result<ReadGuard<'a>> {
         let [guard] = self.read_all([base])?;
         Ok(guard)
     }
 
-    /// The values of several bases. A thread that takes its guards one by one may have to run work that one of them hinders; here, they
-    /// begin together.
+    /// Guards for reading several bases. A thread that takes its guards one by one may have to run work that one of
+    /// them blocks; these guards begin together.
     ///
     /// # Errors
     /// Those of [`Runtime::read`].
@@ -65,18 +66,19 @@ impl Runtime {
         }
     }
 
-    /// The values of a base, to be changed: everything pending on it is done, and what was made from them is forgotten.
+    /// A guard for changing the values of a base. All pending work that uses it runs before, and what was derived
+    /// from its values is forgotten.
     ///
     /// # Errors
-    /// Those of [`Runtime::read`]; [`Error::Busy`] when this thread has any guard of the base.
+    /// Those of [`Runtime::read`]; [`Error::Busy`] if this thread has any guard of the base.
     pub fn write<'a>(&self, base: &'a BaseRef) -> Result<WriteGuard<'a>> {
         let _inside = self.lock_for_writing(base, Before::Kept)?;
         Ok(WriteGuard::begin(base))
     }
 
-    /// A base whose values nobody needs any more, to be written: as [`Runtime::write`], but the values are neither computed, if they have
-    /// been put off, nor brought to the host. The caller writes every byte that is read later. Work that reads the old values is
-    /// done first.
+    /// A guard for writing a base whose values nobody needs any more. It is like [`Runtime::write`], but the values
+    /// are neither computed (if they have been put off) nor copied to the host. The caller writes every byte that is
+    /// read later. Work that reads the old values runs before.
     ///
     /// # Errors
     /// Those of [`Runtime::write`].
@@ -85,7 +87,7 @@ impl Runtime {
         Ok(WriteGuard::begin(base))
     }
 
-    /// Shows a base's memory to somebody outside until the export is dropped; everything pending on it is done.
+    /// Makes a base's memory visible outside until the export is dropped. All pending work that uses it runs before.
     ///
     /// # Errors
     /// Those of [`Runtime::read`].
@@ -100,7 +102,7 @@ impl Runtime {
         }
     }
 
-    /// The lock, when nothing is pending on a base, nobody has a guard of it, and the host has memory for it.
+    /// Takes the lock when nothing is pending on a base, nobody has a guard of it, and the host has memory for it.
     fn lock_for_writing(&self, base: &BaseRef, before: Before) -> Result<Inside<'_, State>> {
         loop {
             let state = self.lock_when_done(base)?;
@@ -112,7 +114,7 @@ impl Runtime {
         }
     }
 
-    /// The lock, when nothing in the queue touches a base.
+    /// Takes the lock when nothing in the queue uses a base.
     fn lock_when_done(&self, base: &BaseRef) -> Result<Inside<'_, State>> {
         loop {
             if base.is_queued() {
@@ -122,7 +124,7 @@ impl Runtime {
             if !base.is_queued() {
                 return Ok(state);
             }
-            // all that is left got no memory; otherwise another thread has recorded more
+            // all remaining operations got no memory; otherwise another thread has recorded more
             if !state.batch.has_new() {
                 state.batch.give_up(&base.0);
                 return Ok(state);
@@ -130,7 +132,7 @@ impl Runtime {
         }
     }
 
-    /// Sees to values that are put off, and has the base's own on the host, as far as they are needed.
+    /// Makes values that are put off, and copies the base's own to the host, as far as they are needed.
     fn settled<'a>(mut state: Inside<'a, State>, base: &BaseRef, before: Before) -> Result<Inside<'a, State>> {
         let cell = &base.0;
         if cell.bonds.any() {
@@ -141,7 +143,7 @@ impl Runtime {
                     cell.bonds.made();
                 }
             }
-            // values that are made of these are made before they change
+            // values that are made of these are made before these change
             for other in state.put_off.made_of(cell) {
                 state.make(&other)?;
             }
@@ -156,16 +158,16 @@ impl Runtime {
         Ok(state)
     }
 
-    /// Runs everything pending for somebody who needs a base. What got no memory elsewhere stays pending, and is an error only to
-    /// those who need it.
+    /// Runs everything pending for somebody who needs a base. Operations that got no memory stay pending, which is an
+    /// error only for those who need their results.
     fn run_for(&self, base: &BaseRef) -> Result<()> {
         let waits = || base.0.is_being_written();
-        // what has not been tried before is not to be kept from memory by what has
+        // operations that have not been tried before come first, so that those tried before do not take their memory
         let first = self.flush(Reason::Read);
         if first == Err(Error::Busy) {
             return first;
         }
-        // a function of the user's asks for what can only run when it has ended
+        // an extension method has requested a value that can be computed only after the method has ended
         if self.runs_extension() && base.is_queued() {
             return Err(Error::Busy);
         }
@@ -179,7 +181,7 @@ impl Runtime {
         }
     }
 
-    /// The lock, when no guard hinders what is in the queue.
+    /// Takes the lock when no guard blocks the queue.
     ///
     /// # Errors
     /// [`Error::Busy`].
@@ -201,7 +203,7 @@ impl Runtime {
 }
 
 impl State {
-    /// What keeps the queue from running.
+    /// The guard that blocks the queue.
     #[inline]
     pub(super) fn hindrance(&self) -> Option<Hindrance> {
         if !self.heap.guards.any() {
@@ -211,7 +213,7 @@ impl State {
         self.heap.guards.hindrance_of(self.batch.slots.iter().map(|cell| (cell, cell.is_written_in(epoch))))
     }
 
-    /// Has a base's values on the host, or memory for them.
+    /// Copies a base's values to the host, or allocates memory for them.
     pub(super) fn bring_home(&mut self, base: &BaseRef) -> Result<()> {
         if base.0.has(note::FAILED) {
             return Err(lost::error(&base.0));

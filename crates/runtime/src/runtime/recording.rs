@@ -1,7 +1,7 @@
 //! Recording: an operation is appended to the batch, or runs at once.
 //!
-//! In: operations on views, from front ends. Out: an instruction in the batch, or values. What asks for a flush afterwards is told to
-//! the caller, who may have a lock of its own to let go of.
+//! In: operations on views, from front ends. Out: an instruction in the batch, or values. If a flush is needed
+//! afterwards, the caller is told the reason and flushes itself, because it may have to release a lock of its own.
 
 use super::{Runtime, State};
 use crate::at_once::{self, Outcome};
@@ -14,30 +14,33 @@ use numelt_ir::{Axes, DType, Error, Op, Result, View};
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering;
 
-/// Element-operations below which a batch is cut where it was cut before. Longer ones may let other threads run
-/// meanwhile, which recording cannot; for them the cost of cutting does not matter.
+/// A batch of less work than this is cut where it was cut before, while recording. For longer batches, other threads
+/// should be allowed to run during the flush, which recording cannot do; the cost of cutting does not matter for
+/// them.
 const CUT_AT_ONCE: u64 = 1 << 22;
 
 impl Runtime {
-    /// Appends an instruction, or runs it at once if it is tiny. `Some(reason)` asks the caller to flush now.
+    /// Appends an instruction, or runs it at once if it has few elements. `Some(reason)` asks the caller to flush
+    /// now.
     ///
     /// # Errors
-    /// [`numelt_ir::Error::Invalid`] when an input does not broadcast, or two indices of the output share a byte; nothing is
-    /// recorded then.
+    /// [`numelt_ir::Error::Invalid`] if an input does not broadcast, or two indices of the output share a byte;
+    /// nothing is recorded then.
     pub fn record(&self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<Option<Reason>> {
-        // SAFETY: nothing is said of the output's base.
+        // SAFETY: `alone` is false, so the call has no conditions.
         unsafe { self.record_in(&mut self.lock(), (op, ty, axes), out, ins, false) }
     }
 
-    /// [`Runtime::record`] for front ends of which one thread runs at a time; it does not take the runtime's lock.
-    /// `alone` says that nobody but the caller knows the output's base.
+    /// [`Runtime::record`] for front ends of which one thread runs at a time. It does not take the runtime's lock.
+    /// `alone` says that only the caller has a reference to the output's base.
     ///
     /// # Errors
     /// Those of [`Runtime::record`].
     ///
     /// # Safety
     /// The caller holds a lock of its own that every thread holds while it calls the runtime, except those that
-    /// have announced by [`Runtime::away`] that they do not. If it is said that nobody else knows the output's base, nobody does.
+    /// have announced by [`Runtime::away`] that they do not. With `alone`, no other thread has a reference to the
+    /// output's base.
     #[inline]
     pub unsafe fn record_past(
         &self,
@@ -51,7 +54,7 @@ impl Runtime {
     }
 
     /// # Safety
-    /// With `alone`, no other thread knows the output's base.
+    /// With `alone`, no other thread has a reference to the output's base.
     #[inline(always)]
     unsafe fn record_in(
         &self,
@@ -61,7 +64,7 @@ impl Runtime {
         ins: &[Input<'_>],
         alone: bool,
     ) -> Result<Option<Reason>> {
-        // a new base is seen as front ends lay out new arrays
+        // the layout of a new base's array is the front end's own and always injective
         if !alone && !out.is_injective() {
             refuse_overlap(out)?;
         }
@@ -78,10 +81,11 @@ impl Runtime {
                 Outcome::Large => {}
             }
         }
-        // recording never waits: a batch that a guard hinders grows on
+        // recording never waits: a batch that a guard blocks continues to grow
         if state.batch.is_at_cut() && state.batch.work < CUT_AT_ONCE && state.hindrance().is_none() {
-            // Now, not when its last instruction came: the statement that this was part of has dropped its values.
-            // what gets no memory stays pending, and is no error of this instruction
+            // The flush happens now and not after the batch's last instruction: meanwhile the statement of that
+            // instruction has dropped its operands. Operations without memory stay pending, which is not an error of
+            // this instruction.
             let _ = state.flush(Reason::Instructions, Again::No);
         }
         // SAFETY: the caller's contract.
@@ -98,9 +102,9 @@ impl Runtime {
         })
     }
 
-    /// Runs a library call on operands that nothing pending writes, to a new base, without the queue: for operands so small that
-    /// queueing costs more than the call. False when it was not done, and has to be recorded: something is awaited,
-    /// visible outside or still without memory, or a condition was met that is to be reported.
+    /// Runs a library call on operands that no pending work writes, to a new base, without recording it: for operands
+    /// so small that recording takes longer than the call. Returns false if it was not done and has to be recorded:
+    /// an operand is awaited, visible outside or still without memory, or a condition was met that must be reported.
     ///
     /// # Errors
     /// The engine's, and [`numelt_ir::Error::OutOfMemory`] for the output.
@@ -136,8 +140,8 @@ impl Runtime {
     }
 }
 
-/// Refuses outputs of which two indices share a byte: the order of their stores would matter, and kernels have none. Front ends
-/// let NumPy write to such views.
+/// Refuses outputs of which two indices share a byte: the order of their stores would matter, and kernels have none.
+/// Front ends let NumPy write to such views.
 #[cold]
 fn refuse_overlap(out: &ArrayView) -> Result<()> {
     match out.to_ir(0).overlaps_itself() {

@@ -1,5 +1,8 @@
-//! Recording what a known program says comes next, and letting go of bases: what a loop does most, without what only
-//! other cases need.
+//! Fast paths for what loops do most: recording the next instruction of a known program, reading and writing, and
+//! dropping bases.
+//!
+//! In: the same as for the general functions, from front ends of which one thread runs at a time. Out: the same, or
+//! `None` if the general function must be called.
 
 use super::Runtime;
 use crate::batch::Repeated;
@@ -10,13 +13,13 @@ use numelt_ir::{DType, Op, Result};
 use std::sync::atomic::Ordering;
 
 impl Runtime {
-    /// Records an elementwise operation with a new array in C order for its result, if it is what the program that is
-    /// being repeated says comes next. Where it is not, or anything else would have to be done, nothing is recorded, and
-    /// [`Runtime::record_past`] is to be called. The operands are as NumPy's operator hands them to its loop: arrays of dtype `ty`, or
-    /// literals of it.
+    /// Records an elementwise operation whose result is a new array in C order, if it is the next instruction of the
+    /// program that is being repeated. Otherwise, or if anything else would have to be done, nothing is recorded, and
+    /// [`Runtime::record_past`] must be called. The operands are as NumPy's operator passes them to its loop: arrays
+    /// of dtype `ty`, or literals of it.
     ///
     /// # Safety
-    /// That of [`Runtime::record_past`].
+    /// The conditions of [`Runtime::record_past`].
     #[inline(always)]
     pub unsafe fn repeat_past(&self, what: (Op, DType), ins: [Input<'_>; 2]) -> Option<Repeated> {
         // SAFETY: the caller's contract.
@@ -24,7 +27,7 @@ impl Runtime {
         if self.heap.held.load(Ordering::Relaxed) > state.held_budget {
             return None;
         }
-        // what is small may be better run at once
+        // an operation on few elements may be better run at once
         let least = if state.runs_at_once() { state.config.at_once as u64 } else { 0 };
         let limits = (least, state.config.max_pending);
         // SAFETY: the cells come from `recycle`.
@@ -34,7 +37,7 @@ impl Runtime {
         Some(repeated)
     }
 
-    /// A new base whose bytes `fill` writes; `None`, and nothing done, while new arrays are to be recorded, or where there is no
+    /// A new base whose bytes `fill` writes. `None`, with nothing done, if new arrays must be recorded or there is no
     /// memory.
     ///
     /// # Safety
@@ -51,8 +54,9 @@ impl Runtime {
         Some(base)
     }
 
-    /// Lets `fill` write a base, all of which that is read later, as [`BaseRef::poke`] does; a base without a value gets memory
-    /// first. Nothing where the base is not [writable](BaseRef::is_writable), or another thread may be inside.
+    /// Calls `fill` to write all bytes of a base that are read later, as [`BaseRef::poke`] does; a base without a
+    /// value gets memory before. `None` if the base is not [writable](BaseRef::is_writable), or another thread may be
+    /// inside.
     ///
     /// # Errors
     /// [`numelt_ir::Error::OutOfMemory`].
@@ -72,7 +76,7 @@ impl Runtime {
         Ok(unsafe { base.poke(fill) })
     }
 
-    /// [`Runtime::read`] of a base that is [readable](BaseRef::is_readable), where no other thread may be inside.
+    /// [`Runtime::read`] of a base that is [readable](BaseRef::is_readable); `None` if another thread may be inside.
     ///
     /// # Safety
     /// That of [`Runtime::record_past`].
@@ -83,7 +87,7 @@ impl Runtime {
         base.is_readable().then(|| ReadGuard::begin(base))
     }
 
-    /// A base that holds these bytes already; see [`Runtime::filled`].
+    /// A base that already holds these bytes; see [`Runtime::filled`].
     ///
     /// # Errors
     /// [`numelt_ir::Error::OutOfMemory`].
@@ -96,7 +100,7 @@ impl Runtime {
         base.fill(|memory| memory.copy_from_slice(bytes)).map(|()| base)
     }
 
-    /// [`Runtime::export`] of a base that has memory which nothing pending touches, where no other thread may be inside.
+    /// [`Runtime::export`] of a base with memory that no pending work uses; `None` if another thread may be inside.
     ///
     /// # Safety
     /// That of [`Runtime::record_past`].
@@ -123,11 +127,12 @@ impl Runtime {
     /// Drops a base.
     ///
     /// # Safety
-    /// That of [`Runtime::record_past`], which holds for the threads that make and drop references to bases, too.
+    /// The conditions of [`Runtime::record_past`], which hold for all threads that make and drop references to bases,
+    /// too.
     #[inline(always)]
     pub unsafe fn drop_past(&self, base: BaseRef) {
         let (cell, count) = (&base.0, base.0.count());
-        // of two, the other share may be the queue's, which then alone keeps the memory
+        // if there are two references, the other may be the queue's, which then is the only one to keep the memory
         let counts = count == 2 && cell.has_value();
         // SAFETY: the caller's contract.
         match unsafe { self.state.past_alone() } {

@@ -1,6 +1,6 @@
 //! Positions along one axis, read from a part of a key.
 //!
-//! In: an int, a short list of ints or a vector of integers that is in memory. Out: the positions, as they are given.
+//! In: an int, a short list of ints, or a vector of integers that is in memory. Out: the positions, unchanged.
 
 use crate::array::index;
 use crate::array::ndarray::{NdArray, exact_native};
@@ -11,23 +11,23 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use smallvec::SmallVec;
 
-/// Longest list of ints that is read here, and longest vector.
+/// The longest list or vector that is read here.
 const LISTED: usize = 32;
 const INDICES: i64 = 4096;
 
-/// Most axes of a key of positions for all of them.
+/// The most axes of a key that has positions for each axis.
 pub const AXES: usize = 4;
 
 /// Positions along one axis.
 pub enum Column {
-    /// The same for all.
+    /// The same position for all elements.
     One(i64),
-    /// One for each.
+    /// A position for each element.
     Each(SmallVec<[i64; 16]>),
 }
 
 impl Column {
-    /// Those that a part of a key says; `None` for all others.
+    /// The positions that a part of a key states; `None` for other parts.
     pub fn of(py: Python<'_>, part: &Bound<'_, PyAny>) -> PyResult<Option<Column>> {
         if let Some(at) = index::integer(part) {
             return Ok(Some(Column::One(at)));
@@ -49,7 +49,7 @@ impl Column {
         Ok((!places.is_empty()).then_some(Column::Each(places)))
     }
 
-    /// How many there are; `None` for one that is the same for all.
+    /// How many positions there are; `None` if one holds for all elements.
     pub fn len(&self) -> Option<usize> {
         match self {
             Column::One(_) => None,

@@ -1,7 +1,7 @@
 //! Reading and writing a few elements at once, without recording.
 //!
-//! In: an array and a key that nothing pending writes. Out: a new array with memory, or `None` where
-//! recording is the better way. A record, a plan and a launch cost more than a few dozen loads.
+//! In: an array, and a key that no pending work writes. Out: a new array with memory, or `None` if
+//! recording is better. Recording, planning and launching take longer than a few dozen loads.
 
 use super::columns::{AXES, Column};
 use crate::array::assign;
@@ -19,20 +19,21 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
-/// Most elements of a result that is read at once.
+/// Results of at most this many elements are read at once.
 pub(super) const FEW: i64 = 4096;
 
-/// Longest list of ints that is read here.
+/// The longest list of ints that is read here.
 const LISTED: usize = 32;
 
-/// Most indices that are looked at here.
+/// The most indices that are read here.
 const INDICES: i64 = 4096;
 
-/// Most elements of a mask that are looked at here: eight at a time, where it is dense.
+/// The most elements of a mask that are read here. A contiguous mask is read eight elements at a time.
 const MASKED: i64 = 1 << 15;
 
-/// The picked elements for a key that is one array of positions, or one mask, along the first axis of an array
-/// whose other axes are dense. What such a key picks has to be known at once, so what it waits for runs now.
+/// The selected elements, for a key that is one array of positions or one mask along the first axis of an array
+/// whose other axes are contiguous. The number of elements must be known now, so the pending work that the key
+/// depends on runs.
 pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Option<ArrayView>> {
     if let Some((view, key)) = flat(view, key) {
         return quick(py, &view, &key);
@@ -74,7 +75,7 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
     run::look(py, &key.base, pick)?
 }
 
-/// Positions in memory of another integer dtype, as the usual one's.
+/// Positions in memory of another integer dtype, converted to int64.
 fn widened(py: Python<'_>, key: &ArrayView) -> PyResult<Option<ArrayView>> {
     if !key.dtype.is_integer() || key.dtype == DType::I64 || !(1..=INDICES).contains(&key.size()) {
         return Ok(None);
@@ -84,19 +85,19 @@ fn widened(py: Python<'_>, key: &ArrayView) -> PyResult<Option<ArrayView>> {
     }
     let mut positions: SmallVec<[i64; 64]> = SmallVec::new();
     each_integer(&Attached(py), key, |at| (positions.push(at), true).1)?;
-    // unsigned numbers that do not fit have wrapped around
+    // unsigned numbers that int64 cannot hold have become negative
     if key.dtype == DType::U64 && positions.iter().any(|&at| at < 0) {
         return Ok(None);
     }
     Ok(Some(shape::whole(run::integers(&positions)?, DType::I64, &key.shape)))
 }
 
-/// Most elements of a key for rows of so many elements.
+/// The most elements of a key for rows of `row` elements.
 fn most(key: &ArrayView, row: i64) -> i64 {
     if key.dtype == DType::Bool && row == 1 && key.strides[0] == 1 { MASKED } else { INDICES }
 }
 
-/// A dense array of several dimensions and a dense mask of its shape, as vectors.
+/// A contiguous array of several dimensions and a contiguous mask of its shape, both as vectors.
 fn flat(view: &ArrayView, key: &ArrayView) -> Option<(ArrayView, ArrayView)> {
     let (itemsize, n) = (view.dtype.size() as i64, key.size());
     let whole = key.dtype == DType::Bool && view.shape.len() > 1 && key.shape == view.shape && n <= MASKED;
@@ -108,7 +109,8 @@ fn flat(view: &ArrayView, key: &ArrayView) -> Option<(ArrayView, ArrayView)> {
     Some((one(view, itemsize), one(key, 1)))
 }
 
-/// What a key of a position for each axis picks, all of which are in memory: vectors, short lists or single ints.
+/// The elements that a key with a position for each axis selects, if the positions are vectors in memory, short lists
+/// or ints.
 fn pairs(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Picked<'static>>> {
     let Ok(key) = key.cast_exact::<PyTuple>() else { return Ok(None) };
     if key.len() != view.shape.len() || !(2..=AXES).contains(&key.len()) {
@@ -122,7 +124,7 @@ fn pairs(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<O
     Ok(Picked::of_columns(view, &all))
 }
 
-/// The elements at positions for each axis, where all is in memory; `None` for any other key.
+/// The selected elements for positions on each axis, if everything is in memory; `None` for any other key.
 pub fn paired(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<ArrayView>> {
     if !view.base.is_readable() {
         return Ok(None);
@@ -130,7 +132,7 @@ pub fn paired(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyRes
     pairs(py, view, key)?.map(|picks| gathered(py, view, &picks)).transpose()
 }
 
-/// The picked elements, of an array in memory, as a vector.
+/// The selected elements of an array in memory, as a vector.
 fn gathered(py: Python<'_>, view: &ArrayView, picks: &Picked<'_>) -> PyResult<ArrayView> {
     let itemsize = view.dtype.size() as i64;
     let count = picks.count;
@@ -139,13 +141,15 @@ fn gathered(py: Python<'_>, view: &ArrayView, picks: &Picked<'_>) -> PyResult<Ar
         return Ok(out);
     }
     copied(py, view, &out.base, |from, to| {
-        // SAFETY: the positions were checked, so that the elements are the array's; the new array has a place for each.
+        // SAFETY: the positions have been checked, so the elements are the array's; the new array has room for all of
+        // them.
         unsafe { picks.copied(from, to, itemsize) }
     })?;
     Ok(out)
 }
 
-/// Has `copy` fill a new base: it gets the addresses of the element of an array at position zero, and of the first of the new elements.
+/// Lets `copy` fill a new base. It gets the address of the array's element at position zero, and the address of the
+/// first new element.
 pub(super) fn copied(
     py: Python<'_>,
     from: &ArrayView,
@@ -165,7 +169,7 @@ pub(super) struct Picked<'a> {
     listed: Option<SmallVec<[isize; 64]>>,
     /// The bytes of the key's base.
     keys: &'a [u8],
-    /// Where in them the key begins.
+    /// The offset of the key in them.
     first: isize,
     step: isize,
     length: i64,
@@ -176,8 +180,8 @@ pub(super) struct Picked<'a> {
 }
 
 impl<'a> Picked<'a> {
-    /// What a vector of positions, or a mask, picks along the first axis of an array; `None` where something lies outside. `keys` are the bytes
-    /// of the key's base.
+    /// The elements that a vector of positions, or a mask, selects along the first axis of an array; `None` if a
+    /// position is out of bounds. `keys` are the bytes of the key's base.
     fn of(view: &ArrayView, key: &ArrayView, keys: &'a [u8]) -> Option<Picked<'a>> {
         let (n, stride) = (view.shape[0], view.strides[0] as isize);
         let (length, step) = (key.shape[0], key.strides[0] as isize);
@@ -193,7 +197,8 @@ impl<'a> Picked<'a> {
         inside.then_some(picked)
     }
 
-    /// What positions for each axis pick; `None` where they are not as many, none is a vector, or something lies outside.
+    /// The elements that positions on each axis select; `None` if their numbers differ, none is a vector, or one is
+    /// out of bounds.
     fn of_columns(view: &ArrayView, columns: &[Column]) -> Option<Picked<'a>> {
         let length = columns.iter().find_map(Column::len)?;
         let mut listed: SmallVec<[isize; 64]> = SmallVec::from_elem(0, length);
@@ -215,7 +220,7 @@ impl<'a> Picked<'a> {
         Some(Picked::listed(listed))
     }
 
-    /// Elements at these byte distances, which have been checked.
+    /// The elements at these byte distances, which have been checked.
     pub(super) fn listed(listed: SmallVec<[isize; 64]>) -> Picked<'a> {
         let length = listed.len() as i64;
         Picked {
@@ -234,8 +239,8 @@ impl<'a> Picked<'a> {
     /// Copies the elements one after the other.
     ///
     /// # Safety
-    /// The positions are those of elements of so many bytes from `from` on; there is room for all of them at `to`, which lies
-    /// apart. Both are aligned.
+    /// The positions are those of elements of `itemsize` bytes from `from` on. There is room for all of them at `to`,
+    /// which does not overlap them. Both are aligned.
     pub(super) unsafe fn copied(&self, from: *const u8, to: *mut u8, itemsize: i64) {
         macro_rules! copy {
             ($t:ty) => {{
@@ -256,11 +261,11 @@ impl<'a> Picked<'a> {
         }
     }
 
-    /// Stores elements that lie `step` bytes apart, from `from` on; the first of them need not be aligned.
+    /// Stores elements that lie `step` bytes apart, from `from` on. The first of them need not be aligned.
     ///
     /// # Safety
-    /// The positions are those of elements of so many bytes from `to` on, the elements that are stored are as many, and lie apart. The
-    /// former are aligned.
+    /// The positions are those of aligned elements of `itemsize` bytes from `to` on. As many elements are stored,
+    /// which do not overlap them.
     unsafe fn store(&self, to: *mut u8, (mut from, step): (*const u8, isize), itemsize: usize) {
         macro_rules! store {
             ($t:ty) => {
@@ -289,17 +294,17 @@ impl<'a> Picked<'a> {
         }
     }
 
-    /// The truth values of a dense mask.
+    /// The elements of a contiguous mask.
     fn dense(&self) -> Option<&[u8]> {
         (self.mask && self.step == 1).then(|| &self.keys[self.first as usize..][..self.length as usize])
     }
 
-    /// How many elements a mask picks.
+    /// How many elements a mask selects.
     fn truths(&self) -> i64 {
         let mut count = 0;
         match self.dense() {
             Some(truths) => {
-                // few enough at a time that bytes count them
+                // so few at a time that a byte can count them
                 let counts = truths.chunks(255).map(|some| some.iter().fold(0u8, |n, &t| n + u8::from(t != 0)));
                 count = counts.map(i64::from).sum();
             }
@@ -309,7 +314,7 @@ impl<'a> Picked<'a> {
         count
     }
 
-    /// Calls `f` with the byte distance of each picked element.
+    /// Calls `f` with the byte distance of each selected element.
     fn each(&self, mut f: impl FnMut(isize)) {
         if let Some(listed) = &self.listed {
             listed.iter().copied().for_each(f);
@@ -350,11 +355,11 @@ impl<'a> Picked<'a> {
     }
 }
 
-/// The lowest bit of each byte that is not zero, of eight.
+/// Eight bytes, each of which is one if the byte at its position is not zero, and zero otherwise.
 #[inline]
 fn flags(bytes: &[u8]) -> u64 {
     let Ok(bytes) = bytes.try_into() else { return 0 };
-    // NumPy's truth values may be any bytes, ones as a rule
+    // NumPy's bools may be any bytes, and usually are zero or one
     let word = u64::from_le_bytes(bytes);
     let ones = u64::MAX / 255;
     let low = ones * 0x7f;
@@ -362,7 +367,7 @@ fn flags(bytes: &[u8]) -> u64 {
 }
 
 /// Stores a number, or the elements of a vector, at positions of a vector or under a mask, all of them in memory;
-/// false where that is not what there is to do.
+/// false if that is not possible here.
 pub fn set(py: Python<'_>, view: &ArrayView, key: &ArrayView, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if let Some((view, key)) = flat(view, key) {
         return set(py, &view, &key, value);
@@ -385,7 +390,7 @@ pub fn set(py: Python<'_>, view: &ArrayView, key: &ArrayView, value: &Bound<'_, 
     Ok(stored == Some(true))
 }
 
-/// May elements be stored now, without anybody waiting for what was there?
+/// Whether elements can be stored now, because no pending work uses the old ones.
 fn is_open(view: &ArrayView) -> bool {
     view.base.is_writable() && Runtime::global().runs_at_once() && !registry::is_tangled()
 }
@@ -404,14 +409,15 @@ pub fn set_paired(
     Ok(store(py, view, &picks, &values))
 }
 
-/// What is to be stored: the elements of a vector, or a number.
+/// The values to store: the elements of a vector, or a number.
 enum Values<'a> {
     Each(&'a ArrayView),
     One([u8; 16]),
 }
 
 impl<'a> Values<'a> {
-    /// A vector of the array's dtype that is another base's, or a number; `None` for all others.
+    /// The values of an object that is a vector of the array's dtype on another base, or a number; `None` for all
+    /// others.
     fn of(py: Python<'_>, view: &ArrayView, value: &'a Bound<'_, PyAny>) -> PyResult<Option<Values<'a>>> {
         if let Some(values) = exact_native(value).and_then(NdArray::view) {
             let same = values.dtype == view.dtype && values.shape.len() == 1 && !values.base.ptr_eq(&view.base);
@@ -424,11 +430,12 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Stores a number, or the elements of a vector, at checked positions; false where that is not what there is to do.
+/// Stores a number, or the elements of a vector, at checked positions; false if that is not possible here.
 fn store(py: Python<'_>, view: &ArrayView, picks: &Picked<'_>, values: &Values<'_>) -> bool {
     let store = |from: *const u8, step: i64| {
         let (size, start, step) = (view.dtype.size(), view.offset as isize, step as isize);
-        // SAFETY: the positions were checked, so that the elements are the array's; the values are as many, of another base.
+        // SAFETY: the positions have been checked, so the elements are the array's; there are as many values, on
+        // another base.
         let store = |to: &mut [u8]| unsafe { picks.store(to.as_mut_ptr().wrapping_offset(start), (from, step), size) };
         run::poke(py, &view.base, store).is_some()
     };
@@ -444,7 +451,8 @@ fn store(py: Python<'_>, view: &ArrayView, picks: &Picked<'_>, values: &Values<'
     }
 }
 
-/// The picked elements for a short list of Python ints along the first axis of an array whose other axes are dense.
+/// The selected elements for a short list of Python ints along the first axis of an array whose other axes are
+/// contiguous.
 pub fn listed(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyList>) -> PyResult<Option<ArrayView>> {
     let Some((&n, rest)) = view.shape.split_first() else { return Ok(None) };
     let ready = view.base.is_writable() && (1..=LISTED).contains(&key.len());
@@ -455,8 +463,8 @@ pub fn listed(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyList>) -> PyRe
     rows(py, view, &picks)
 }
 
-/// Byte distances along an axis of so many elements and such a stride, for a list of ints; `None` for any other, and where
-/// one lies outside.
+/// The byte distances along an axis with these `n` elements and this stride, for a list of ints; `None` for any other
+/// list, and if one is out of bounds.
 fn distances(key: &Bound<'_, PyList>, (n, stride): (i64, i64)) -> Option<SmallVec<[isize; 64]>> {
     let mut picks = SmallVec::new();
     for item in key.iter() {
@@ -474,8 +482,8 @@ fn distances(key: &Bound<'_, PyList>, (n, stride): (i64, i64)) -> Option<SmallVe
     Some(picks)
 }
 
-/// Stores a number or elements at a short list of ints along a vector, or rows along an array whose rows are dense; false where
-/// that is not what there is to do.
+/// Stores a number or elements at a short list of ints along a vector, or rows along an array whose rows are
+/// contiguous; false if that is not possible here.
 pub fn set_listed(
     py: Python<'_>,
     view: &ArrayView,
@@ -499,7 +507,8 @@ pub fn set_listed(
         return Ok(false);
     }
     let bytes = shape::size(rest) as usize * view.dtype.size();
-    // the positions were checked against the axis, and the other axes are dense, so that both are rows of their arrays
+    // the positions have been checked against the axis, and the other axes are contiguous, so both are rows of their
+    // arrays
     let copy = |from: &[u8], to: &mut [u8]| {
         for (at, pick) in (0..).zip(listed) {
             let (row, place) =
@@ -511,7 +520,7 @@ pub fn set_listed(
     Ok(done.flatten().is_some())
 }
 
-/// The rows at these byte distances, each of which is one of the array's, as a new array.
+/// The rows at these byte distances, each of which is a row of the array, as a new array.
 fn rows(py: Python<'_>, view: &ArrayView, picks: &[isize]) -> PyResult<Option<ArrayView>> {
     let itemsize = view.dtype.size() as i64;
     let row = shape::size(&view.shape[1..]);
@@ -530,8 +539,8 @@ fn rows(py: Python<'_>, view: &ArrayView, picks: &[isize]) -> PyResult<Option<Ar
     copied(py, view, &out.base, |from, to| {
         for (at, &pick) in picks.iter().enumerate() {
             let (from, to) = (from.wrapping_offset(pick), to.wrapping_add(at * bytes));
-            // SAFETY: the position was checked against the axis, and the other axes are dense, so that the row is one of
-            // the array's; the target is one of the new array's. They are different bases.
+            // SAFETY: the position has been checked against the axis, and the other axes are contiguous, so the row
+            // is one of the array's. The target is a row of the new array, which has another base.
             unsafe {
                 if bytes == 8 {
                     to.cast::<[u8; 8]>().write(from.cast::<[u8; 8]>().read());

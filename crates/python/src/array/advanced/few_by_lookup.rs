@@ -1,7 +1,7 @@
-//! Reading a few elements of any array for any one array of integers or truth values, without recording.
+//! Reading a few elements of any array by any one array of integers or bools, without recording.
 //!
-//! In: a lookup of an array and indices that nothing pending writes. Out: a new array with memory, or `None` where
-//! recording is the better way.
+//! In: a lookup of an array, and indices that no pending work writes. Out: a new array with memory, or `None` if
+//! recording is better.
 
 use super::few::{FEW, Picked, copied};
 use crate::numpy::errors;
@@ -14,7 +14,7 @@ use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
-/// The picked elements of a lookup with one array of integers or one mask.
+/// The selected elements of a lookup with one array of integers or one mask.
 pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
     let [fancy] = &lookup.fancy[..] else { return Ok(None) };
     let rest = shape::size(&lookup.rest.0);
@@ -45,7 +45,7 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
     let along = |d: &[i64]| d[..before].iter().chain(&d[after..]).copied().collect();
     let along = shape::window(&out, 0, lookup.rest.0.clone(), along(&out.strides));
     let source = shape::window(&lookup.array, 0, lookup.rest.0.clone(), lookup.rest.1.clone());
-    // Byte distances of the elements of one pick, in C order.
+    // the byte distances of the elements that one index selects, in C order
     let steps: SmallVec<[(isize, isize); 16]> = {
         let (mut reads, mut writes) = (SmallVec::<[isize; 16]>::new(), SmallVec::<[isize; 16]>::new());
         walk(&source, 0, |at| (reads.push(at as isize), true).1);
@@ -55,7 +55,8 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
     let dense = rest == 1 && shape::is_c_contiguous(&out.shape, &out.strides, itemsize);
     copied(py, &lookup.array, &out.base, |from, to| {
         if dense {
-            // SAFETY: the index was checked against its axis, so that the elements are the array's; the target is new.
+            // SAFETY: the index has been checked against its axis, so the elements are the array's; the target is
+            // new.
             unsafe { Picked::listed(bytes).copied(from, to, itemsize) };
             return;
         }
@@ -64,8 +65,8 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
             let Some(&pick) = picks.next() else { return false };
             for &(read, write) in &steps {
                 let (from, to) = (from.wrapping_offset(pick + read), to.wrapping_offset(target as isize + write));
-                // SAFETY: the index was checked against its axis, so that the element is one of the array's; the target
-                // is one of the new array's. They are different bases.
+                // SAFETY: the index has been checked against its axis, so the element is one of the array's. The
+                // target is an element of the new array, which has another base.
                 unsafe { std::ptr::copy_nonoverlapping(from, to, itemsize as usize) };
             }
             true
@@ -74,7 +75,7 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
     Ok(Some(out))
 }
 
-/// Bytes from position zero to each picked element in C order, and the extents of the picks.
+/// The byte distances from position zero to each selected element, in C order, and the extents of the selection.
 fn displacements(
     py: Python<'_>,
     fancy: &Fancy,
@@ -118,7 +119,7 @@ fn displacements(
     Ok(Some((bytes, index.shape.clone())))
 }
 
-/// The same for a mask of several axes.
+/// [`displacements`] for a mask of several axes.
 fn under_mask(py: Python<'_>, fancy: &Fancy, mask: &ArrayView) -> PyResult<Option<(SmallVec<[isize; 64]>, Dims)>> {
     if !fancy.axes.iter().map(|axis| axis.0).eq(mask.shape.iter().copied()) {
         return Ok(None);

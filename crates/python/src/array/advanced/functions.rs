@@ -1,4 +1,4 @@
-//! Functions of `numelt._core` that pick by position: what `take`, `nonzero` and their kin are made of.
+//! Functions of `numelt._core` that select by position, of which `take`, `nonzero` and the like consist.
 
 use crate::array::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::array::operand::Operand;
@@ -48,7 +48,7 @@ fn take<'py>(
     }
 }
 
-/// One array of indices per axis, of the elements that are not zero: `numpy.nonzero`.
+/// For each axis an array of the indices of the elements that are not zero: `numpy.nonzero`.
 #[pyfunction]
 fn nonzero<'py>(py: Python<'py>, a: &Bound<'py, NdArray>) -> PyResult<Bound<'py, PyAny>> {
     let Some(view) = a.get().view().filter(|v| !v.shape.is_empty()) else {
@@ -61,7 +61,7 @@ fn nonzero<'py>(py: Python<'py>, a: &Bound<'py, NdArray>) -> PyResult<Bound<'py,
     Ok(PyTuple::new(py, columns)?.into_any())
 }
 
-/// Are all elements of an array of integers in `0..n`? Looks at them now.
+/// Whether all elements of an array of integers are in `0..n`. They are read now.
 #[pyfunction]
 fn within(py: Python<'_>, indices: &Bound<'_, NdArray>, n: i64) -> PyResult<Option<bool>> {
     let Some(view) = indices.get().view().filter(|v| v.dtype.is_integer()) else { return Ok(None) };

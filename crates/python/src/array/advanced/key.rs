@@ -1,6 +1,6 @@
-//! Keys with index arrays and masks in them, taken apart.
+//! Parsing of keys with index arrays and masks.
 //!
-//! In: any key that is not basic. Out: its items, or `None` where NumPy has to look at it (to raise, as a rule).
+//! In: any key that is not basic. Out: its items, or `None` if NumPy has to examine it (usually to raise an error).
 
 use crate::array::index;
 use crate::array::operand::Operand;
@@ -14,19 +14,19 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::SmallVec;
 
-/// Arrays in a key that are too many for NumPy's iterator.
+/// From this number of arrays on, a key has too many for NumPy's iterator.
 const MOST: usize = 64;
 
-/// A key.
+/// A parsed key.
 pub struct Key {
     /// Its items in order.
     pub items: SmallVec<[Item; 4]>,
-    /// Was an integer given as an array without axes? The result is then a copy, never a view.
+    /// Whether an integer was given as an array without axes. The result is then a copy, never a view.
     pub copies: bool,
 }
 
 impl Key {
-    /// Takes a key apart.
+    /// Parses a key.
     pub fn parse(key: &Bound<'_, PyAny>) -> PyResult<Option<Key>> {
         let mut parsed = Key { items: SmallVec::new(), copies: false };
         if let Ok(tuple) = key.cast_exact::<PyTuple>() {
@@ -41,7 +41,7 @@ impl Key {
         Ok(parsed.push(key)?.then_some(parsed))
     }
 
-    /// Are all items basic?
+    /// Whether all items are basic.
     pub fn is_basic(&self) -> bool {
         self.items.iter().all(|item| matches!(item, Item::Basic(_)))
     }
@@ -57,7 +57,7 @@ impl Key {
             return Ok(true);
         }
         let py = item.py();
-        // A float or a string is no index, whatever an array of it would be.
+        // a float or a string is not an index, although an array can be made of it
         let Some(operand) = Operand::extract(item)? else { return Ok(false) };
         let view = match &operand {
             Operand::Array(array) => array.get().view(),
@@ -74,7 +74,7 @@ impl Key {
         };
         let is_sequence = item.is_exact_instance_of::<PyList>() || item.is_exact_instance_of::<PyTuple>();
         if view.dtype != DType::Bool && !view.dtype.is_integer() {
-            // An empty list is an empty list of integers.
+            // an empty list counts as a list of integers
             let empty = is_sequence && view.size() == 0;
             if empty {
                 self.items.push(Item::Array(front::like_inputs(py, DType::I64, &view.shape, &[])));

@@ -1,8 +1,8 @@
-//! Indexing with arrays and masks; the rules are `numelt::indexing`'s.
+//! Indexing with arrays and masks, by the rules of `numelt::indexing`.
 //!
-//! In: an array, a key that is not basic, perhaps a value. Out: a new array, or the array changed. `key` takes the
-//! key apart; a few elements are read and written at once by `few`, `few_by_lookup` and `columns`, without recording. What
-//! this module declines (`None`, `false`) is NumPy's, to do or to refuse.
+//! In: an array, a key that is not basic, perhaps a value. Out: a new array, or the changed array. `key` parses the
+//! key. `few`, `few_by_lookup` and `columns` read and write a few elements at once, without recording. If
+//! this module declines a key (`None`, `false`), NumPy uses it or raises the error.
 
 mod columns;
 mod few;
@@ -26,7 +26,7 @@ use pyo3::types::PyList;
 pub use functions::register;
 pub use scatter::set;
 
-/// `array[key]`, or `None` where NumPy has to look at it.
+/// `array[key]`; `None` if NumPy has to examine the key.
 pub fn get<'py>(
     array: &Bound<'py, NdArray>,
     view: &ArrayView,
@@ -62,7 +62,8 @@ pub fn get<'py>(
     picked.map(|result| wrap(py, &lookup, result)).transpose()
 }
 
-/// A lookup's result as an object. NumPy puts the picked axes first and, where they belong elsewhere, gives a view of that.
+/// The result of a lookup as an object. NumPy puts the selected axes first; if they belong elsewhere, it returns a
+/// view with the axes moved.
 fn wrap<'py>(py: Python<'py>, lookup: &Lookup, result: ArrayView) -> PyResult<Bound<'py, PyAny>> {
     if lookup.before == 0 {
         return wrap_new(py, result);

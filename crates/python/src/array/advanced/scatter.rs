@@ -1,4 +1,4 @@
-//! `array[key] = value` for keys with arrays and masks in them; the rules are `numelt::indexing`'s.
+//! `array[key] = value` for keys with arrays and masks, by the rules of `numelt::indexing`.
 
 use super::few;
 use super::key::{Item, Key};
@@ -13,7 +13,7 @@ use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-/// `array[key] = value`; false where NumPy has to look at it.
+/// `array[key] = value`; false if NumPy has to examine the key.
 pub fn set<'py>(
     array: &Bound<'py, NdArray>,
     view: &ArrayView,
@@ -45,8 +45,8 @@ pub fn set<'py>(
     Ok(matches!(indexing::set(&Attached(py), view, &key.items, value)?, Answer::Recorded(())))
 }
 
-/// The value as the target takes it; `None` where NumPy raises or warns. With `whole`, NumPy converts all of it in one loop,
-/// before it looks where it goes.
+/// The value converted for the target; `None` if NumPy raises or warns. With `whole`, NumPy converts all of it in one
+/// loop before it examines the positions.
 fn assigned<'py>(
     py: Python<'py>,
     value: &Bound<'py, PyAny>,
@@ -57,7 +57,7 @@ fn assigned<'py>(
     let dtype = target.dtype;
     if let Some(view) = operand.view() {
         let sequence = value.is_exact_instance_of::<PyList>() || value.is_exact_instance_of::<PyTuple>();
-        // Elements of sequences are converted one by one: what does not fit raises.
+        // the elements of sequences are converted one by one, and one that does not fit is an error
         if sequence && view.dtype.promote(dtype) != dtype {
             return Ok(None);
         }
