@@ -68,9 +68,10 @@ lint: setup ## rustfmt, clippy, ruff, mypy, which crates and files may use what
 	mypy
 	$(PY) scripts/check_architecture.py
 
-test-rust: setup ## the Rust tests, the file tests among them, and the examples of the Rust API's documentation
+test-rust: setup ## the Rust tests, the file tests among them, the examples of the Rust API's documentation, and its functions compared with NumPy's
 	cargo nextest run --workspace
 	cargo test --quiet --doc -p numelt --all-features
+	$(PY) scripts/rust_conformance.py
 
 test-python: setup ## pytest against the numelt in .venv (make build)
 	$(PY) -m pytest $(PYTEST_ARGS)

@@ -124,14 +124,14 @@ impl Quotient {
     /// What running the work that it depends on meets.
     pub fn value<F: Front>(&self, front: &F) -> Result<Scalar, F::Error> {
         let total = front.read_scalar(&self.total.base, self.total.dtype, self.total.offset)?;
+        if let (Scalar::F64(total), DType::F64, false) = (total, self.result, self.root) {
+            return Ok(Scalar::F64(total / self.divisor));
+        }
         let ty = self.ty();
         let compute = |op, ty, operands: &[Scalar]| {
             apply(op, ty, operands).unwrap_or_else(|error| unreachable!("floats divide and have roots: {error}"))
         };
-        let quotient = match total {
-            Scalar::F64(total) => Scalar::F64(total / self.divisor),
-            total => compute(Op::Divide, ty, &[cast(total, ty), cast(Scalar::F64(self.divisor), ty)]),
-        };
+        let quotient = compute(Op::Divide, ty, &[cast(total, ty), cast(Scalar::F64(self.divisor), ty)]);
         let quotient = cast(quotient, self.result);
         Ok(if self.root { compute(Op::Sqrt, self.result, &[quotient]) } else { quotient })
     }

@@ -66,7 +66,13 @@ impl Axes {
 
     /// Members, ascending.
     pub fn iter(self) -> impl Iterator<Item = usize> {
-        (0..64).filter(move |&a| self.contains(a))
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let axis = left.trailing_zeros() as usize;
+            // without the lowest bit; what is empty stays so
+            left &= left.wrapping_sub(1);
+            (axis < 64).then_some(axis)
+        })
     }
 }
 

@@ -216,3 +216,45 @@ def test_average_of_nothing(dtype, axis):
     assert ours[0] == theirs[0]
     if ours[0] == "value":
         assert_same(ours[1], theirs[1])
+
+
+LAYOUTS = {
+    "matrix": lambda x: x,
+    "backwards": lambda x: x[::-1, ::-1],
+    "transposed": lambda x: x.T,
+    "strided": lambda x: x[::2],
+    "no rows": lambda x: x[:0],
+    "no columns": lambda x: x[:, :0],
+    "no axes": lambda x: x[1, 1],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["?", "i1", "u8", "f2", "f4", "f8", "c8", "c16"])
+def test_means_of_every_dtype(dtype, layout):
+    """Means and variances have NumPy's bits, class, strides and warnings; halves and complex64 are recorded, too."""
+    base = (COMPLEX if dtype[0] == "c" else 50 * A).astype(dtype)
+    calls = [(name, axis, keepdims) for name in ("mean", "var", "std") for axis in AXES for keepdims in (False, True)]
+    for name, axis, keepdims in calls:
+
+        def call(np, x, name=name, axis=axis, keepdims=keepdims):
+            return getattr(np, name)(LAYOUTS[layout](x), axis=axis, keepdims=keepdims)
+
+        (ours, warned), (theirs, expected) = run(numelt, call, [base]), run(numpy, call, [base])
+        context = f"{name} {axis} {keepdims}"
+        assert warned == expected, context
+        if isinstance(theirs, Exception):
+            assert (type(ours), str(ours)) == (type(theirs), str(theirs)), context
+            continue
+        assert_same(ours, theirs, context=context)
+        assert isinstance(ours, numpy.generic) == isinstance(theirs, numpy.generic), context
+        assert theirs.size == 0 or ours.strides == theirs.strides, context
+
+
+def test_limits_of_three_dtypes():
+    """Array and bounds meet in the dtype that holds all three, whatever two of them meet in."""
+    codes = ["i1", "u1", "i2", "u2", "i4", "u8", "f2", "f4", "f8"]
+    for array, low, high in [(a, b, c) for a in codes for b in codes for c in codes]:
+        ends = numpy.ones(5, low), numpy.full(5, 3, high)
+        theirs = numpy.clip(numpy.arange(5).astype(array), *ends)
+        assert_same(numelt.clip(numelt.arange(5).astype(array), *ends), theirs, context=f"{array} {low} {high}")

@@ -278,3 +278,17 @@ pub fn accumulator(dtype: DType) -> DType {
         DType::F16 | DType::F32 | DType::F64 | DType::C64 | DType::C128 => dtype,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_dtypes_meet_in_the_least_that_holds_all() {
+        let common = |dtypes: [DType; 3]| promote(&dtypes.map(Kind::Strong));
+        assert_eq!(common([DType::U16, DType::I8, DType::F32]), Some(DType::F32));
+        assert_eq!(common([DType::I8, DType::U16, DType::F16]), Some(DType::F32));
+        assert_eq!(common([DType::U64, DType::I8, DType::Bool]), Some(DType::F64));
+        assert_eq!(common([DType::U8, DType::I8, DType::U8]), Some(DType::I16));
+    }
+}
