@@ -232,9 +232,14 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["?", "i1", "u8", "f2", "f4", "f8", "c8", "c16"])
 def test_means_of_every_dtype(dtype, layout):
-    """Means and variances have NumPy's bits, class, strides and warnings; halves and complex64 are recorded, too."""
+    """Means and variances have NumPy's bits, class, strides and warnings; halves and complex64 are recorded."""
     base = (COMPLEX if dtype[0] == "c" else 50 * A).astype(dtype)
-    calls = [(name, axis, keepdims) for name in ("mean", "var", "std") for axis in AXES for keepdims in (False, True)]
+    calls = [
+        (name, axis, keepdims)
+        for name in ("mean", "var", "std")
+        for axis in AXES
+        for keepdims in (False, True)
+    ]
     for name, axis, keepdims in calls:
 
         def call(np, x, name=name, axis=axis, keepdims=keepdims):
@@ -257,4 +262,6 @@ def test_limits_of_three_dtypes():
     for array, low, high in [(a, b, c) for a in codes for b in codes for c in codes]:
         ends = numpy.ones(5, low), numpy.full(5, 3, high)
         theirs = numpy.clip(numpy.arange(5).astype(array), *ends)
-        assert_same(numelt.clip(numelt.arange(5).astype(array), *ends), theirs, context=f"{array} {low} {high}")
+        assert_same(
+            numelt.clip(numelt.arange(5).astype(array), *ends), theirs, context=f"{array} {low} {high}"
+        )
