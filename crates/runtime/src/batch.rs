@@ -10,6 +10,7 @@ mod packed;
 mod places;
 mod repeat;
 mod stops;
+mod words;
 
 pub(crate) use self::left::{Again, Left, Turn, wanted_by_holders};
 pub(crate) use self::packed::Packed;
@@ -20,6 +21,7 @@ pub(crate) use self::repeat::Track;
 pub use self::repeat::{Repeated, in_c_order};
 pub(crate) use self::stops::Call;
 use self::stops::Stops;
+use self::words::Words;
 use crate::exec::ReadyPlan;
 use crate::heap::Heap;
 use crate::heap::base::{ArrayView, BaseRef, Input};
@@ -582,49 +584,6 @@ fn same(a: &[i64], b: &[i64]) -> bool {
         ([x], [y]) => x == y,
         ([x0, x1], [y0, y1]) => (x0 ^ y0) | (x1 ^ y1) == 0,
         _ => a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x == y),
-    }
-}
-
-/// A running hash of words. Only the exact cache uses it, and compares whole programs afterwards, so the hash must be
-/// fast and spread well, but need not be free of collisions.
-#[derive(Default, Clone, Copy)]
-struct Words(u64);
-
-impl Words {
-    #[inline]
-    fn word(&mut self, word: u64) {
-        // multiplication by an odd constant (the golden ratio's bits), folded so that high bits count
-        let product = u128::from(self.0.rotate_left(23) ^ word) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = product as u64 ^ (product >> 64) as u64;
-    }
-
-    #[inline]
-    fn instr(&mut self, instr: &Instr) {
-        self.word(
-            instr.op as u64 | (instr.ty as u64) << 16 | (instr.watch as u64) << 24 | (instr.ins.len() as u64) << 32,
-        );
-        self.word(instr.axes.0);
-        self.view(&instr.out);
-        instr.out.shape.iter().for_each(|&n| self.word(n as u64));
-        for input in &instr.ins {
-            match input {
-                Operand::View(view) => {
-                    self.view(view);
-                    if view.shape != instr.out.shape {
-                        view.shape.iter().for_each(|&n| self.word(n as u64));
-                    }
-                }
-                Operand::Const(id) => self.word(u64::from(*id) | 1 << 63),
-            }
-        }
-    }
-
-    /// A view without its extents.
-    #[inline]
-    fn view(&mut self, view: &View) {
-        self.word(u64::from(view.base) | (view.dtype as u64) << 32 | (view.shape.len() as u64) << 40);
-        self.word(view.offset as u64);
-        view.strides.iter().for_each(|&n| self.word(n as u64));
     }
 }
 

@@ -232,7 +232,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["?", "i1", "u8", "f2", "f4", "f8", "c8", "c16"])
 def test_means_of_every_dtype(dtype, layout):
-    """Means and variances have NumPy's bits, class, strides and warnings; halves and complex64 are recorded."""
+    """Means and variances have NumPy's bits, class, strides and warnings; halves and complex64 too."""
     base = (COMPLEX if dtype[0] == "c" else 50 * A).astype(dtype)
     calls = [
         (name, axis, keepdims)
