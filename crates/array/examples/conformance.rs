@@ -103,7 +103,7 @@ impl Values {
 
     fn arrays(&self) -> Vec<&AnyArray> {
         let array = |value| match value {
-            &Value::Array(ref array) => Some(array),
+            Value::Array(array) => Some(array),
             _ => None,
         };
         self.0.iter().filter_map(array).collect()
