@@ -102,11 +102,7 @@ impl Values {
     }
 
     fn arrays(&self) -> Vec<&AnyArray> {
-        let array = |value| match value {
-            &Value::Array(ref array) => Some(array),
-            _ => None,
-        };
-        self.0.iter().filter_map(array).collect()
+        self.0.iter().filter_map(|value| if let Value::Array(array) = value { Some(array) } else { None }).collect()
     }
 
     fn optional(&self, at: usize) -> Option<&Value> {
