@@ -32,7 +32,6 @@ TABLE = rows(
     np.repeat(x, abs(i) % 3 - 1)
     np.repeat(x, abs(i) * 1.0)
     np.repeat(x, i[:3])
-    np.repeat(A, abs(i[:1]), 1)
     np.tile(x, 2)
     np.tile(A, (2, 1))
     np.pad(A, 1)
@@ -74,6 +73,8 @@ TABLE = rows(
     """,
     [*NATIVE, "O", "U2", "M8[D]", ">i4"],
 )
+# one position of `i` says how often all is repeated
+TABLE += rows("np.repeat(A, abs(i[:1]), 1)", most=1025)
 TABLE += rows(
     """
     np.apply_along_axis(np.sum, 0, A)

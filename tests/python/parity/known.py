@@ -32,7 +32,7 @@ KNOWN = {
     r"^[xA]\[.*\] = .*: warns .*in cast": (
         "values that are recorded are cast, and warn, before the call finds that their number does not fit"
     ),
-    r"(sum|mean|std|var)\b.* \[f[24], .*: warns": (
+    r"(sum|mean|std|var)\b.* \[f[248], .*: warns .*encountered in reduce": (
         "of two infinities and a NaN in a sum it depends on the order of additions whether the "
         "infinities meet"
     ),
