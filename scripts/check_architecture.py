@@ -22,7 +22,8 @@ MAY_USE = {
     "opt": ["ir"],
     "runtime": ["ir", "opt"],
     "engine-cpu": ["ir", "opt", "runtime", "vecmath", "llvm"],
-    "engines": ["ir", "runtime", "engine-cpu"],
+    "engine-gpu": ["ir", "opt", "runtime", "vecmath"],
+    "engines": ["ir", "runtime", "engine-cpu", "engine-gpu"],
     # crates/array: NumPy's rules, and arrays for Rust programs
     "numelt": ["ir", "runtime", "engines"],
     # llvm only to put its library into the package
