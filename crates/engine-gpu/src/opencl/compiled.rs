@@ -2,7 +2,7 @@
 
 use super::api::{Context, DeviceId, KernelObject};
 use super::capabilities::Capabilities;
-use crate::render::{self, ENTRY, Param, Variant};
+use crate::render::{self, Kind, Param, Variant};
 use numelt_ir::{Error, Result};
 use numelt_opt::Kernel;
 use numelt_runtime::Executable;
@@ -25,18 +25,24 @@ impl Compiler {
         Compiler { device, options }
     }
 
-    fn compile(&self, context: &Context, text: &str) -> Result<KernelObject> {
+    /// The functions of these names in a text.
+    fn compile(&self, context: &Context, text: &str, names: &[&str]) -> Result<Vec<KernelObject>> {
         let mut program = context.program(text)?;
         program.build(self.device, &self.options)?;
-        let entry = CString::new(ENTRY).map_err(|error| Error::Engine(error.to_string()))?;
-        program.kernel(&entry)
+        let function = |name: &&str| {
+            let name = CString::new(*name).map_err(|error| Error::Engine(error.to_string()))?;
+            program.kernel(&name)
+        };
+        names.iter().map(function).collect()
     }
 }
 
 /// A text that was compiled.
 pub struct Ready {
-    /// The kernel, with the arguments of its next launch.
-    pub object: KernelObject,
+    /// Its functions, with the arguments of their next launch.
+    pub functions: Vec<KernelObject>,
+    /// How it is launched.
+    pub kind: Kind,
     /// What its parameters stand for.
     pub params: Vec<Param>,
     /// Does it collect conditions?
@@ -70,8 +76,9 @@ impl Compiled {
         if !variants.contains_key(&variant) {
             let source = render::render(&self.kernel, Capabilities::DIALECT, variant);
             let source = source.ok_or_else(|| Error::Unsupported("a kernel without a text in C".into()))?;
-            let object = compiler.compile(context, &source.text)?;
-            variants.insert(variant, Ready { object, params: source.params, watches: source.watches });
+            let render::Source { text, params, watches, kind } = source;
+            let functions = compiler.compile(context, &text, kind.functions())?;
+            variants.insert(variant, Ready { functions, kind, params, watches });
         }
         match variants.get_mut(&variant) {
             Some(ready) => action(ready),

@@ -24,6 +24,20 @@ use std::fmt::Write;
 /// The name of the function in the text.
 pub const ENTRY: &str = "numelt_kernel";
 
+/// How a text is launched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Once, with a work-item for each point.
+    Points,
+    /// Once, with a work-item for each result of its reductions.
+    Columns,
+    /// Leaves, then joins, then what finishes: see `fold.rs`.
+    Runs {
+        /// Elements that a leaf of the tree adds side by side; it has up to 16 times as many.
+        lanes: usize,
+    },
+}
+
 /// What a text is made for beside the kernel's structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Variant {
@@ -57,6 +71,39 @@ pub enum Param {
     Conditions,
     /// Which of its words, an i64.
     Word,
+    /// Work-items that have something to do, an i64, as are all of the following that are no memory.
+    Items,
+    /// Reduced points around the run.
+    Outer,
+    /// Points of the run: the innermost loops, if they are reduced.
+    Run,
+    /// Elements of the run that NumPy walks together.
+    Stretch,
+    /// Elements of it that NumPy adds at a time.
+    Piece,
+    /// Pieces of the run.
+    Pieces,
+    /// Levels of the tree of the longest piece.
+    Depth,
+    /// The level to which partial results are joined.
+    Top,
+    /// The level from which they are.
+    Bottom,
+    /// Scratch memory for the partial results of a reduction.
+    Scratch(usize),
+    /// The same for their positions.
+    Positions(usize),
+}
+
+/// The loops of a kernel with reductions: kept, reduced around the run, and those of the run.
+pub fn loops(kernel: &Kernel) -> [Vec<usize>; 3] {
+    let loops = fold::Loops::of(kernel);
+    [loops.kept, loops.outer, loops.run]
+}
+
+/// Bytes of a partial result of a reduction.
+pub fn partial_bytes(kernel: &Kernel, reduction: usize) -> usize {
+    fold::scratch_type(&kernel.reductions[reduction], kernel, reduction).size()
 }
 
 /// Bytes of what strides of an argument's element type count.
@@ -73,6 +120,18 @@ pub struct Source {
     pub params: Vec<Param>,
     /// Does the text collect conditions? Otherwise it meets none.
     pub watches: bool,
+    /// How it is launched.
+    pub kind: Kind,
+}
+
+impl Kind {
+    /// Names of the functions in the text.
+    pub fn functions(self) -> &'static [&'static str] {
+        match self {
+            Kind::Points | Kind::Columns => &[ENTRY],
+            Kind::Runs { .. } => &fold::RUNS,
+        }
+    }
 }
 
 impl Source {
@@ -85,29 +144,30 @@ impl Source {
 
 /// Renders a kernel; `None` where something in it has no text.
 pub fn render(kernel: &Kernel, dialect: Dialect, variant: Variant) -> Option<Source> {
-    let Parts { signature, body, params, watches } =
-        if kernel.reductions.is_empty() { points::render(kernel, variant)? } else { fold::render(kernel, variant)? };
-    let functions = library::needed_by(&body);
-    let rest = format!("{functions}\n{signature}\n{{\n{body}}}\n");
+    let parts = parts(kernel, variant)?;
+    let rest = format!("{}\n{}", library::needed_by(&parts.text), parts.text);
     let mut text = header(kernel);
     text.push_str(&dialect.prologue(uses_double(kernel) || rest.contains("f64")));
     text.push('\n');
     text.push_str(&rest);
-    Some(Source { text, params, watches })
+    Some(Source { text, params: parts.params, watches: parts.watches, kind: parts.kind })
 }
 
 /// How many parameters a kernel's text has; `None` where something in it has no text.
 pub fn parameters(kernel: &Kernel, variant: Variant) -> Option<usize> {
-    let parts = if kernel.reductions.is_empty() { points::render(kernel, variant) } else { fold::render(kernel, variant) };
-    Some(parts?.params.len())
+    Some(parts(kernel, variant)?.params.len())
+}
+
+fn parts(kernel: &Kernel, variant: Variant) -> Option<Parts> {
+    if kernel.reductions.is_empty() { points::render(kernel, variant) } else { fold::render(kernel, variant) }
 }
 
 /// A kernel's text in parts.
 struct Parts {
-    signature: String,
-    body: String,
+    text: String,
     params: Vec<Param>,
     watches: bool,
+    kind: Kind,
 }
 
 /// The kernel as comments.

@@ -1,7 +1,7 @@
 //! Elementwise kernels: a loop over points, and what is done at one of them.
 
 use super::types::{self, cast, name};
-use super::{ENTRY, Param, Parts, Variant, ops};
+use super::{ENTRY, Kind, Param, Parts, Variant, fold, ops};
 use numelt_ir::DType;
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass, ValueId};
 use std::fmt::Write;
@@ -11,7 +11,7 @@ pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<Parts> {
     let point = Point::new(kernel, variant)?;
     let params = parameters(kernel, variant, point.watches);
     let index = if variant.narrow { "i32" } else { "i64" };
-    let mut body = String::new();
+    let mut body = format!("KERNEL void {ENTRY}({})\n{{\n", declared(kernel, &params));
     if point.watches {
         body.push_str("    u32 met = 0;  // floating-point conditions\n");
     }
@@ -23,7 +23,7 @@ pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<Parts> {
     if point.watches {
         body.push_str(RAISE);
     }
-    Some(Parts { signature: signature(kernel, &params), body, params, watches: point.watches })
+    Some(Parts { text: body + "}\n", params, watches: point.watches, kind: Kind::Points })
 }
 
 /// Hands over what was met.
@@ -56,8 +56,8 @@ pub(super) fn parameters(kernel: &Kernel, variant: Variant, watches: bool) -> Ve
     params
 }
 
-/// The head of the function.
-pub(super) fn signature(kernel: &Kernel, params: &[Param]) -> String {
+/// The declarations of parameters.
+pub(super) fn declared(kernel: &Kernel, params: &[Param]) -> String {
     let declared = params.iter().map(|param| match *param {
         Param::Points => "i64 points".to_owned(),
         Param::Extent(axis) => format!("i64 n{axis}"),
@@ -74,9 +74,20 @@ pub(super) fn signature(kernel: &Kernel, params: &[Param]) -> String {
         Param::Imaginary(at) => format!("{} q{at}", name(types::stored(kernel.params[at]))),
         Param::Conditions => "GLOBAL u32 *conditions".to_owned(),
         Param::Word => "i64 word".to_owned(),
+        Param::Items => "i64 items".to_owned(),
+        Param::Outer => "i64 outer".to_owned(),
+        Param::Run => "i64 run".to_owned(),
+        Param::Stretch => "i64 stretch".to_owned(),
+        Param::Piece => "i64 piece".to_owned(),
+        Param::Pieces => "i64 pieces".to_owned(),
+        Param::Depth => "i64 depth".to_owned(),
+        Param::Top => "i64 top".to_owned(),
+        Param::Bottom => "i64 bottom".to_owned(),
+        Param::Scratch(at) => fold::scratch_declaration(kernel, at),
+        Param::Positions(at) => format!("GLOBAL i64 *c{at}"),
     });
     let declared: Vec<String> = declared.collect();
-    format!("KERNEL void {ENTRY}({})", declared.join(", "))
+    declared.join(", ")
 }
 
 fn pad(depth: usize) -> String {
@@ -132,25 +143,9 @@ impl<'a> Point<'a> {
         })
     }
 
-    /// Where an argument's element lies at the point, in units of its memory; or the value of an index.
+    /// Where an argument's element lies at the point; see [`place`].
     pub fn place(&self, at: usize) -> String {
-        let arg = &self.kernel.args[at];
-        let rolls = self.variant.rolled && arg.kind == ArgKind::Load;
-        let width = if arg.dtype.is_complex() { 2 } else { 1 };
-        let mut text = format!("o{at}");
-        for (axis, class) in arg.strides.iter().enumerate() {
-            let index = match rolls {
-                true => format!("(w{at}_{axis} > 0 && i{axis} >= w{at}_{axis} ? i{axis} - n{axis} : i{axis})"),
-                false => format!("i{axis}"),
-            };
-            match class {
-                StrideClass::Zero => {}
-                StrideClass::Unit if width == 1 || arg.kind == ArgKind::Index => _ = write!(text, " + {index}"),
-                StrideClass::Unit => _ = write!(text, " + (i64){index} * {width}"),
-                StrideClass::Any => _ = write!(text, " + (i64){index} * s{at}_{axis}"),
-            }
-        }
-        text
+        place(self.kernel, at, self.variant.rolled)
     }
 
     fn value(&mut self, at: ValueId, node: &Node) -> Option<()> {
@@ -213,6 +208,30 @@ impl<'a> Point<'a> {
         self.lines.push(format!("const i64 h{at} = {place} + (i64)g{at} * (({step}) / {unit});"));
         self.load(at, arg, &format!("h{at}"));
     }
+}
+
+/// Where an argument's element lies at the point, in units of its memory; or the value of an index. With `rolled`, loads wrap.
+pub(super) fn place(kernel: &Kernel, at: usize, rolled: bool) -> String {
+    let arg = &kernel.args[at];
+    let rolls = rolled && arg.kind == ArgKind::Load;
+    let width = if arg.dtype.is_complex() { 2 } else { 1 };
+    let mut text = format!("o{at}");
+    for (axis, class) in arg.strides.iter().enumerate() {
+        let index = match rolls {
+            true => format!("(w{at}_{axis} > 0 && i{axis} >= w{at}_{axis} ? i{axis} - n{axis} : i{axis})"),
+            false => format!("i{axis}"),
+        };
+        // a result does not move along loops that it folds, and they may have no index where it is stored
+        let folded = arg.kind == ArgKind::Reduced && kernel.reduced[axis];
+        match class {
+            _ if folded => {}
+            StrideClass::Zero => {}
+            StrideClass::Unit if width == 1 || arg.kind == ArgKind::Index => _ = write!(text, " + {index}"),
+            StrideClass::Unit => _ = write!(text, " + (i64){index} * {width}"),
+            StrideClass::Any => _ = write!(text, " + (i64){index} * s{at}_{axis}"),
+        }
+    }
+    text
 }
 
 /// The name of a value; literals are made of parameters.

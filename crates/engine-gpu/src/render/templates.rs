@@ -328,6 +328,35 @@ FUNCTION i32 order_i64(i64 a, u64 b)
     return a < 0 || (u64)a < b ? -1 : (u64)a > b ? 1 : 0;
 }
 ";
+    // --- trees of reductions ---------------------------------------------------------------
+    "piece" &[DType::I64], "\
+// Where a piece of a run starts, and its size: stretches are cut into pieces, the last of which may be shorter.
+FUNCTION void piece_i64(i64 number, i64 run, i64 stretch, i64 piece, i64 *start, i64 *size)
+{
+    const i64 each = (stretch + piece - 1) / piece;
+    const i64 first = number / each * stretch;
+    const i64 end = run - first < stretch ? run : first + stretch;
+    *start = first + number % each * piece;
+    *size = end - *start < piece ? end - *start : piece;
+}
+";
+    "descend" &[DType::I64], "\
+// The part of a piece that a node of its tree stands for, by the turns on the way there; false where a leaf lies above it.
+FUNCTION bool descend_i64(i64 path, i64 depth, i64 lanes, i64 *start, i64 *size)
+{
+    for (i64 level = depth - 1; level >= 0; level--) {
+        if (*size <= 16 * lanes) return (path & (((i64)1 << (level + 1)) - 1)) == 0;
+        const i64 first = *size / 2 / lanes * lanes;
+        if (path >> level & 1) {
+            *start += first;
+            *size -= first;
+        } else {
+            *size = first;
+        }
+    }
+    return true;
+}
+";
     // --- floats ----------------------------------------------------------------------------
     "fmod" FLOATS, "\
 // The exact rest of a division, with the dividend's sign: mantissas are divided as integers, some bits at a time.
