@@ -153,6 +153,9 @@ RULES = [
             "crates/runtime/src/heap/guards.rs",
             # a fork copies all runtimes of the process
             "crates/runtime/src/fork.rs",
+            # numbers of temporary files, which other threads of the process must not have
+            "crates/runtime/src/store.rs",
+            "crates/runtime/src/store/secret.rs",
             # what the process has loaded, and how much memory its group may have
             "crates/runtime/src/footprint.rs",
             "crates/runtime/src/heap/idle.rs",

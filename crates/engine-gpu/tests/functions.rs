@@ -10,8 +10,34 @@ use support::{device, kernel, run};
 /// Numbers of all sizes, near the ends of domains, of any bits, and the special ones.
 fn numbers(count: usize) -> Vec<f64> {
     let special = [
-        0.0, 1.0, 0.5, 2.0, 3.0, 1.5, 8.0, 0.84375, 22.0, 88.7, 103.9, 708.4, 709.7, 710.5, 745.2, 1e-310, 5e-324, 1e-40, 1e-45,
-        1e300, 1e22, 3.4e38, f64::MAX, f64::MIN_POSITIVE, f64::INFINITY, f64::NAN, 1.5707963267948966, 3.141592653589793,
+        0.0,
+        1.0,
+        0.5,
+        2.0,
+        3.0,
+        1.5,
+        8.0,
+        0.84375,
+        22.0,
+        88.7,
+        103.9,
+        708.4,
+        709.7,
+        710.5,
+        745.2,
+        1e-310,
+        5e-324,
+        1e-40,
+        1e-45,
+        1e300,
+        1e22,
+        3.4e38,
+        f64::MAX,
+        f64::MIN_POSITIVE,
+        f64::INFINITY,
+        f64::NAN,
+        1.5707963267948966,
+        3.141592653589793,
     ];
     let mut all: Vec<f64> = special.iter().flat_map(|&x| [x, -x]).collect();
     let mut state = 7u64;

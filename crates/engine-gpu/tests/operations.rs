@@ -6,18 +6,62 @@ mod support;
 use numelt_ir::interp::{apply, cast};
 use numelt_ir::{C32, C64, DType, Op, OpKind, Scalar};
 use numelt_opt::Node;
-use numelt_testing::compare::{Tolerance, agree};
 use numelt_testing::closeness::Closeness;
+use numelt_testing::compare::{Tolerance, agree};
 use support::{bytes, device, kernel, run};
 
 /// Values that stress a dtype: limits, zeros of both signs, NaN, infinities, fractions.
 fn values(dtype: DType) -> Vec<Scalar> {
     const FLOATS: &[f64] = &[
-        0.0, 1.0, 2.0, 3.0, 0.5, 2.5, 7.75, 100.25, 6e-8, 6e-5, 65504.0, 65519.0, 65520.0, 1e-310, 1e-45, 1e30, 3e9, 5e9, 2147483647.5,
-        1e19, 1e20, 1e300, f64::MAX, f64::INFINITY, f64::NAN,
+        0.0,
+        1.0,
+        2.0,
+        3.0,
+        0.5,
+        2.5,
+        7.75,
+        100.25,
+        6e-8,
+        6e-5,
+        65504.0,
+        65519.0,
+        65520.0,
+        1e-310,
+        1e-45,
+        1e30,
+        3e9,
+        5e9,
+        2147483647.5,
+        1e19,
+        1e20,
+        1e300,
+        f64::MAX,
+        f64::INFINITY,
+        f64::NAN,
     ];
     const INTEGERS: &[i64] = &[
-        0, 1, 2, 3, 5, 7, -1, -2, -3, -7, 31, 33, 64, 100, i64::MAX, i64::MIN, i32::MAX as i64, i32::MIN as i64, 127, -128, 200, 40000,
+        0,
+        1,
+        2,
+        3,
+        5,
+        7,
+        -1,
+        -2,
+        -3,
+        -7,
+        31,
+        33,
+        64,
+        100,
+        i64::MAX,
+        i64::MIN,
+        i32::MAX as i64,
+        i32::MIN as i64,
+        127,
+        -128,
+        200,
+        40000,
     ];
     let signed = FLOATS.iter().flat_map(|&x| [x, -x]);
     let mut list: Vec<Scalar> = match dtype {

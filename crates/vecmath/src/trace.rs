@@ -125,9 +125,7 @@ fn inner(name: &str) -> Option<Trace> {
     let ty = Type::F64;
     let reduced = [ty, ty, Type::U64];
     match name {
-        "pow_to_single" => Some(recorded(&[ty, ty], |a| {
-            wide::PowToSingle::<false>::f64(Double(a[0]), Double(a[1])).0
-        })),
+        "pow_to_single" => Some(recorded(&[ty, ty], |a| wide::PowToSingle::<false>::f64(Double(a[0]), Double(a[1])).0)),
         "quadrant" => Some(recorded(&reduced, |a| trig::quadrant(Double(a[0]), Double(a[1]), Word64(a[2])).0)),
         "tan_quadrant" => Some(recorded(&reduced, |a| trig::tan_quadrant(Double(a[0]), Double(a[1]), Word64(a[2])).0)),
         _ => None,

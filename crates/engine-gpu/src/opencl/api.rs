@@ -115,8 +115,6 @@ pub enum Query {
     ComputeUnits = 0x1002,
     /// Most work-items of a group.
     GroupSize = 0x1004,
-    /// Bytes of the largest buffer.
-    LargestBuffer = 0x1010,
     /// Bytes of all arguments of a kernel.
     ParameterSize = 0x1017,
     /// What arithmetic on f32 obeys, a bit field.
@@ -129,8 +127,6 @@ pub enum Query {
     Name = 0x102B,
     /// Version of its driver.
     Driver = 0x102D,
-    /// What it can do beyond the standard, words with spaces between.
-    Extensions = 0x1030,
     /// What arithmetic on f64 obeys, a bit field; zero without f64.
     DoubleArithmetic = 0x1032,
 }
@@ -185,8 +181,7 @@ impl DeviceId {
         }
         let mut bytes = vec![0u8; size];
         // SAFETY: room for as many bytes as are said.
-        let code =
-            unsafe { (api.device_info)(self.0, query as Uint, size, bytes.as_mut_ptr().cast(), null_mut()) };
+        let code = unsafe { (api.device_info)(self.0, query as Uint, size, bytes.as_mut_ptr().cast(), null_mut()) };
         if code == SUCCESS { bytes } else { Vec::new() }
     }
 
@@ -291,9 +286,8 @@ impl Context {
     pub fn memory(&self, nbytes: usize) -> Result<Memory> {
         let mut code = SUCCESS;
         // SAFETY: no memory of the host's is given along.
-        let handle = unsafe {
-            (api()?.create_buffer)(self.0, MEM_READ_WRITE, nbytes.max(1), null_mut(), &raw mut code)
-        };
+        let handle =
+            unsafe { (api()?.create_buffer)(self.0, MEM_READ_WRITE, nbytes.max(1), null_mut(), &raw mut code) };
         Memory::given("clCreateBuffer", handle, code)
     }
 
@@ -305,9 +299,8 @@ impl Context {
         let mut code = SUCCESS;
         let (text, length) = (source.as_ptr().cast::<c_char>(), source.len());
         // SAFETY: one text with its length; it is copied.
-        let handle = unsafe {
-            (api()?.program_of_source)(self.0, 1, &raw const text, &raw const length, &raw mut code)
-        };
+        let handle =
+            unsafe { (api()?.program_of_source)(self.0, 1, &raw const text, &raw const length, &raw mut code) };
         Program::given("clCreateProgramWithSource", handle, code)
     }
 
@@ -342,8 +335,7 @@ impl Program {
     /// What the compiler says.
     pub fn build(&mut self, device: DeviceId, options: &CStr) -> Result<()> {
         // SAFETY: one device, a C string, no callback: the call returns when it is done.
-        let code =
-            unsafe { (api()?.build)(self.0, 1, &raw const device.0, options.as_ptr(), null(), null_mut()) };
+        let code = unsafe { (api()?.build)(self.0, 1, &raw const device.0, options.as_ptr(), null(), null_mut()) };
         match check("clBuildProgram", code) {
             Err(Error::Engine(text)) => Err(Error::Engine(format!("{text}: {}", self.log(device)))),
             outcome => outcome,

@@ -1,34 +1,63 @@
 //! Kernels as the driver compiled them.
 
-use super::api::{Context, DeviceId, KernelObject};
+use super::api::{Context, DeviceId, KernelObject, Program};
 use super::capabilities::Capabilities;
 use crate::render::{self, Kind, Param, Variant};
 use numelt_ir::{Error, Result};
 use numelt_opt::Kernel;
 use numelt_runtime::Executable;
+use numelt_runtime::store::{Secret, Store, default_file};
 use std::any::Any;
 use std::collections::HashMap;
 use std::ffi::CString;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What turns text into programs.
 pub struct Compiler {
     device: DeviceId,
+    /// Name of the device and version of its driver: programs are kept for it.
+    name: String,
     options: CString,
+    store: Option<Store>,
 }
 
+/// Bytes that programs on disk may take, with those of other engines.
+const CACHE_BYTES: u64 = 256 << 20;
+
 impl Compiler {
-    /// The compiler of a device's driver.
-    pub fn new(device: DeviceId, capabilities: &Capabilities) -> Compiler {
+    /// The compiler of a device's driver, and programs that it made before.
+    pub fn new(device: DeviceId, capabilities: &Capabilities, cache: Option<&Path>) -> Compiler {
         let rounded = if capabilities.divides { " -cl-fp32-correctly-rounded-divide-sqrt" } else { "" };
         let options = CString::new(format!("-cl-std=CL1.2{rounded}")).unwrap_or_default();
-        Compiler { device, options }
+        // a cache that cannot be used costs time only; the host engine says why
+        let secret = || Secret::open(&default_file()?).ok();
+        let store = cache.and_then(|folder| Store::open(folder, secret()?, CACHE_BYTES).ok());
+        Compiler { device, name: capabilities.name.clone(), options, store }
+    }
+
+    /// A program of this text, from the cache if it is there.
+    fn program(&self, context: &Context, text: &str) -> Result<Program> {
+        let key = [text.as_bytes(), self.name.as_bytes(), self.options.as_bytes()].join(&b"\0"[..]);
+        if let Some(binary) = self.store.as_ref().and_then(|store| store.load(&key)) {
+            let kept = context.program_of_binary(self.device, &binary);
+            let built = kept.and_then(|mut program| program.build(self.device, &self.options).map(|()| program));
+            // what the driver does not take any more is compiled anew
+            if let Ok(program) = built {
+                return Ok(program);
+            }
+        }
+        let mut program = context.program(text)?;
+        program.build(self.device, &self.options)?;
+        if let (Some(store), Some(binary)) = (&self.store, program.binary()) {
+            let _ = store.save(&key, &binary);
+        }
+        Ok(program)
     }
 
     /// The functions of these names in a text.
     fn compile(&self, context: &Context, text: &str, names: &[&str]) -> Result<Vec<KernelObject>> {
-        let mut program = context.program(text)?;
-        program.build(self.device, &self.options)?;
+        let program = self.program(context, text)?;
         let function = |name: &&str| {
             let name = CString::new(*name).map_err(|error| Error::Engine(error.to_string()))?;
             program.kernel(&name)

@@ -12,10 +12,12 @@ mod launch;
 use self::api::{Context, DeviceId, Memory, Query, Queue};
 use self::capabilities::Capabilities;
 use self::compiled::{Compiled, Compiler};
+use crate::render::{self, Variant};
 use numelt_ir::{Error, Result, warn};
 use numelt_opt::{Kernel, Target};
 use numelt_runtime::{Buffer, Engine, Executable, Storage, Task, Ticket, Work};
 use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Words for conditions of launches that nobody has waited for yet.
@@ -37,6 +39,8 @@ pub struct Options {
     pub devices: Devices,
     /// Bytes of memory that it may hand out; as many as the device has if none are given.
     pub memory: Option<usize>,
+    /// Where compiled programs are kept between processes; none are without.
+    pub cache_dir: Option<PathBuf>,
 }
 
 /// An engine for one OpenCL device.
@@ -89,7 +93,7 @@ impl OpenCl {
             next: 0,
         };
         let target = capabilities.target();
-        let compiler = Compiler::new(device, &capabilities);
+        let compiler = Compiler::new(device, &capabilities, options.cache_dir.as_deref());
         Ok(OpenCl { target, capabilities, compiler, context, state: Mutex::new(state) })
     }
 
@@ -112,9 +116,9 @@ fn best(devices: Devices) -> Result<DeviceId> {
         kind if kind & CPU == 0 => 1,
         _ => 2,
     };
-    let usable = DeviceId::all()?.into_iter().filter(|device| {
-        device.number(Query::Compiler) != 0 && (devices == Devices::All || rank(device) < 2)
-    });
+    let usable = DeviceId::all()?
+        .into_iter()
+        .filter(|device| device.number(Query::Compiler) != 0 && (devices == Devices::All || rank(device) < 2));
     let missing = "opencl: there is no device here (a driver is missing, pocl-opencl-icd on Debian uses the processor)";
     usable.min_by_key(rank).ok_or_else(|| Error::Engine(missing.into()))
 }
@@ -123,7 +127,8 @@ impl State {
     fn piece(&self, place: Buffer) -> Result<(&Memory, usize)> {
         let piece = self.pieces.get(&place.handle);
         let piece = piece.ok_or_else(|| Error::Engine(format!("opencl: there is no memory {}", place.handle)))?;
-        let offset = usize::try_from(place.offset).map_err(|_| Error::Engine("opencl: a place before memory".into()))?;
+        let offset =
+            usize::try_from(place.offset).map_err(|_| Error::Engine("opencl: a place before memory".into()))?;
         Ok((piece, offset))
     }
 
@@ -207,6 +212,11 @@ impl Engine for OpenCl {
 
     fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>> {
         Ok(Arc::new(Compiled::new(Arc::clone(kernel), &self.compiler, &self.context)?))
+    }
+
+    fn source(&self, kernel: &Kernel) -> Option<String> {
+        let variant = Variant { narrow: true, rolled: false };
+        render::render(kernel, Capabilities::DIALECT, variant).map(|source| source.text)
     }
 
     fn submit(&self, work: &Work<'_>) -> Result<Ticket> {

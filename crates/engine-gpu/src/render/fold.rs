@@ -53,7 +53,8 @@ pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<Parts> {
 
 /// Lanes of the sums' tree, which all sums have to share.
 fn lanes(folds: &[Fold<'_>]) -> Option<usize> {
-    let sums = folds.iter().filter(|fold| fold.own.op == Op::Sum && (fold.own.ty.is_float() || fold.own.ty.is_complex()));
+    let sums =
+        folds.iter().filter(|fold| fold.own.op == Op::Sum && (fold.own.ty.is_float() || fold.own.ty.is_complex()));
     let mut lanes = sums.map(|fold| if fold.own.ty.is_complex() { 4 } else { 8 });
     let first = lanes.next().unwrap_or(8);
     lanes.all(|other| other == first).then_some(first)
@@ -192,9 +193,7 @@ impl Fold<'_> {
             Some(met) if self.watches() => format!("{pad}    met |= {met} & 11;\n"),
             _ => String::new(),
         };
-        Some(format!(
-            "{pad}{{\n{pad}    {ty} wide{at} = {wide};\n{step}{pad}    {result} = {narrow};\n{met}{pad}}}\n"
-        ))
+        Some(format!("{pad}{{\n{pad}    {ty} wide{at} = {wide};\n{step}{pad}    {result} = {narrow};\n{met}{pad}}}\n"))
     }
 
     /// The declaration of the result of one output element.
@@ -235,9 +234,9 @@ impl Fold<'_> {
         let found = if self.finds() { format!("{pad}c{at}[{slot}] = found{at};\n") } else { String::new() };
         let own = match ty {
             DType::Bool => format!("{pad}b{at}[{slot}] = {value} ? 1 : 0;\n"),
-            _ if ty.is_complex() => format!(
-                "{pad}b{at}[2 * ({slot})] = {value}.re;\n{pad}b{at}[2 * ({slot}) + 1] = {value}.im;\n"
-            ),
+            _ if ty.is_complex() => {
+                format!("{pad}b{at}[2 * ({slot})] = {value}.re;\n{pad}b{at}[2 * ({slot}) + 1] = {value}.im;\n")
+            }
             _ => format!("{pad}b{at}[{slot}] = {value};\n"),
         };
         own + &found
@@ -346,7 +345,9 @@ impl Runs<'_> {
         let loops = Loops::of(self.kernel);
         let mut text = self.opened(RUNS[0], "A partial result for each leaf of the tree of each piece.");
         text.push_str("        const i64 path = item & (slots - 1), number = (item >> depth) % pieces;\n");
-        text.push_str("        const i64 around = (item >> depth) / pieces % outer, kept = (item >> depth) / pieces / outer;\n");
+        text.push_str(
+            "        const i64 around = (item >> depth) / pieces % outer, kept = (item >> depth) / pieces / outer;\n",
+        );
         text.push_str("        i64 start, size;\n        piece_i64(number, run, stretch, piece, &start, &size);\n");
         let _ = writeln!(text, "        if (!descend_i64(path, depth, {}, &start, &size)) continue;", self.lanes);
         text.push_str(&indices(self.kernel, &loops.kept, "kept", 2));
@@ -401,7 +402,8 @@ impl Runs<'_> {
             let _ = writeln!(text, "{pad}if (at == 0) {{\n{deep}{part} = {value};{found}\n{pad}}} else {{");
             return Some(text + &step(&part, &value, &deep)? + pad + "}\n");
         }
-        let _ = writeln!(text, "{pad}if (at < whole) {{\n{deep}if (at < {lanes}) {{\n{deep}    lane{at}[at] = {value};");
+        let _ =
+            writeln!(text, "{pad}if (at < whole) {{\n{deep}if (at < {lanes}) {{\n{deep}    lane{at}[at] = {value};");
         let _ = writeln!(text, "{deep}}} else {{");
         text.push_str(&step(&format!("lane{at}[at % {lanes}]"), &value, &format!("{deep}    "))?);
         let _ = writeln!(text, "{deep}}}\n{deep}if (at == whole - 1) {{");
@@ -419,7 +421,8 @@ impl Runs<'_> {
 
     /// Joins the partial results between two levels of the trees.
     fn join(&self) -> Option<String> {
-        let mut text = self.opened(RUNS[1], "Joins partial results of a level of the trees to those of a higher level.");
+        let mut text =
+            self.opened(RUNS[1], "Joins partial results of a level of the trees to those of a higher level.");
         text.push_str("        const i64 node = item & (((i64)1 << top) - 1), tree = item >> top;\n");
         text.push_str("        for (i64 level = bottom - 1; level >= top; level--) {\n");
         text.push_str("            for (i64 below = 0; below < (i64)1 << (level - top); below++) {\n");

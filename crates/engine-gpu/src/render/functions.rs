@@ -132,9 +132,7 @@ fn far(name: &str, ty: Type) -> Option<String> {
     if ty != Type::F64 {
         return None;
     }
-    let odd = |call: &str| {
-        format!("    const f64 y = {call};\n    return x < 0 ? -y : y;\n")
-    };
+    let odd = |call: &str| format!("    const f64 y = {call};\n    return x < 0 ? -y : y;\n");
     let end = match name {
         "sin" => odd("quadrant_f64(r, rl, q)"),
         "tan" => odd("tan_quadrant_f64(r, rl, q)"),

@@ -156,8 +156,7 @@ fn float(op: Op, ty: DType, operands: &[&str]) -> Option<String> {
         | Op::FrexpMantissa
         | Op::FrexpExponent
         | Op::ModfFraction => call(),
-        _ => compared(op, a, b)
-            .or_else(|| Some(format!("{}({})", functions::name(op, ty)?, operands.join(", ")))),
+        _ => compared(op, a, b).or_else(|| Some(format!("{}({})", functions::name(op, ty)?, operands.join(", ")))),
     }
 }
 

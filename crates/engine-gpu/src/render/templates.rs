@@ -11,16 +11,8 @@ const FLOATS: &[DType] = &[DType::F32, DType::F64];
 const HALVES: &[DType] = &[DType::F16, DType::F32, DType::F64];
 const SIGNED: &[DType] = &[DType::I8, DType::I16, DType::I32, DType::I64];
 const UNSIGNED: &[DType] = &[DType::U8, DType::U16, DType::U32, DType::U64];
-const INTEGERS: &[DType] = &[
-    DType::I8,
-    DType::U8,
-    DType::I16,
-    DType::U16,
-    DType::I32,
-    DType::U32,
-    DType::I64,
-    DType::U64,
-];
+const INTEGERS: &[DType] =
+    &[DType::I8, DType::U8, DType::I16, DType::U16, DType::I32, DType::U32, DType::I64, DType::U64];
 
 /// A template for one type.
 pub fn of(text: &str, ty: DType) -> String {
@@ -30,9 +22,8 @@ pub fn of(text: &str, ty: DType) -> String {
         _ => (53, 1023, "2.2250738585072014e-308"),
     };
     let value = |text: &str| if ty == DType::F16 { format!("f32_of_f16({text})") } else { text.to_owned() };
-    let text = ["r", "a", "b"].iter().fold(text.to_owned(), |text, name| {
-        text.replace(&format!("$({name})"), &value(name))
-    });
+    let text =
+        ["r", "a", "b"].iter().fold(text.to_owned(), |text, name| text.replace(&format!("$({name})"), &value(name)));
     let bits = 8 * ty.size();
     // NumPy's reciprocal of zero
     let inverse = match ty {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// The device that tests run on; nothing where there is none, as on a machine without a driver.
 pub fn device() -> Option<OpenCl> {
-    match OpenCl::new(&Options { devices: Devices::All, memory: None }) {
+    match OpenCl::new(&Options { devices: Devices::All, memory: None, cache_dir: None }) {
         Ok(device) => Some(device),
         Err(why) => {
             eprintln!("not tested: {why}");
