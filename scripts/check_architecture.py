@@ -164,6 +164,12 @@ RULES = [
         "runtimes work side by side, so that nothing of one may be the process's",
     ),
     Rule(
+        r"\bunsafe\b(?! code)",
+        "crates/engine-gpu/src/**/*.rs",
+        ("crates/engine-gpu/src/opencl/api.rs", "crates/engine-gpu/src/opencl/launch.rs"),
+        "calls of the OpenCL library stand in one file, and the launch of a kernel in another",
+    ),
+    Rule(
         r"\bpyo3\b|\bPy(Result|Err|Any)\b|\bPython<",
         "crates/array/**/*.rs",
         (),

@@ -43,7 +43,8 @@ fn main() -> std::io::Result<()> {
             write(format!("{}_{ty}", op.name()), &of(op, ty), false)?;
         }
     }
-    let options = Options { target: Target { nests: None, delays: None, puts: false, ..Target::cpu() }, ..Options::default() };
+    let options =
+        Options { target: Target { nests: None, delays: None, puts: false, ..Target::cpu() }, ..Options::default() };
     for seed in 0..programs {
         let plan = plan(&generate(seed, &Limits::default()), &options).expect("a plan of a random program");
         for (at, step) in plan.steps.iter().flat_map(|step| step.kernels()).enumerate() {

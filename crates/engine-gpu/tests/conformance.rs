@@ -8,5 +8,5 @@ use support::device;
 #[test]
 fn conforms_to_the_suite() {
     let Some(device) = device() else { return };
-    conforms(Tested::device(&device), 300);
+    conforms(Tested::device(&device), 40);
 }

@@ -94,24 +94,27 @@ fn op(name: &str) -> Op {
 
 const COUNT: usize = 20_000;
 
+/// Functions that one kernel computes: a compiler takes as long for one as for a few.
+const TOGETHER: usize = 4;
+
 #[test]
 fn functions_of_one_argument() {
     let Some(device) = device() else { return };
     let wide = numbers(COUNT);
     let narrow: Vec<f32> = wide.iter().map(|&x| x as f32).collect();
-    for &f in Func1::ALL {
-        let one = |ty| kernel(&[ty], vec![Node::Op(op(f.name()), ty, [0].into_iter().collect())], ty);
-        let mut want = vec![0.0; COUNT];
-        // SAFETY: both slices hold as many elements, and the instruction set was detected.
-        unsafe { unary_f64(f, Isa::detect())(wide.as_ptr(), want.as_mut_ptr(), COUNT) };
-        if let Some((got, _)) = run(&device, one(DType::F64), &[bytes64(&wide)], COUNT) {
-            check64(f.name(), &got, &want, &[&wide]);
-        }
-        let mut want = vec![0.0; COUNT];
-        // SAFETY: as above.
-        unsafe { unary_f32(f, Isa::detect())(narrow.as_ptr(), want.as_mut_ptr(), COUNT) };
-        if let Some((got, _)) = run(&device, one(DType::F32), &[bytes32(&narrow)], COUNT) {
-            check32(f.name(), &got, &want, &[&narrow]);
+    for functions in Func1::ALL.chunks(TOGETHER) {
+        let nodes = |ty| functions.iter().map(|f| Node::Op(op(f.name()), ty, [0].into_iter().collect())).collect();
+        let (doubles, _) = run(&device, kernel(&[DType::F64], nodes(DType::F64)), &[bytes64(&wide)], COUNT);
+        let (singles, _) = run(&device, kernel(&[DType::F32], nodes(DType::F32)), &[bytes32(&narrow)], COUNT);
+        for ((&f, doubles), singles) in functions.iter().zip(&doubles).zip(&singles) {
+            let mut want = vec![0.0; COUNT];
+            // SAFETY: both slices hold as many elements, and the instruction set was detected.
+            unsafe { unary_f64(f, Isa::detect())(wide.as_ptr(), want.as_mut_ptr(), COUNT) };
+            check64(f.name(), doubles, &want, &[&wide]);
+            let mut want = vec![0.0; COUNT];
+            // SAFETY: as above.
+            unsafe { unary_f32(f, Isa::detect())(narrow.as_ptr(), want.as_mut_ptr(), COUNT) };
+            check32(f.name(), singles, &want, &[&narrow]);
         }
     }
 }
@@ -124,19 +127,19 @@ fn functions_of_two_arguments() {
     let halves = |(at, x): (usize, &f64)| if at % 3 == 0 { ((at / 3 % 41) as f64 - 20.0) / 2.0 } else { *x };
     let b: Vec<f64> = numbers(COUNT + 991)[991..].iter().enumerate().map(halves).collect();
     let [a32, b32] = [&a, &b].map(|v| v.iter().map(|&x| x as f32).collect::<Vec<_>>());
-    for &f in Func2::ALL {
-        let two = |ty| kernel(&[ty, ty], vec![Node::Op(op(f.name()), ty, [0, 1].into_iter().collect())], ty);
+    let node = |f: &Func2, ty| Node::Op(op(f.name()), ty, [0, 1].into_iter().collect());
+    let nodes = |ty| Func2::ALL.iter().map(|f| node(f, ty)).collect();
+    let [f32, f64] = [DType::F32, DType::F64];
+    let (doubles, _) = run(&device, kernel(&[f64, f64], nodes(f64)), &[bytes64(&a), bytes64(&b)], COUNT);
+    let (singles, _) = run(&device, kernel(&[f32, f32], nodes(f32)), &[bytes32(&a32), bytes32(&b32)], COUNT);
+    for ((&f, doubles), singles) in Func2::ALL.iter().zip(&doubles).zip(&singles) {
         let mut want = vec![0.0; COUNT];
         // SAFETY: all slices hold as many elements, and the instruction set was detected.
         unsafe { binary_f64(f, Isa::detect())(a.as_ptr(), b.as_ptr(), want.as_mut_ptr(), COUNT) };
-        if let Some((got, _)) = run(&device, two(DType::F64), &[bytes64(&a), bytes64(&b)], COUNT) {
-            check64(f.name(), &got, &want, &[&a, &b]);
-        }
+        check64(f.name(), doubles, &want, &[&a, &b]);
         let mut want = vec![0.0; COUNT];
         // SAFETY: as above.
         unsafe { binary_f32(f, Isa::detect())(a32.as_ptr(), b32.as_ptr(), want.as_mut_ptr(), COUNT) };
-        if let Some((got, _)) = run(&device, two(DType::F32), &[bytes32(&a32), bytes32(&b32)], COUNT) {
-            check32(f.name(), &got, &want, &[&a32, &b32]);
-        }
+        check32(f.name(), singles, &want, &[&a32, &b32]);
     }
 }

@@ -4,10 +4,12 @@
 mod support;
 
 use numelt_ir::interp::{apply, cast};
-use numelt_ir::{C32, C64, DType, Op, OpKind, Scalar};
+use numelt_ir::{C32, C64, DType, Op, OpKind, Scalar, warn};
 use numelt_opt::Node;
+use numelt_runtime::{Engine, Task};
 use numelt_testing::closeness::Closeness;
 use numelt_testing::compare::{Tolerance, agree};
+use std::collections::BTreeMap;
 use support::{bytes, device, kernel, run};
 
 /// Values that stress a dtype: limits, zeros of both signs, NaN, infinities, fractions.
@@ -106,42 +108,104 @@ fn compare(what: &str, inputs: &[Vec<Scalar>], got: &[u8], want: &[Scalar], clos
     }
 }
 
+/// Operations that one kernel computes: a compiler takes as long for one as for a few.
+const TOGETHER: usize = 4;
+
 #[test]
 fn operations() {
     let Some(device) = device() else { return };
-    let (mut done, mut left) = (0, Vec::new());
+    let (mut groups, mut left) = (BTreeMap::<Vec<DType>, Vec<(Op, DType)>>::new(), Vec::new());
     for &op in Op::ALL.iter().filter(|op| op.kind() == OpKind::Elementwise) {
         for ty in op.info().dtypes.iter() {
             let dtypes: Vec<DType> = (0..op.arity()).map(|i| op.input_dtype(ty, i)).collect();
-            let inputs = combinations(&dtypes);
-            let node = Node::Op(op, ty, (0..op.arity() as u32).collect());
-            let columns: Vec<Vec<u8>> = inputs.iter().map(|values| bytes(values)).collect();
-            let n = inputs[0].len();
-            let Some((got, _)) = run(&device, kernel(&dtypes, vec![node], op.output_dtype(ty)), &columns, n) else {
-                left.push(format!("{}.{ty}", op.name()));
-                continue;
-            };
-            let point = |i: usize| inputs.iter().map(|values| values[i]).collect::<Vec<_>>();
-            let want: Vec<Scalar> = (0..n).map(|i| apply(op, ty, &point(i)).unwrap()).collect();
-            let closeness = if matches!(op, numelt_ir::transcendental!()) { Closeness::Ulps } else { Closeness::Exact };
-            compare(&format!("{}.{ty}", op.name()), &inputs, &got, &want, closeness);
-            done += 1;
+            match device.supports(&Task::Kernel(&kernel(&dtypes, vec![node(op, ty)]), None)) {
+                true => groups.entry(dtypes).or_default().push((op, ty)),
+                false => left.push(format!("{}.{ty}", op.name())),
+            }
         }
     }
+    for (dtypes, all) in &groups {
+        let inputs = combinations(dtypes);
+        let (columns, n) = (inputs.iter().map(|values| bytes(values)).collect::<Vec<_>>(), inputs[0].len());
+        let point = |i: usize| inputs.iter().map(|values| values[i]).collect::<Vec<_>>();
+        for some in all.chunks(TOGETHER) {
+            let nodes = some.iter().map(|&(op, ty)| node(op, ty)).collect();
+            let (stored, _) = run(&device, kernel(dtypes, nodes), &columns, n);
+            for (&(op, ty), got) in some.iter().zip(&stored) {
+                let want: Vec<Scalar> = (0..n).map(|i| apply(op, ty, &point(i)).unwrap()).collect();
+                let function = matches!(op, numelt_ir::transcendental!());
+                let closeness = if function { Closeness::Ulps } else { Closeness::Exact };
+                compare(&format!("{}.{ty}", op.name()), &inputs, got, &want, closeness);
+            }
+        }
+    }
+    let done: usize = groups.values().map(Vec::len).sum();
     println!("{done} operations with their dtypes; left to the host: {}", left.join(" "));
-    assert!(done > 500, "{done}");
+    assert!(done > 600, "{done}");
+}
+
+fn node(op: Op, ty: DType) -> Node {
+    Node::Op(op, ty, (0..op.arity() as u32).collect())
 }
 
 #[test]
 fn conversions() {
     let Some(device) = device() else { return };
     for from in DType::ALL {
-        for to in DType::ALL.into_iter().filter(|&to| to != from) {
-            let inputs = vec![values(from)];
-            let made = kernel(&[from], vec![Node::Cast(to, 0)], to);
-            let (got, _) = run(&device, made, &[bytes(&inputs[0])], inputs[0].len()).unwrap();
+        let others: Vec<DType> = DType::ALL.into_iter().filter(|&to| to != from).collect();
+        let inputs = vec![values(from)];
+        let nodes = others.iter().map(|&to| Node::Cast(to, 0)).collect();
+        let (stored, _) = run(&device, kernel(&[from], nodes), &[bytes(&inputs[0])], inputs[0].len());
+        for (&to, got) in others.iter().zip(&stored) {
             let want: Vec<Scalar> = inputs[0].iter().map(|&value| cast(value, to)).collect();
-            compare(&format!("{from} to {to}"), &inputs, &got, &want, Closeness::Exact);
+            compare(&format!("{from} to {to}"), &inputs, got, &want, Closeness::Exact);
         }
+    }
+}
+
+/// What a device says it met holds at least what NumPy would warn of.
+#[test]
+fn conditions() {
+    let Some(device) = device() else { return };
+    let f = |x: f64| vec![x];
+    let cases: &[(Op, Vec<Vec<f64>>, u8)] = &[
+        (Op::Divide, vec![f(1.0), f(0.0)], warn::DIVIDE),
+        (Op::Divide, vec![f(0.0), f(0.0)], warn::INVALID),
+        (Op::Divide, vec![f(f64::INFINITY), f(2.0)], 0),
+        (Op::Multiply, vec![f(1e200), f(1e200)], warn::OVER),
+        (Op::Multiply, vec![f(1e-200), f(1e-200)], warn::UNDER),
+        (Op::Multiply, vec![f(3.0), f(-2.0)], 0),
+        (Op::Subtract, vec![f(f64::INFINITY), f(f64::INFINITY)], warn::INVALID),
+        (Op::Subtract, vec![f(f64::NAN), f(1.0)], 0),
+        (Op::Maximum, vec![f(f64::NAN), f(1.0)], 0),
+        (Op::FloorDivide, vec![f(1.0), f(0.0)], warn::DIVIDE),
+        (Op::Remainder, vec![f(1.0), f(0.0)], warn::INVALID),
+        (Op::Power, vec![f(0.0), f(-1.0)], warn::DIVIDE),
+        (Op::Sqrt, vec![f(-1.0)], warn::INVALID),
+        (Op::Log, vec![f(0.0)], warn::DIVIDE),
+        (Op::Exp, vec![f(1000.0)], warn::OVER),
+        (Op::Sin, vec![f(f64::INFINITY)], warn::INVALID),
+        (Op::Sin, vec![f(1.0)], 0),
+    ];
+    for (op, operands, want) in cases {
+        let columns: Vec<Vec<u8>> = operands.iter().map(|v| v[0].to_le_bytes().to_vec()).collect();
+        let (_, met) =
+            run(&device, kernel(&vec![DType::F64; operands.len()], vec![node(*op, DType::F64)]), &columns, 1);
+        assert!(met & want == *want && (*want != 0 || met == 0), "{} of {operands:?}: {met}", op.name());
+    }
+    let integers = |a: i32, b: i32| [a, b].map(|v| v.to_le_bytes().to_vec());
+    for (a, b, want) in [(1, 0, warn::DIVIDE), (i32::MIN, -1, warn::OVER), (7, 2, 0)] {
+        let made = kernel(&[DType::I32; 2], vec![node(Op::FloorDivide, DType::I32)]);
+        assert_eq!(run(&device, made, &integers(a, b), 1).1, want, "{a} // {b}");
+    }
+    for (value, to, want) in [
+        (1e10, DType::I32, warn::INVALID),
+        (f64::NAN, DType::I64, warn::INVALID),
+        (1e300, DType::F32, warn::OVER),
+        (1e6, DType::F16, warn::OVER),
+        (7.5, DType::I8, 0),
+    ] {
+        let (_, met) = run(&device, kernel(&[DType::F64], vec![Node::Cast(to, 0)]), &[value.to_le_bytes().to_vec()], 1);
+        assert_eq!(met, want, "{value} to {to}");
     }
 }

@@ -58,8 +58,8 @@ fn reductions() {
         for ty in op.info().dtypes.iter() {
             for (at, (shape, axes)) in SHAPES.iter().enumerate() {
                 seed += 1;
-                // each shape with a few types, so that it takes no minute
-                if (seed + at) % 7 != 0 && !(op == Op::Sum && ty == DType::F64) {
+                // each shape with a few operations and types: a compiler of drivers takes a good tenth of a second for each
+                if (seed + at) % 23 != 0 && !(op == Op::Sum && ty == DType::F64) {
                     continue;
                 }
                 let fused = seed % 2 == 0 && op != Op::Prod && Op::Square.info().dtypes.contains(ty);
@@ -77,5 +77,5 @@ fn reductions() {
         }
     }
     println!("{done} reductions; left to the host: {left:?}");
-    assert!(done > 150 && left.iter().all(|what| what.starts_with("prod")), "{done}, {left:?}");
+    assert!(done > 70 && left.iter().all(|what| what.starts_with("prod")), "{done}, {left:?}");
 }

@@ -19,16 +19,21 @@ pub fn device() -> Option<OpenCl> {
     }
 }
 
-/// An elementwise kernel of one loop: operands of these dtypes, the nodes that follow their loads, and the last one's dtype.
-pub fn kernel(inputs: &[DType], nodes: Vec<Node>, output: DType) -> Kernel {
-    let arg = |kind, dtype| Arg { kind, dtype, strides: [StrideClass::Unit].into_iter().collect(), near: None };
-    let mut args: Vec<Arg> = inputs.iter().map(|&ty| arg(ArgKind::Load, ty)).collect();
-    args.push(arg(ArgKind::Store, output));
-    let mut body: Vec<Node> = (0..inputs.len() as u32).map(Node::Load).collect();
-    body.extend(nodes);
-    let stores = vec![Store { arg: inputs.len() as u32, value: body.len() as u32 - 1 }];
+/// An elementwise kernel of one loop: operands of these dtypes, and nodes that are computed of their loads, each of which is stored.
+pub fn kernel(inputs: &[DType], nodes: Vec<Node>) -> Kernel {
+    let strides = || [StrideClass::Unit].into_iter().collect();
+    let arg = |kind, dtype| Arg { kind, dtype, strides: strides(), near: None };
+    let args = inputs.iter().map(|&ty| arg(ArgKind::Load, ty)).collect();
+    let first = inputs.len() as u32;
+    let body: Vec<Node> = (0..first).map(Node::Load).chain(nodes).collect();
     let reduced = [false].into_iter().collect();
-    Kernel { reduced, args, params: Vec::new(), body, stores, reductions: Vec::new() }
+    let mut kernel = Kernel { reduced, args, params: Vec::new(), body, stores: Vec::new(), reductions: Vec::new() };
+    for value in first..kernel.body.len() as u32 {
+        let dtype = kernel.dtype_of(value);
+        kernel.stores.push(Store { arg: value, value });
+        kernel.args.push(arg(ArgKind::Store, dtype));
+    }
+    kernel
 }
 
 /// Memory of a device that is given back.
@@ -56,13 +61,11 @@ pub fn bytes(values: &[Scalar]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_bytes()[..v.dtype().size()].to_vec()).collect()
 }
 
-/// Runs a kernel of [`kernel`] on elements of its operands: the bytes that it stores, and the conditions that it says it met; `None`
-/// where the device does not support it.
-pub fn run(device: &OpenCl, kernel: Kernel, inputs: &[Vec<u8>], n: usize) -> Option<(Vec<u8>, u8)> {
-    if !device.supports(&Task::Kernel(&kernel, None)) {
-        return None;
-    }
-    let output = kernel.args[inputs.len()].dtype.size();
+/// Runs a kernel of [`kernel`] on elements of its operands: the bytes that each node stores, and the conditions that the device says it
+/// met.
+pub fn run(device: &OpenCl, kernel: Kernel, inputs: &[Vec<u8>], n: usize) -> (Vec<Vec<u8>>, u8) {
+    assert!(device.supports(&Task::Kernel(&kernel, None)), "{kernel}");
+    let outputs: Vec<usize> = kernel.args[inputs.len()..].iter().map(|arg| n * arg.dtype.size()).collect();
     let place = |arg: &Arg| ArgGeometry::new(0, [arg.dtype.size() as i64].into_iter().collect());
     let geometry = Geometry {
         extents: [n as i64].into_iter().collect(),
@@ -70,13 +73,16 @@ pub fn run(device: &OpenCl, kernel: Kernel, inputs: &[Vec<u8>], n: usize) -> Opt
         pieces: Pieces::WHOLE,
     };
     let mut pieces: Vec<Piece<'_>> = inputs.iter().map(|bytes| Piece::new(device, bytes)).collect();
-    pieces.push(Piece::new(device, &vec![0xA5; n * output]));
+    pieces.extend(outputs.iter().map(|&nbytes| Piece::new(device, &vec![0xA5; nbytes])));
     let buffers: Vec<Buffer> = pieces.iter().map(Piece::place).collect();
     let executable = device.compile(&Arc::new(kernel)).unwrap_or_else(|error| panic!("{error}"));
     let launch = Launch { geometry: &geometry, buffers: &buffers, params: &[] };
     let ticket = device.submit(&Work::Kernel(&*executable, &launch, None)).unwrap();
     let met = device.wait(ticket).unwrap();
-    let mut result = vec![0; n * output];
-    device.download(pieces[inputs.len()].place(), &mut result).unwrap();
-    Some((result, met))
+    let stored = outputs.iter().zip(&pieces[inputs.len()..]).map(|(&nbytes, piece)| {
+        let mut result = vec![0; nbytes];
+        device.download(piece.place(), &mut result).unwrap();
+        result
+    });
+    (stored.collect(), met)
 }
