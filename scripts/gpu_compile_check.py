@@ -1,7 +1,8 @@
-"""Compile kernels that numelt renders as CUDA C++ with NVRTC, for several architectures; no graphics card is needed.
+"""Compile kernels that numelt renders as CUDA C++ with NVRTC, which needs no graphics card.
 
-Goes in: the number of random programs whose kernels are compiled beside those of each operation, and ``--arch``. Comes out: exit
-status 0, or what the compiler says of the first kernel that it refuses. NVRTC is the PyPI package ``nvidia-cuda-nvrtc-cu12``.
+Goes in: the number of random programs whose kernels are compiled beside those of each operation, and the
+architectures. Comes out: exit status 0, or what the compiler says of the first kernel that it refuses. NVRTC is
+the PyPI package ``nvidia-cuda-nvrtc-cu12``.
 """
 
 import argparse
@@ -46,6 +47,7 @@ def compiled(library, text, arch):
 
 
 def main():
+    """Render the kernels, compile them, and print how many there were."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=int, default=200)
     parser.add_argument("--arch", nargs="*", default=["sm_70", "sm_80", "sm_90"])

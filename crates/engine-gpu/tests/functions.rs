@@ -36,8 +36,8 @@ fn numbers(count: usize) -> Vec<f64> {
         f64::MIN_POSITIVE,
         f64::INFINITY,
         f64::NAN,
-        1.5707963267948966,
-        3.141592653589793,
+        std::f64::consts::FRAC_PI_2,
+        std::f64::consts::PI,
     ];
     let mut all: Vec<f64> = special.iter().flat_map(|&x| [x, -x]).collect();
     let mut state = 7u64;

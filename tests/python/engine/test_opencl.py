@@ -1,4 +1,4 @@
-"""Arrays on an OpenCL device: the CPU's bits, warnings at the user's line, and clear messages where there is no device.
+"""Arrays on an OpenCL device: the CPU's bits, NumPy's warnings, and clear messages where there is no device.
 
 Debian's pocl-opencl-icd makes any processor such a device; scripts/setup.sh installs it.
 """
@@ -50,10 +50,10 @@ def on_both(program):
 
 
 def assert_same_bits(program, steps=1):
-    """Assert that a program has the same bits on both, and that so many of its steps at least ran on the device."""
+    """Assert that a program has the same bits on both, and at least so many steps on the device."""
     host, device, ran = on_both(program)
     assert ran >= steps
-    assert host.dtype == device.dtype and host.shape == device.shape
+    assert (host.dtype, host.shape) == (device.dtype, device.shape)
     numbers = host.dtype.kind in "fc"
     same = (host == device) | (numpy.isnan(host) & numpy.isnan(device)) if numbers else host == device
     assert same.all()
@@ -158,7 +158,8 @@ def test_explain_prints_the_text_that_is_compiled():
     with numelt.engine("opencl"):
         y = numelt.exp(numelt.arange(float(N)) * 1e-3)
         text = numelt.explain(y, kernels=True)
-        assert "KERNEL void numelt_kernel(" in text and "exp_f64(" in text
+        assert "KERNEL void numelt_kernel(" in text
+        assert "exp_f64(" in text
         assert "runs on: opencl" in text
         y.sum()
 
@@ -189,7 +190,8 @@ def test_without_a_device_the_message_says_what_is_missing():
     """
     done = run(code, **NO_DRIVER)
     assert done.returncode == 0, done.stderr
-    assert "opencl: there is no " in done.stdout and done.stdout.endswith("\n5000050000.0\n")
+    assert "opencl: there is no " in done.stdout
+    assert done.stdout.endswith("\n5000050000.0\n")
 
 
 def test_the_setting_without_a_device_is_an_error():

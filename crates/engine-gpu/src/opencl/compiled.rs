@@ -9,6 +9,7 @@ use numelt_runtime::Executable;
 use numelt_runtime::store::{Secret, Store, default_file};
 use std::any::Any;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::CString;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -102,17 +103,18 @@ impl Compiled {
         action: impl FnOnce(&mut Ready) -> Result<T>,
     ) -> Result<T> {
         let mut variants = self.variants.lock().unwrap_or_else(PoisonError::into_inner);
-        if !variants.contains_key(&variant) {
-            let source = render::render(&self.kernel, Capabilities::DIALECT, variant);
-            let source = source.ok_or_else(|| Error::Unsupported("a kernel without a text in C".into()))?;
-            let render::Source { text, params, watches, kind } = source;
-            let functions = compiler.compile(context, &text, kind.functions())?;
-            variants.insert(variant, Ready { functions, kind, params, watches });
+        match variants.entry(variant) {
+            Entry::Occupied(mut known) => action(known.get_mut()),
+            Entry::Vacant(place) => action(place.insert(self.ready(variant, compiler, context)?)),
         }
-        match variants.get_mut(&variant) {
-            Some(ready) => action(ready),
-            None => Err(Error::Engine("opencl: a variant is missing".into())),
-        }
+    }
+
+    fn ready(&self, variant: Variant, compiler: &Compiler, context: &Context) -> Result<Ready> {
+        let source = render::render(&self.kernel, Capabilities::DIALECT, variant);
+        let source = source.ok_or_else(|| Error::Unsupported("a kernel without a text in C".into()))?;
+        let render::Source { text, params, watches, kind } = source;
+        let functions = compiler.compile(context, &text, kind.functions())?;
+        Ok(Ready { functions, kind, params, watches })
     }
 }
 
