@@ -1,8 +1,8 @@
 """Compile kernels that numelt renders as CUDA C++ with NVRTC, which needs no graphics card.
 
 Goes in: the number of random programs whose kernels are compiled beside those of each operation, and the
-architectures. Comes out: exit status 0, or what the compiler says of the first kernel that it refuses. NVRTC is
-the PyPI package ``nvidia-cuda-nvrtc-cu12``.
+architectures. Comes out: exit status 0, or what the compiler says of the first kernel that it refuses. NVRTC
+is the PyPI package ``nvidia-cuda-nvrtc-cu12``.
 """
 
 import argparse

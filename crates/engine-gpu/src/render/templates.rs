@@ -469,12 +469,12 @@ FUNCTION $T spacing_$T($T a)
 }
 ";
     "nextafter" &[DType::F16], "\
-// The next half from the first towards the second.
+// The next half from the first towards the second; the first of equal ones.
 FUNCTION f16 nextafter_f16(f16 a, f16 b)
 {
     const f32 x = f32_of_f16(a), y = f32_of_f16(b);
     if (isnan(x) || isnan(y)) return 0x7e00;
-    if (x == y) return b;
+    if (x == y) return a;
     if ((a & 0x7fff) == 0) return (f16)((b & 0x8000) | 1);
     return (f16)((x < y) == ((a & 0x8000) == 0) ? a + 1 : a - 1);
 }
