@@ -20,7 +20,7 @@ PYTEST_ARGS ?= -q -n auto
 # what runs again under each hostile setting, with a fifth of the parity driver's combinations
 CORE := NUMELT_PARITY_STEP=23 $(PY) -m pytest $(PYTEST_ARGS) -m core
 
-.PHONY: help setup build wheel demo bench fusion-report test test-quick lint test-rust test-python test-with test-hostile test-far test-wheel docs clean
+.PHONY: help setup build wheel demo bench fusion-report test test-quick lint test-rust test-python test-with test-hostile test-far gpu-compile-check test-wheel docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -99,6 +99,9 @@ test-hostile: setup ## the core tests again: no fast paths into our own types, n
 test-far: setup ## all Python tests on the tests' device, and with each kernel there or on the CPU by chance (make build)
 	NUMELT_ENGINE=far $(PY) -m pytest $(PYTEST_ARGS)
 	NUMELT_ENGINE=auto NUMELT_DEVICES=far NUMELT_PLACEMENT=random:3 $(PY) -m pytest $(PYTEST_ARGS)
+
+gpu-compile-check: setup ## kernels as CUDA C++, compiled by NVRTC for several architectures (pip install nvidia-cuda-nvrtc-cu12; no graphics card needed)
+	$(PY) scripts/gpu_compile_check.py $(CHECK_ARGS)
 
 test-wheel: wheel ## the wheel in a clean environment, with LLVM out of sight
 	$(or $(PYTHON),$(PY)) scripts/check_wheel.py dist $(CHECK_ARGS)

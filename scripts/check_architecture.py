@@ -22,7 +22,8 @@ MAY_USE = {
     "opt": ["ir"],
     "runtime": ["ir", "opt"],
     "engine-cpu": ["ir", "opt", "runtime", "vecmath", "llvm"],
-    "engines": ["ir", "runtime", "engine-cpu"],
+    "engine-gpu": ["ir", "opt", "runtime", "vecmath"],
+    "engines": ["ir", "runtime", "engine-cpu", "engine-gpu"],
     # crates/array: NumPy's rules, and arrays for Rust programs
     "numelt": ["ir", "runtime", "engines"],
     # llvm only to put its library into the package
@@ -145,12 +146,21 @@ RULES = [
             "crates/runtime/src/heap/guards.rs",
             # a fork copies all runtimes of the process
             "crates/runtime/src/fork.rs",
+            # numbers of temporary files, which other threads of the process must not have
+            "crates/runtime/src/store.rs",
+            "crates/runtime/src/store/secret.rs",
             # what the process has loaded, and how much memory its group may have
             "crates/runtime/src/footprint.rs",
             "crates/runtime/src/heap/idle.rs",
             "crates/runtime/src/heap/pool/tests.rs",
         ),
         "runtimes work side by side, so that nothing of one may be the process's",
+    ),
+    Rule(
+        r"\bunsafe\b(?! code)",
+        "crates/engine-gpu/src/**/*.rs",
+        ("crates/engine-gpu/src/opencl/api.rs", "crates/engine-gpu/src/opencl/launch.rs"),
+        "calls of the OpenCL library stand in one file, and the launch of a kernel in another",
     ),
     Rule(
         r"\bpyo3\b|\bPy(Result|Err|Any)\b|\bPython<",

@@ -19,9 +19,10 @@ die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
 # Prints the Debian packages the build and the tests need. libzstd and zlib stand on the
 # link line of a static LLVM but llvm-19-dev does not depend on them; gmp, mpfr and m4 are for the
-# multi-precision reference that the vector-math tests compare with.
+# multi-precision reference that the vector-math tests compare with; PoCL is an OpenCL device that any processor is.
 wanted_packages() {
   printf '%s\n' gcc g++ libc6-dev make pkg-config ca-certificates libgmp-dev libmpfr-dev m4
+  printf '%s\n' ocl-icd-libopencl1 pocl-opencl-icd
   [ -n "${LLVM_SYS_191_PREFIX:-}" ] || printf '%s\n' llvm-19-dev libzstd-dev zlib1g-dev
   if ! find_python >/dev/null; then
     printf '%s\n' python3 python3-venv

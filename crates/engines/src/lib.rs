@@ -7,6 +7,7 @@
 mod cpu;
 #[cfg(feature = "far")]
 mod far;
+mod opencl;
 
 use numelt_ir::{Error, Result};
 use numelt_runtime::{Config, Engine, EngineSet, Host, NullEngine, Rule, listed};
@@ -42,6 +43,7 @@ impl Default for Engines {
         let built_in = [
             (HOST, Maker::Host(|config| Ok(Arc::new(cpu::engine(config))))),
             ("null", Maker::Host(|_| Ok(Arc::new(NullEngine)))),
+            (opencl::NAME, Maker::Device(Arc::new(|config, _| Ok(Arc::new(opencl::engine(config)?))))),
             #[cfg(feature = "far")]
             ("far", Maker::Device(Arc::new(|config, host| Ok(Arc::new(far::engine(config, host)))))),
         ];
@@ -80,7 +82,7 @@ impl Engines {
     pub fn make(&self, name: &str, config: &Config) -> Result<EngineSet> {
         let host: Arc<dyn Host> = Arc::new(cpu::engine(config));
         if name == AUTO {
-            return self.automatic(config, host);
+            return self.automatic(&Config { engine: AUTO.into(), ..config.clone() }, host);
         }
         match self.all.iter().find(|(other, _)| other == name) {
             Some((_, Maker::Host(_))) if name == HOST => Ok(host.into()),

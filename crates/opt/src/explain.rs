@@ -31,6 +31,8 @@ pub struct Explanation {
     pub plan: Plan,
     /// Where each step of the plan runs, in words; empty where there is no choice.
     pub engines: Vec<String>,
+    /// The text that each step is compiled from, of engines that show it; empty where there are none.
+    pub sources: Vec<Option<String>>,
 }
 
 /// A block of the partition.
@@ -69,6 +71,7 @@ pub fn explain(program: &Program, options: &Options) -> Result<Explanation> {
         partition_bytes,
         plan,
         engines: Vec::new(),
+        sources: Vec::new(),
     })
 }
 
@@ -192,6 +195,9 @@ impl Display for Explanation {
             writeln!(f, "  cost: {cost}")?;
             if let Some(engine) = self.engines.get(at) {
                 writeln!(f, "  runs on: {engine}")?;
+            }
+            if let Some(Some(source)) = self.sources.get(at) {
+                write!(f, "  compiled from:\n{}", indented(source))?;
             }
         }
         Ok(())

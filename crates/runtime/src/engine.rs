@@ -301,6 +301,11 @@ pub trait Engine: Storage {
     /// Any reason why the kernel cannot be prepared; it then runs elsewhere.
     fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>>;
 
+    /// Returns the text of a kernel in the language that the engine's compiler takes, for `explain`; none by default.
+    fn source(&self, _kernel: &Kernel) -> Option<String> {
+        None
+    }
+
     /// Queues work, or does it. The effect is that of doing all work in the order of submission.
     ///
     /// # Errors

@@ -37,6 +37,7 @@ mod report;
 mod runtime;
 mod siblings;
 mod stats;
+pub mod store;
 pub mod trusted;
 
 pub use batch::{Repeated, in_c_order};

@@ -20,6 +20,8 @@ pub type Slice2<T> = unsafe fn(*const T, *const T, *mut T, usize);
 
 /// The algorithms of a function of one argument.
 pub(crate) trait Unary {
+    /// NumPy's name.
+    const NAME: &'static str;
     /// Are infinite results of finite arguments poles (divide by zero) rather than overflow?
     const POLE: bool = false;
     fn f64<V: F64s>(x: V) -> V;
@@ -38,6 +40,8 @@ pub(crate) trait Unary {
 
 /// The algorithms of a function of two arguments.
 pub(crate) trait Binary {
+    /// NumPy's name.
+    const NAME: &'static str;
     /// Are infinite results of a first argument of zero poles (divide by zero) rather than overflow?
     const POLE: bool = false;
     fn f64<V: F64s>(x: V, y: V) -> V;
@@ -53,10 +57,25 @@ macro_rules! unary_markers {
     ($($variant:ident $name:ident,)*) => {
         /// One marker type per function of one argument.
         pub(crate) mod unary {
-            use super::{F32s, F64s, Unary, f32s, f64s};
+            use super::{F32s, F64s, Func1, Unary, f32s, f64s};
+
+            /// A function of f64 lanes.
+            pub(crate) fn of_f64<V: F64s>(f: Func1, x: V) -> V {
+                match f {
+                    $(Func1::$variant => f64s::$name(x),)*
+                }
+            }
+
+            /// A function of f32 lanes.
+            pub(crate) fn of_f32<V: F32s>(f: Func1, x: V) -> V {
+                match f {
+                    $(Func1::$variant => f32s::$name(x),)*
+                }
+            }
             $(
                 pub(crate) struct $variant;
                 impl Unary for $variant {
+                    const NAME: &'static str = stringify!($name);
                     const POLE: bool = super::has_pole(stringify!($name));
                     #[inline(always)]
                     fn f64<V: F64s>(x: V) -> V {
@@ -84,10 +103,25 @@ macro_rules! binary_markers {
     ($($variant:ident $name:ident,)*) => {
         /// One marker type per function of two arguments.
         pub(crate) mod binary {
-            use super::{Binary, F32s, F64s, f32s, f64s};
+            use super::{Binary, F32s, F64s, Func2, f32s, f64s};
+
+            /// A function of f64 lanes.
+            pub(crate) fn of_f64<V: F64s>(f: Func2, x: V, y: V) -> V {
+                match f {
+                    $(Func2::$variant => f64s::$name(x, y),)*
+                }
+            }
+
+            /// A function of f32 lanes.
+            pub(crate) fn of_f32<V: F32s>(f: Func2, x: V, y: V) -> V {
+                match f {
+                    $(Func2::$variant => f32s::$name(x, y),)*
+                }
+            }
             $(
                 pub(crate) struct $variant;
                 impl Binary for $variant {
+                    const NAME: &'static str = stringify!($name);
                     const POLE: bool = super::has_pole(stringify!($name));
                     #[inline(always)]
                     fn f64<V: F64s>(x: V, y: V) -> V {

@@ -32,6 +32,7 @@ mod isa;
 mod lanes;
 mod math;
 mod symbols;
+pub mod trace;
 mod vector;
 
 pub use func::{Func1, Func2, Slice1, Slice2};

@@ -8,6 +8,14 @@
 use crate::func::{Binary, Unary};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
+/// A function of one lane that few arguments need.
+pub(crate) trait Rare<T> {
+    /// Its name.
+    const NAME: &'static str;
+    /// Its value.
+    fn of(x: T) -> T;
+}
+
 /// A register of floating-point lanes.
 ///
 /// Values exist only inside functions that run with the instruction set enabled.
@@ -97,8 +105,8 @@ pub(crate) trait Vector:
     fn shl<const K: u32>(a: Self::Int) -> Self::Int;
     /// Logical shift right.
     fn shr<const K: u32>(a: Self::Int) -> Self::Int;
-    /// Lanes of `m`: `f(x)`; the others: `self`. For rare lanes only.
-    fn patch(self, m: Self::Mask, x: Self, f: fn(Self::Elem) -> Self::Elem) -> Self;
+    /// Lanes of `m`: `R` of `x`; the others: `self`. For rare lanes only.
+    fn patch<R: Rare<Self::Elem>>(self, m: Self::Mask, x: Self) -> Self;
 
     /// The bit pattern of the sign bit alone.
     fn sign_bit() -> Self::Int;

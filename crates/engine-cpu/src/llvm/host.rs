@@ -52,7 +52,7 @@ fn processor() -> Vec<u32> {
     let features = unsafe { [libc::getauxval(libc::AT_HWCAP), libc::getauxval(libc::AT_HWCAP2)] };
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = text.lines().filter(|line| line.starts_with("CPU ")).take(4).collect::<String>();
-    let model = super::cache::fnv(model.as_bytes(), 0);
+    let model = numelt_runtime::store::fnv(model.as_bytes(), 0);
     features.into_iter().chain([model]).flat_map(|word| [word as u32, (word >> 32) as u32]).collect()
 }
 

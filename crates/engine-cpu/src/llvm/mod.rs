@@ -42,6 +42,7 @@ use analyze::Shape;
 use numelt_ir::{Error, Result};
 use numelt_opt::Kernel;
 use numelt_runtime::footprint;
+use numelt_runtime::store::{self, Secret, Store};
 use numelt_vecmath::Isa;
 use std::path::PathBuf;
 use std::sync::{Arc, Once, OnceLock};
@@ -73,7 +74,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             cache_dir: numelt_runtime::trusted::cache_folder(),
-            secret_file: cache::default_file(),
+            secret_file: store::default_file(),
             cache_bytes: 256 << 20,
             warn: |text| eprintln!("numelt: {text}"),
         }
@@ -88,19 +89,19 @@ pub fn set_options(options: Options) {
 }
 
 /// The store on disk, opened at first use.
-fn store() -> Option<&'static cache::Store> {
-    static STORE: OnceLock<Option<cache::Store>> = OnceLock::new();
+fn store() -> Option<&'static Store> {
+    static STORE: OnceLock<Option<Store>> = OnceLock::new();
     let options = OPTIONS.get()?;
     STORE.get_or_init(|| open_store(options).inspect_err(|why| cache_warning(why)).ok().flatten()).as_ref()
 }
 
 /// The store of these options, if any; the error is in words.
-fn open_store(options: &Options) -> std::result::Result<Option<cache::Store>, String> {
+fn open_store(options: &Options) -> std::result::Result<Option<Store>, String> {
     let Some(directory) = &options.cache_dir else { return Ok(None) };
     let no_home = "there is no home folder for the key that they are signed with (HOME, XDG_STATE_HOME)";
     let file = options.secret_file.as_ref().ok_or(no_home)?;
-    let secret = cache::Secret::open(file).map_err(|error| format!("cannot use {}: {error}", file.display()))?;
-    let store = cache::Store::open(directory, secret, options.cache_bytes);
+    let secret = Secret::open(file).map_err(|error| format!("cannot use {}: {error}", file.display()))?;
+    let store = Store::open(directory, secret, options.cache_bytes);
     store.map(Some).map_err(|error| format!("cannot use {}: {error}", directory.display()))
 }
 

@@ -48,6 +48,7 @@ impl Runtime {
         };
         let mut explanation = explained?;
         explanation.engines = state.expected_engines(&explanation.plan);
+        explanation.sources = state.sources(&explanation.plan);
         Ok((explanation, places))
     }
 
@@ -139,6 +140,16 @@ impl State {
             return Vec::new();
         }
         plan.steps.iter().map(|step| self.expected_engine(plan, step)).collect()
+    }
+
+    /// What the first device that can do a step compiles for it.
+    fn sources(&self, plan: &Plan) -> Vec<Option<String>> {
+        let source = |step: &Step| {
+            let able = self.devices.iter().find(|device| exec::supports(device, plan, step))?;
+            let texts: Vec<String> = step.kernels().filter_map(|own| able.engine.source(&own.kernel)).collect();
+            (!texts.is_empty()).then(|| texts.join("\n"))
+        };
+        if self.placement.rule == Rule::Host { Vec::new() } else { plan.steps.iter().map(source).collect() }
     }
 
     fn expected_engine(&self, plan: &Plan, step: &Step) -> String {

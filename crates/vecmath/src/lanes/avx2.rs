@@ -6,7 +6,7 @@
 
 use crate::func::{Binary, Unary};
 use crate::lanes::operators;
-use crate::vector::{F32s, Vector};
+use crate::vector::{F32s, Rare, Vector};
 use std::arch::x86_64::*;
 
 /// Four f64 lanes.
@@ -192,7 +192,7 @@ macro_rules! avx2 {
                 op!($shr(a, _mm_cvtsi32_si128(K as i32)))
             }
             #[inline(always)]
-            fn patch(self, m: $reg, x: Self, f: fn($t) -> $t) -> Self {
+            fn patch<R: Rare<$t>>(self, m: $reg, x: Self) -> Self {
                 let (mut out, mut arg) = ([0.0; $lanes], [0.0; $lanes]);
                 // SAFETY: both arrays hold one register.
                 unsafe {
@@ -202,7 +202,7 @@ macro_rules! avx2 {
                 let mask = op!($movemask(m));
                 for (i, (o, a)) in out.iter_mut().zip(arg).enumerate() {
                     if mask >> i & 1 == 1 {
-                        *o = f(a);
+                        *o = R::of(a);
                     }
                 }
                 // SAFETY: the array holds one register.

@@ -6,7 +6,7 @@
 
 use crate::func::{Binary, Unary};
 use crate::lanes::operators;
-use crate::vector::{F32s, Vector};
+use crate::vector::{F32s, Rare, Vector};
 use std::arch::x86_64::*;
 
 /// Eight f64 lanes.
@@ -175,7 +175,7 @@ macro_rules! avx512 {
                 op!($shr::<K>(a))
             }
             #[inline(always)]
-            fn patch(self, m: $mask, x: Self, f: fn($t) -> $t) -> Self {
+            fn patch<R: Rare<$t>>(self, m: $mask, x: Self) -> Self {
                 let (mut out, mut arg) = ([0.0; $lanes], [0.0; $lanes]);
                 // SAFETY: both arrays hold one register.
                 unsafe {
@@ -184,7 +184,7 @@ macro_rules! avx512 {
                 }
                 for (i, (o, a)) in out.iter_mut().zip(arg).enumerate() {
                     if m >> i & 1 == 1 {
-                        *o = f(a);
+                        *o = R::of(a);
                     }
                 }
                 // SAFETY: the array holds one register.

@@ -5,7 +5,7 @@
 //! call with the same result.
 
 use crate::func::{Binary, Unary};
-use crate::vector::{F32s, Vector};
+use crate::vector::{F32s, Rare, Vector};
 
 macro_rules! scalar {
     ($t:ident, $bits:ident, $mantissa:literal, $bias:literal, $magic:literal, $plain:literal,
@@ -153,8 +153,8 @@ macro_rules! scalar {
                 a >> K
             }
             #[inline(always)]
-            fn patch(self, m: bool, x: Self, f: fn($t) -> $t) -> Self {
-                if m { f(x) } else { self }
+            fn patch<R: Rare<$t>>(self, m: bool, x: Self) -> Self {
+                if m { R::of(x) } else { self }
             }
             #[inline(always)]
             fn sign_bit() -> $bits {

@@ -6,16 +6,36 @@
 
 use super::trig::{quadrant, tan_quadrant};
 use crate::coeffs::{FRAC_PI_2, FRAC_PI_2_LO, TWO_OVER_PI_BITS};
+use crate::vector::Rare;
+
+macro_rules! rare {
+    ($($name:ident $text:literal $of:ident;)*) => {$(
+        /// The function as a type.
+        pub(super) struct $name;
+        impl Rare<f64> for $name {
+            const NAME: &'static str = $text;
+            #[inline(always)]
+            fn of(x: f64) -> f64 {
+                $of(x)
+            }
+        }
+    )*};
+}
+rare! {
+    Sin "sin_far" sin;
+    Cos "cos_far" cos;
+    Tan "tan_far" tan;
+}
 
 /// Sine.
 #[inline(never)]
-pub(super) fn sin(x: f64) -> f64 {
+fn sin(x: f64) -> f64 {
     signed(x, |q, r, rl| quadrant(r, rl, q))
 }
 
 /// Cosine.
 #[inline(never)]
-pub(super) fn cos(x: f64) -> f64 {
+fn cos(x: f64) -> f64 {
     if !x.is_finite() {
         return f64::NAN;
     }
@@ -25,7 +45,7 @@ pub(super) fn cos(x: f64) -> f64 {
 
 /// Tangent.
 #[inline(never)]
-pub(super) fn tan(x: f64) -> f64 {
+fn tan(x: f64) -> f64 {
     signed(x, |q, r, rl| tan_quadrant(r, rl, q))
 }
 

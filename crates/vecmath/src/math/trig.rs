@@ -48,7 +48,7 @@ fn both<V: F64s>(r: V, rl: V) -> (V, V) {
 
 /// sin(r + rl) or, where `q` is odd, cos(r + rl); negated where q & 2.
 #[inline(always)]
-pub(super) fn quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
+pub(crate) fn quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
     let (s, c) = both(r, rl);
     pick(s, c, q)
 }
@@ -67,7 +67,7 @@ pub(crate) fn sin<V: F64s>(x: V) -> V {
     let ax = x.abs();
     let (q, r, rl, bad) = reduce_fast(ax);
     let y = quadrant(r, rl, q).flip(x.sign());
-    if V::any(bad) { y.patch(bad, x, reduce::sin) } else { y }
+    if V::any(bad) { y.patch::<reduce::Sin>(bad, x) } else { y }
 }
 
 /// Cosine.
@@ -75,7 +75,7 @@ pub(crate) fn sin<V: F64s>(x: V) -> V {
 pub(crate) fn cos<V: F64s>(x: V) -> V {
     let (q, r, rl, bad) = reduce_fast(x.abs());
     let y = quadrant(r, rl, V::iadd(q, V::int(1)));
-    if V::any(bad) { y.patch(bad, x, reduce::cos) } else { y }
+    if V::any(bad) { y.patch::<reduce::Cos>(bad, x) } else { y }
 }
 
 /// Sine and cosine, the same bits as one after the other, for hardly more than the price of one.
@@ -85,7 +85,7 @@ pub(crate) fn sincos<V: F64s>(x: V) -> (V, V) {
     let (s, c) = both(r, rl);
     let (sine, cosine) = (pick(s, c, q).flip(x.sign()), pick(s, c, V::iadd(q, V::int(1))));
     if V::any(bad) {
-        return (sine.patch(bad, x, reduce::sin), cosine.patch(bad, x, reduce::cos));
+        return (sine.patch::<reduce::Sin>(bad, x), cosine.patch::<reduce::Cos>(bad, x));
     }
     (sine, cosine)
 }
@@ -95,7 +95,7 @@ const TINY: f64 = f64::from_bits(0x3370_0000_0000_0000);
 
 /// tan(r + rl), or -1/tan where `q` is odd.
 #[inline(always)]
-pub(super) fn tan_quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
+pub(crate) fn tan_quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
     let one = V::of(1.0);
     let z = r * r;
     // the first term, which is the largest, is added last
@@ -119,5 +119,5 @@ pub(super) fn tan_quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
 pub(crate) fn tan<V: F64s>(x: V) -> V {
     let (q, r, rl, bad) = reduce_fast(x.abs());
     let y = tan_quadrant(r, rl, q).flip(x.sign());
-    if V::any(bad) { y.patch(bad, x, reduce::tan) } else { y }
+    if V::any(bad) { y.patch::<reduce::Tan>(bad, x) } else { y }
 }

@@ -8,9 +8,10 @@ use crate::func::{Binary, binary};
 use crate::vector::{F32s, F64s};
 
 /// pow in f64 lanes with a result good to f32; with `PLAIN` for positive finite bases and finite exponents.
-struct PowToSingle<const PLAIN: bool>;
+pub(crate) struct PowToSingle<const PLAIN: bool>;
 
 impl<const PLAIN: bool> Binary for PowToSingle<PLAIN> {
+    const NAME: &'static str = "pow_to_single";
     #[inline(always)]
     fn f64<V: F64s>(x: V, y: V) -> V {
         power::pow_to_single::<V, PLAIN>(x, y)

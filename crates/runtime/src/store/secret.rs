@@ -4,18 +4,21 @@
 //! no such file yet. The file is the user's alone (mode 0600) and does not lie with the objects: who brings a cache
 //! of objects along cannot bring the secret along.
 
-use numelt_runtime::trusted;
+use crate::trusted;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The key of a keyed hash.
-pub(in super::super) struct Secret([u8; blake3::KEY_LEN]);
+pub struct Secret([u8; blake3::KEY_LEN]);
 
 impl Secret {
     /// Reads the secret, which is made first where there is none.
-    pub(in super::super) fn open(path: &Path) -> io::Result<Secret> {
+    ///
+    /// # Errors
+    /// The system's, and that others may read or write it.
+    pub fn open(path: &Path) -> io::Result<Secret> {
         match Secret::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 create(path)?;
@@ -81,7 +84,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Where the secret lies: in the user's state folder.
-pub(in super::super) fn default_file() -> Option<PathBuf> {
+pub fn default_file() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
     Some(state.join("numelt/cache.key"))

@@ -1,0 +1,213 @@
+//! Launches: the arguments of a kernel's functions, in the order of their parameters, and how many work-items they have.
+
+use super::api::{Argument, Memory};
+use super::compiled::{Compiled, Ready};
+use super::{OpenCl, State};
+use crate::render::{self, Kind, Param, Variant, unit};
+use numelt_ir::{Error, Op, Result, Scalar};
+use numelt_opt::{ArgKind, Kernel, Reduction};
+use numelt_runtime::Launch;
+
+/// With fewer results than these, a work-item for each leaves most of a device idle,
+const FEW_RESULTS: i64 = 256;
+/// and takes longer than the host if it has more steps to do one after the other than these.
+const MANY_STEPS: i64 = 1 << 16;
+/// Levels of a tree that one work-item joins.
+const LEVELS: i64 = 8;
+
+/// Numbers of a launch that are no geometry.
+#[derive(Default)]
+struct Numbers {
+    word: i64,
+    items: i64,
+    outer: i64,
+    run: i64,
+    stretch: i64,
+    piece: i64,
+    pieces: i64,
+    depth: i64,
+    top: i64,
+    bottom: i64,
+    /// Scratch memory of each reduction, and that for its positions if it has any.
+    scratch: Vec<(Memory, Option<Memory>)>,
+}
+
+/// Queues a launch; the word in which it collects conditions, if it meets any.
+pub fn launch(engine: &OpenCl, state: &mut State, compiled: &Compiled, launch: &Launch<'_>) -> Result<Option<usize>> {
+    let points: i64 = launch.geometry.extents.iter().product();
+    if points == 0 && compiled.kernel.reductions.is_empty() {
+        return Ok(None);
+    }
+    let rolled = launch.geometry.args.iter().any(|arg| arg.wraps.iter().any(|wrap| *wrap != 0));
+    let variant = Variant { narrow: points < 1 << 31, rolled };
+    compiled.with(variant, &engine.compiler, &engine.context, |ready| {
+        let word = ready.watches.then(|| state.word());
+        let numbers = Numbers { word: word.unwrap_or(0) as i64, ..Numbers::default() };
+        let order = Order { engine, state, kernel: &compiled.kernel, launch, points };
+        match ready.kind {
+            Kind::Points => order.run(ready, 0, &Numbers { items: points, ..numbers })?,
+            Kind::Columns => order.columns(ready, numbers)?,
+            Kind::Runs { lanes } => order.runs(ready, numbers, lanes as i64)?,
+        }
+        state.queue.flush()?;
+        Ok(word)
+    })
+}
+
+/// A launch that is being queued.
+struct Order<'a> {
+    engine: &'a OpenCl,
+    state: &'a State,
+    kernel: &'a Kernel,
+    launch: &'a Launch<'a>,
+    points: i64,
+}
+
+impl Order<'_> {
+    fn product(&self, axes: &[usize]) -> i64 {
+        axes.iter().map(|&axis| self.launch.geometry.extents[axis]).product()
+    }
+
+    fn columns(&self, ready: &mut Ready, numbers: Numbers) -> Result<()> {
+        let [kept, outer, _] = render::loops(self.kernel);
+        let numbers = Numbers { items: self.product(&kept), outer: self.product(&outer), ..numbers };
+        if numbers.items < FEW_RESULTS && numbers.outer > MANY_STEPS {
+            return Err(Error::Unsupported("few results of many steps".into()));
+        }
+        self.run(ready, 0, &numbers)
+    }
+
+    fn runs(&self, ready: &mut Ready, mut numbers: Numbers, lanes: i64) -> Result<()> {
+        let [kept, outer, run] = render::loops(self.kernel);
+        let (results, pieces) = (self.product(&kept), self.launch.geometry.pieces);
+        (numbers.outer, numbers.run) = (self.product(&outer), self.product(&run));
+        numbers.stretch = pieces.stretch.clamp(1, numbers.run.max(1));
+        numbers.piece = pieces.piece.clamp(1, numbers.stretch);
+        numbers.pieces = if numbers.run == 0 {
+            0
+        } else {
+            let last = (numbers.run - 1) / numbers.stretch;
+            let in_last = (numbers.run - last * numbers.stretch + numbers.piece - 1) / numbers.piece;
+            last * ((numbers.stretch + numbers.piece - 1) / numbers.piece) + in_last
+        };
+        numbers.depth = depth(numbers.piece, lanes);
+        let trees = results * numbers.outer * numbers.pieces;
+        if results < FEW_RESULTS && numbers.outer * numbers.pieces > MANY_STEPS {
+            return Err(Error::Unsupported("few results of many pieces".into()));
+        }
+        numbers.scratch = self.scratch(trees << numbers.depth)?;
+        if trees > 0 {
+            numbers.items = trees << numbers.depth;
+            self.run(ready, 0, &numbers)?;
+            numbers.bottom = numbers.depth;
+            while numbers.bottom > 0 {
+                numbers.top = (numbers.bottom - LEVELS).max(0);
+                numbers.items = trees << numbers.top;
+                self.run(ready, 1, &numbers)?;
+                numbers.bottom = numbers.top;
+            }
+        }
+        numbers.items = results;
+        self.run(ready, 2, &numbers)
+    }
+
+    /// Memory for partial results. What is queued keeps it alive.
+    fn scratch(&self, slots: i64) -> Result<Vec<(Memory, Option<Memory>)>> {
+        let memory = |bytes: usize| self.engine.context.memory(slots as usize * bytes);
+        let of = |(at, fold): (usize, &Reduction)| {
+            let finds = matches!(fold.op, Op::Argmin | Op::Argmax);
+            let positions = if finds { Some(memory(8)?) } else { None };
+            Ok((memory(render::partial_bytes(self.kernel, at))?, positions))
+        };
+        self.kernel.reductions.iter().enumerate().map(of).collect()
+    }
+
+    /// Queues one of the text's functions.
+    fn run(&self, ready: &mut Ready, function: usize, numbers: &Numbers) -> Result<()> {
+        if numbers.items == 0 {
+            return Ok(());
+        }
+        self.set_arguments(ready, function, numbers)?;
+        let group = self.engine.capabilities.group;
+        let groups = (numbers.items as usize).div_ceil(group).min(self.engine.capabilities.groups);
+        // SAFETY: the text is that of the kernel, its arguments are those of the launch, and the runtime guarantees that
+        // each byte which a kernel touches lies inside of the memory that it names. Scratch memory has a place for
+        // each partial result.
+        unsafe { self.state.queue.launch(&mut ready.functions[function], groups, group) }
+    }
+
+    fn set_arguments(&self, ready: &mut Ready, function: usize, numbers: &Numbers) -> Result<()> {
+        let Ready { functions, params, .. } = ready;
+        let object = &mut functions[function];
+        for (place, param) in params.iter().enumerate() {
+            let bytes;
+            let argument = match self.memory(*param, numbers)? {
+                Some(memory) => Argument::Memory(memory),
+                None => {
+                    bytes = self.number(*param, numbers);
+                    Argument::Bytes(&bytes)
+                }
+            };
+            object.set(place, argument)?;
+        }
+        Ok(())
+    }
+
+    /// The memory that a parameter stands for, if it stands for any.
+    fn memory<'m>(&'m self, param: Param, numbers: &'m Numbers) -> Result<Option<&'m Memory>> {
+        Ok(match param {
+            Param::Memory(at) => Some(self.state.piece(self.launch.buffers[at])?.0),
+            Param::Conditions => Some(&self.state.conditions),
+            Param::Scratch(at) => Some(&numbers.scratch[at].0),
+            Param::Positions(at) => numbers.scratch[at].1.as_ref(),
+            _ => None,
+        })
+    }
+
+    /// The bytes of the number that a parameter stands for.
+    fn number(&self, param: Param, numbers: &Numbers) -> Vec<u8> {
+        let geometry = self.launch.geometry;
+        let units = |at: usize, bytes: i64| match self.kernel.args[at].kind {
+            ArgKind::Index => bytes,
+            _ => bytes / unit(self.kernel.args[at].dtype),
+        };
+        let number = match param {
+            Param::Literal(at) | Param::Imaginary(at) => {
+                let literal = self.launch.params[at];
+                let size = unit(literal.dtype()) as usize;
+                let from = if matches!(param, Param::Literal(_)) { 0 } else { size };
+                return literal.to_bytes()[from..from + size].to_vec();
+            }
+            Param::Points => self.points,
+            Param::Extent(axis) => geometry.extents[axis],
+            Param::Offset(at) if self.kernel.args[at].kind == ArgKind::Index => geometry.args[at].offset,
+            Param::Offset(at) => units(at, self.launch.buffers[at].offset),
+            Param::Stride(at, axis) => units(at, geometry.args[at].strides[axis]),
+            Param::Wrap(at, axis) => geometry.args[at].wrap(axis),
+            Param::Word => numbers.word,
+            Param::Items => numbers.items,
+            Param::Outer => numbers.outer,
+            Param::Run => numbers.run,
+            Param::Stretch => numbers.stretch,
+            Param::Piece => numbers.piece,
+            Param::Pieces => numbers.pieces,
+            Param::Depth => numbers.depth,
+            Param::Top => numbers.top,
+            Param::Bottom => numbers.bottom,
+            // memory, which `memory` has found
+            Param::Memory(_) | Param::Conditions | Param::Scratch(_) | Param::Positions(_) => 0,
+        };
+        Scalar::I64(number).to_bytes()[..8].to_vec()
+    }
+}
+
+/// Levels of the tree by which a piece of so many elements is added.
+fn depth(elements: i64, lanes: i64) -> i64 {
+    let (mut left, mut levels) = (elements, 0);
+    while left > 16 * lanes {
+        // the second part of each node is the larger one
+        left -= left / 2 / lanes * lanes;
+        levels += 1;
+    }
+    levels
+}

@@ -1,0 +1,478 @@
+//! Kernels with reductions.
+//!
+//! The loops are the kept ones, the reduced ones, and the *run*: the innermost loops, if they are reduced, taken as one. There are two
+//! kinds of text. Without a run (*columns*) a work-item makes one result, going through the reduced points in order. With
+//! a run (*runs*), which NumPy cuts into pieces, the sum of a piece is a tree whose leaves are sums of at most 16 times
+//! as many elements as it has lanes; every other reduction is made by the same tree. Three functions share the parameters: `leaves` makes a partial
+//! result of each leaf in scratch memory, `join` joins those of a level of the tree with those of a higher one, `finish` puts
+//! those of all pieces together, one after the other. So results are NumPy's, whatever the device.
+
+use super::points::{self, Point, RAISE, operand, store};
+use super::types::{cast, name, stored};
+use super::{ENTRY, Kind, Param, Parts, Variant, ops};
+use numelt_ir::{DType, DTypeKind, Op};
+use numelt_opt::{Kernel, Reduction};
+use std::fmt::Write;
+
+/// Names of the three functions of runs.
+pub const RUNS: [&str; 3] = ["numelt_leaves", "numelt_join", "numelt_finish"];
+
+/// A loop over work-items.
+const ITEMS: &str = "for (i64 item = GROUP * LANES + LANE; item < items; item += GROUPS * LANES)";
+
+/// The text of a kernel with reductions.
+pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<Parts> {
+    let folds: Vec<Fold<'_>> = (0..).zip(&kernel.reductions).map(|(at, own)| Fold { kernel, own, at }).collect();
+    let has_run = kernel.reduced.last() == Some(&true);
+    let (kind, mut text) = if has_run {
+        // products of floats go in order
+        if folds.iter().any(|fold| fold.own.op == Op::Prod && fold.own.ty.size() > 1 && !fold.own.ty.is_integer()) {
+            return None;
+        }
+        (Kind::Runs { lanes: lanes(&folds)? }, String::new())
+    } else {
+        (Kind::Columns, String::new())
+    };
+    let point = Point::new(kernel, variant)?;
+    let watches = point.watches || folds.iter().any(Fold::watches);
+    let text = match kind {
+        Kind::Runs { lanes } => {
+            let all = Runs { kernel, folds: &folds, lanes, watches };
+            text.push_str(&all.leaves(&point)?);
+            text.push_str(&all.join()?);
+            text.push_str(&all.finish()?);
+            text
+        }
+        Kind::Columns | Kind::Points => columns(kernel, &point, &folds, watches)?,
+    };
+    let params = parameters(kernel, variant, &folds, kind, watches);
+    let declared = points::declared(kernel, &params);
+    let text = text.replace("$PARAMETERS", &declared);
+    Some(Parts { text, params, watches, kind })
+}
+
+/// Lanes of the sums' tree, which all sums have to share.
+fn lanes(folds: &[Fold<'_>]) -> Option<usize> {
+    let sums =
+        folds.iter().filter(|fold| fold.own.op == Op::Sum && (fold.own.ty.is_float() || fold.own.ty.is_complex()));
+    let mut lanes = sums.map(|fold| if fold.own.ty.is_complex() { 4 } else { 8 });
+    let first = lanes.next().unwrap_or(8);
+    lanes.all(|other| other == first).then_some(first)
+}
+
+fn parameters(kernel: &Kernel, variant: Variant, folds: &[Fold<'_>], kind: Kind, watches: bool) -> Vec<Param> {
+    let mut params = points::parameters(kernel, variant, watches);
+    params.extend([Param::Items, Param::Outer]);
+    if let Kind::Runs { .. } = kind {
+        params.extend([Param::Run, Param::Stretch, Param::Piece, Param::Pieces]);
+        params.extend([Param::Depth, Param::Top, Param::Bottom]);
+        for fold in folds {
+            params.push(Param::Scratch(fold.at));
+            if fold.finds() {
+                params.push(Param::Positions(fold.at));
+            }
+        }
+    }
+    params
+}
+
+/// A reduction.
+pub(super) struct Fold<'a> {
+    kernel: &'a Kernel,
+    own: &'a Reduction,
+    at: usize,
+}
+
+impl Fold<'_> {
+    /// Is its result a position?
+    fn finds(&self) -> bool {
+        matches!(self.own.op, Op::Argmin | Op::Argmax)
+    }
+
+    fn watches(&self) -> bool {
+        self.own.op.raises(self.own.ty) != 0
+    }
+
+    /// The type in which results of parts are kept: halves are added as f32.
+    fn partial(&self) -> DType {
+        match self.own.op {
+            Op::Any | Op::All => DType::Bool,
+            Op::Sum | Op::Prod if self.own.ty == DType::F16 => DType::F32,
+            _ => self.own.ty,
+        }
+    }
+
+    /// The value at a point, as a partial result.
+    fn value(&self) -> String {
+        cast(&operand(self.kernel, self.own.value), self.own.ty, self.partial())
+    }
+
+    /// The operation of two partial results.
+    fn joins(&self) -> Option<Op> {
+        Some(match self.own.op {
+            Op::Sum => Op::Add,
+            Op::Prod => Op::Multiply,
+            Op::Min => Op::Minimum,
+            Op::Max => Op::Maximum,
+            Op::ReduceFmax => Op::Fmax,
+            Op::ReduceFmin => Op::Fmin,
+            Op::ReduceAnd | Op::All => Op::BitwiseAnd,
+            Op::ReduceOr | Op::Any => Op::BitwiseOr,
+            Op::ReduceXor => Op::BitwiseXor,
+            _ => return None,
+        })
+    }
+
+    /// Lines that put a value, and its position, to a result that has one. `result` and `value` are names.
+    fn step(&self, result: &str, value: &str, position: &str, pad: &str) -> Option<String> {
+        let ty = self.partial();
+        if self.finds() {
+            let order = if self.own.op == Op::Argmin { Op::Less } else { Op::Greater };
+            let better = ops::expression(order, ty, &[value, result])?;
+            let nan = |v: &str| ops::expression(Op::Isnan, ty, &[v]);
+            let takes = format!("!({}) && (({}) || ({better}))", nan(result)?, nan(value)?);
+            let at = self.at;
+            return Some(format!(
+                "{pad}if ({takes}) {{\n{pad}    {result} = {value};\n{pad}    found{at} = {position};\n{pad}}}\n"
+            ));
+        }
+        let joins = self.joins()?;
+        let joined = ops::expression(joins, ty, &[result, value])?;
+        let mut text = String::new();
+        let met = if self.watches() { ops::conditions(joins, ty, "joined", &[result, value]) } else { None };
+        match met {
+            Some(met) => {
+                let _ = writeln!(text, "{pad}{{");
+                let _ = writeln!(text, "{pad}    const {} joined = {joined};", name(ty));
+                let _ = writeln!(text, "{pad}    met |= {met} & 11;");
+                let _ = writeln!(text, "{pad}    {result} = joined;\n{pad}}}");
+            }
+            None => _ = writeln!(text, "{pad}{result} = {joined};"),
+        }
+        Some(text)
+    }
+
+    /// What a result begins with, of the loop dtype; none where that is the first value.
+    fn identity(&self) -> Option<String> {
+        let number = match self.own.op {
+            Op::Sum | Op::Any => "0",
+            Op::Prod | Op::All => "1",
+            _ => return None,
+        };
+        Some(cast(&format!("(i32){number}"), DType::I32, self.result()))
+    }
+
+    /// The type of a result that is not finished.
+    fn result(&self) -> DType {
+        match self.own.op {
+            Op::Any | Op::All => DType::Bool,
+            _ => self.own.ty,
+        }
+    }
+
+    /// Lines that put a partial result to the result of one output element, `result{at}`; where halves are added, each step is
+    /// rounded. `first` says whether it is the first one.
+    fn accumulate(&self, value: &str, position: &str, first: &str, pad: &str) -> Option<String> {
+        let at = self.at;
+        let result = format!("result{at}");
+        if self.identity().is_none() {
+            let found = if self.finds() { format!(" found{at} = {position};") } else { String::new() };
+            let step = self.step(&result, value, position, &format!("{pad}    "))?;
+            return Some(format!(
+                "{pad}if ({first}) {{\n{pad}    {result} = {value};{found}\n{pad}}} else {{\n{step}{pad}}}\n"
+            ));
+        }
+        if self.partial() == self.result() {
+            return self.step(&result, value, position, pad);
+        }
+        let wide = cast(&result, self.result(), self.partial());
+        let step = self.step(&format!("wide{at}"), value, position, &format!("{pad}    "))?;
+        let narrow = cast(&format!("wide{at}"), self.partial(), self.result());
+        let ty = name(self.partial());
+        let met = match ops::cast_conditions(self.partial(), self.result(), &result, &format!("wide{at}")) {
+            Some(met) if self.watches() => format!("{pad}    met |= {met} & 11;\n"),
+            _ => String::new(),
+        };
+        Some(format!("{pad}{{\n{pad}    {ty} wide{at} = {wide};\n{step}{pad}    {result} = {narrow};\n{met}{pad}}}\n"))
+    }
+
+    /// The declaration of the result of one output element.
+    fn declared(&self, pad: &str) -> String {
+        let (at, ty) = (self.at, name(self.result()));
+        let first = match self.identity() {
+            Some(identity) => identity,
+            None if self.result().is_complex() => format!("make_{ty}(0, 0)"),
+            None => "0".to_owned(),
+        };
+        let found = if self.finds() { format!("{pad}i64 found{at} = 0;\n") } else { String::new() };
+        format!("{pad}{ty} result{at} = {first};\n{found}")
+    }
+
+    /// Lines that store the result of one output element.
+    fn stored(&self, point: &str, pad: &str) -> String {
+        let (at, arg) = (self.at, self.own.arg as usize);
+        let to = self.kernel.args[arg].dtype;
+        let value = match self.finds() {
+            true => cast(&format!("found{at}"), DType::I64, to),
+            false => cast(&format!("result{at}"), self.result(), to),
+        };
+        let own = format!("{pad}const {} out{at} = {value};\n", name(to));
+        own + &store(to, arg, point, &format!("out{at}"), pad)
+    }
+
+    fn load_partial(&self, slot: &str) -> String {
+        let (at, ty) = (self.at, self.partial());
+        match ty {
+            DType::Bool => format!("(b{at}[{slot}] != 0)"),
+            _ if ty.is_complex() => format!("make_{ty}(b{at}[2 * ({slot})], b{at}[2 * ({slot}) + 1])"),
+            _ => format!("b{at}[{slot}]"),
+        }
+    }
+
+    fn store_partial(&self, slot: &str, value: &str, pad: &str) -> String {
+        let (at, ty) = (self.at, self.partial());
+        let found = if self.finds() { format!("{pad}c{at}[{slot}] = found{at};\n") } else { String::new() };
+        let own = match ty {
+            DType::Bool => format!("{pad}b{at}[{slot}] = {value} ? 1 : 0;\n"),
+            _ if ty.is_complex() => {
+                format!("{pad}b{at}[2 * ({slot})] = {value}.re;\n{pad}b{at}[2 * ({slot}) + 1] = {value}.im;\n")
+            }
+            _ => format!("{pad}b{at}[{slot}] = {value};\n"),
+        };
+        own + &found
+    }
+
+    /// Is it a sum whose order NumPy fixes?
+    fn is_tree(&self) -> bool {
+        self.own.op == Op::Sum && matches!(self.own.ty.kind(), DTypeKind::Float | DTypeKind::Complex)
+    }
+}
+
+/// The type of the elements of a reduction's scratch memory.
+pub(super) fn scratch_type(reduction: &Reduction, kernel: &Kernel, at: usize) -> DType {
+    Fold { kernel, own: reduction, at }.partial()
+}
+
+/// Lines that make the indices of some loops from their number in C order.
+fn indices(kernel: &Kernel, axes: &[usize], number: &str, depth: usize) -> String {
+    let pad = "    ".repeat(depth);
+    match axes {
+        [] => String::new(),
+        [axis] => {
+            debug_assert!(*axis < kernel.rank());
+            format!("{pad}const i64 i{axis} = {number};\n")
+        }
+        [first, rest @ ..] => {
+            let own = format!("rest{first}");
+            let mut text = format!("{pad}i64 {own} = {number};\n");
+            for axis in rest.iter().rev() {
+                let _ = writeln!(text, "{pad}const i64 i{axis} = {own} % n{axis};\n{pad}{own} /= n{axis};");
+            }
+            text + &format!("{pad}const i64 i{first} = {own};\n")
+        }
+    }
+}
+
+/// The loops of a kernel: kept, reduced around the run, and those of the run.
+pub(super) struct Loops {
+    pub kept: Vec<usize>,
+    pub outer: Vec<usize>,
+    pub run: Vec<usize>,
+}
+
+impl Loops {
+    pub fn of(kernel: &Kernel) -> Loops {
+        let rank = kernel.rank();
+        let run = rank - kernel.reduced.iter().rev().take_while(|reduced| **reduced).count();
+        let all = |kept: bool| (0..run).filter(|&axis| kernel.reduced[axis] != kept).collect();
+        Loops { kept: all(true), outer: all(false), run: (run..rank).collect() }
+    }
+}
+
+/// Reductions over loops that are not the innermost ones: a work-item for each result.
+fn columns(kernel: &Kernel, point: &Point<'_>, folds: &[Fold<'_>], watches: bool) -> Option<String> {
+    let loops = Loops::of(kernel);
+    let mut text = format!("KERNEL void {ENTRY}($PARAMETERS)\n{{\n");
+    if watches {
+        text.push_str("    u32 met = 0;  // floating-point conditions\n");
+    }
+    let _ = writeln!(text, "    {ITEMS} {{");
+    text.push_str(&indices(kernel, &loops.kept, "item", 2));
+    folds.iter().for_each(|fold| text.push_str(&fold.declared("        ")));
+    text.push_str("        for (i64 at = 0; at < outer; at++) {\n");
+    text.push_str(&indices(kernel, &loops.outer, "at", 3));
+    text.push_str(&point.values(3));
+    text.push_str(&point.stores(3));
+    for fold in folds {
+        let (pad, n) = ("            ", fold.at);
+        let _ = writeln!(text, "{pad}const {} value{n} = {};", name(fold.partial()), fold.value());
+        text.push_str(&fold.accumulate(&format!("value{n}"), "at", "at == 0", pad)?);
+    }
+    text.push_str("        }\n");
+    folds.iter().for_each(|fold| text.push_str(&fold.stored(&point.place(fold.own.arg as usize), "        ")));
+    text.push_str("    }\n");
+    if watches {
+        text.push_str(RAISE);
+    }
+    Some(text + "}\n")
+}
+
+/// Reductions over the innermost loops, by trees.
+struct Runs<'a> {
+    kernel: &'a Kernel,
+    folds: &'a [Fold<'a>],
+    lanes: usize,
+    watches: bool,
+}
+
+impl Runs<'_> {
+    fn opened(&self, function: &str, comment: &str) -> String {
+        let mut text = format!("// {comment}\nKERNEL void {function}($PARAMETERS)\n{{\n");
+        if self.watches {
+            text.push_str("    u32 met = 0;  // floating-point conditions\n");
+        }
+        text.push_str("    const i64 slots = (i64)1 << depth;\n");
+        let _ = writeln!(text, "    {ITEMS} {{");
+        text
+    }
+
+    fn closed(&self) -> String {
+        format!("    }}\n{}}}\n\n", if self.watches { RAISE } else { "" })
+    }
+
+    /// Makes the partial result of each leaf.
+    fn leaves(&self, point: &Point<'_>) -> Option<String> {
+        let loops = Loops::of(self.kernel);
+        let mut text = self.opened(RUNS[0], "A partial result for each leaf of the tree of each piece.");
+        text.push_str("        const i64 path = item & (slots - 1), number = (item >> depth) % pieces;\n");
+        text.push_str(
+            "        const i64 around = (item >> depth) / pieces % outer, kept = (item >> depth) / pieces / outer;\n",
+        );
+        text.push_str("        i64 start, size;\n        piece_i64(number, run, stretch, piece, &start, &size);\n");
+        let _ = writeln!(text, "        if (!descend_i64(path, depth, {}, &start, &size)) continue;", self.lanes);
+        text.push_str(&indices(self.kernel, &loops.kept, "kept", 2));
+        text.push_str(&indices(self.kernel, &loops.outer, "around", 2));
+        for fold in self.folds {
+            text.push_str(&self.partial_declared(fold));
+        }
+        if self.folds.iter().any(Fold::is_tree) {
+            let _ = writeln!(text, "        const i64 whole = size < {0} ? 0 : size / {0} * {0};", self.lanes);
+        }
+        text.push_str("        for (i64 at = 0; at < size; at++) {\n");
+        text.push_str(&indices(self.kernel, &loops.run, "start + at", 3));
+        text.push_str(&point.values(3));
+        text.push_str(&point.stores(3));
+        for fold in self.folds {
+            text.push_str(&self.leaf_step(fold)?);
+        }
+        text.push_str("        }\n");
+        for fold in self.folds {
+            text.push_str(&fold.store_partial("item", &format!("part{}", fold.at), "        "));
+        }
+        Some(text + &self.closed())
+    }
+
+    fn partial_declared(&self, fold: &Fold<'_>) -> String {
+        let (at, ty) = (fold.at, fold.partial());
+        let minus = |ty: DType| if ty == DType::F32 { "-0.0f" } else { "-0.0" };
+        let first = match ty.kind() {
+            DTypeKind::Complex => format!("make_{ty}({0}, {0})", minus(ty.real())),
+            DTypeKind::Float if ty != DType::F16 => minus(ty).to_owned(),
+            _ => "0".to_owned(),
+        };
+        let mut text = format!("        {} part{at} = {first};\n", name(ty));
+        if fold.is_tree() {
+            let _ = writeln!(text, "        {} lane{at}[{}];", name(ty), self.lanes);
+        }
+        if fold.finds() {
+            let _ = writeln!(text, "        i64 found{at} = 0;");
+        }
+        text
+    }
+
+    /// Lines that put the value at a point to a leaf's partial result.
+    fn leaf_step(&self, fold: &Fold<'_>) -> Option<String> {
+        let (at, pad, lanes) = (fold.at, "            ", self.lanes);
+        let (value, part) = (format!("value{at}"), format!("part{at}"));
+        let mut text = format!("{pad}const {} {value} = {};\n", name(fold.partial()), fold.value());
+        let deep = format!("{pad}    ");
+        let step = |result: &str, value: &str, pad: &str| fold.step(result, value, "around * run + start + at", pad);
+        if !fold.is_tree() {
+            let found = if fold.finds() { format!(" found{at} = around * run + start;") } else { String::new() };
+            let _ = writeln!(text, "{pad}if (at == 0) {{\n{deep}{part} = {value};{found}\n{pad}}} else {{");
+            return Some(text + &step(&part, &value, &deep)? + pad + "}\n");
+        }
+        let _ =
+            writeln!(text, "{pad}if (at < whole) {{\n{deep}if (at < {lanes}) {{\n{deep}    lane{at}[at] = {value};");
+        let _ = writeln!(text, "{deep}}} else {{");
+        text.push_str(&step(&format!("lane{at}[at % {lanes}]"), &value, &format!("{deep}    "))?);
+        let _ = writeln!(text, "{deep}}}\n{deep}if (at == whole - 1) {{");
+        let mut width = 1;
+        while width < lanes {
+            for lane in (0..lanes).step_by(2 * width) {
+                let (to, from) = (format!("lane{at}[{lane}]"), format!("lane{at}[{}]", lane + width));
+                text.push_str(&step(&to, &from, &format!("{deep}    "))?);
+            }
+            width *= 2;
+        }
+        let _ = writeln!(text, "{deep}    {part} = lane{at}[0];\n{deep}}}\n{pad}}} else {{");
+        Some(text + &step(&part, &value, &deep)? + pad + "}\n")
+    }
+
+    /// Joins the partial results between two levels of the trees.
+    fn join(&self) -> Option<String> {
+        let mut text =
+            self.opened(RUNS[1], "Joins partial results of a level of the trees to those of a higher level.");
+        text.push_str("        const i64 node = item & (((i64)1 << top) - 1), tree = item >> top;\n");
+        text.push_str("        for (i64 level = bottom - 1; level >= top; level--) {\n");
+        text.push_str("            for (i64 below = 0; below < (i64)1 << (level - top); below++) {\n");
+        let pad = "                ";
+        let _ = writeln!(text, "{pad}const i64 path = node << (level - top) | below;");
+        let _ = writeln!(text, "{pad}i64 start, size;");
+        let _ = writeln!(text, "{pad}piece_i64(tree % pieces, run, stretch, piece, &start, &size);");
+        let _ = writeln!(text, "{pad}if (!descend_i64(path, level, {}, &start, &size)) continue;", self.lanes);
+        let _ = writeln!(text, "{pad}if (size <= {}) continue;  // a leaf", 16 * self.lanes);
+        let _ = writeln!(text, "{pad}const i64 left = tree * slots + (path << (depth - level));");
+        let _ = writeln!(text, "{pad}const i64 right = left + ((i64)1 << (depth - level - 1));");
+        for fold in self.folds {
+            let (at, ty) = (fold.at, name(fold.partial()));
+            let _ = writeln!(text, "{pad}{ty} part{at} = {};", fold.load_partial("left"));
+            let _ = writeln!(text, "{pad}const {ty} other{at} = {};", fold.load_partial("right"));
+            if fold.finds() {
+                let _ = writeln!(text, "{pad}i64 found{at} = c{at}[left];");
+            }
+            text.push_str(&fold.step(&format!("part{at}"), &format!("other{at}"), &format!("c{at}[right]"), pad)?);
+            text.push_str(&fold.store_partial("left", &format!("part{at}"), pad));
+        }
+        text.push_str("            }\n        }\n");
+        Some(text + &self.closed())
+    }
+
+    /// Puts the results of all pieces of an output element together.
+    fn finish(&self) -> Option<String> {
+        let loops = Loops::of(self.kernel);
+        let mut text = self.opened(RUNS[2], "Puts the pieces of each result together, one after the other.");
+        text.push_str(&indices(self.kernel, &loops.kept, "item", 2));
+        self.folds.iter().for_each(|fold| text.push_str(&fold.declared("        ")));
+        text.push_str("        for (i64 at = 0; at < outer * pieces; at++) {\n");
+        let pad = "            ";
+        let _ = writeln!(text, "{pad}const i64 slot = (item * outer * pieces + at) * slots;");
+        for fold in self.folds {
+            let at = fold.at;
+            let _ = writeln!(text, "{pad}const {} value{at} = {};", name(fold.partial()), fold.load_partial("slot"));
+            text.push_str(&fold.accumulate(&format!("value{at}"), &format!("c{at}[slot]"), "at == 0", pad)?);
+        }
+        text.push_str("        }\n");
+        for fold in self.folds {
+            let arg = fold.own.arg as usize;
+            text.push_str(&fold.stored(&points::place(self.kernel, arg, false), "        "));
+        }
+        Some(text + &self.closed())
+    }
+}
+
+/// Types of the scratch memory in declarations.
+pub(super) fn scratch_declaration(kernel: &Kernel, at: usize) -> String {
+    let ty = scratch_type(&kernel.reductions[at], kernel, at);
+    format!("GLOBAL {} *b{at}", name(stored(ty)))
+}

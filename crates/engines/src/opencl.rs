@@ -1,0 +1,29 @@
+//! The engine for OpenCL devices, from the settings.
+
+use numelt_engine_gpu::{Devices, OpenCl, Options};
+use numelt_ir::Result;
+use numelt_runtime::{Config, trusted};
+use std::path::PathBuf;
+
+/// Its name.
+pub const NAME: &str = "opencl";
+
+/// The engine for the best device. Where nobody asked for it by its name, that is no processor: those are the host engine's, which
+/// uses them better.
+///
+/// # Errors
+/// There is no OpenCL library or no device.
+pub fn engine(config: &Config) -> Result<OpenCl> {
+    let automatic = config.engine == super::AUTO && !config.devices.iter().any(|device| device == NAME);
+    let devices = if automatic { Devices::Accelerators } else { Devices::All };
+    OpenCl::new(&Options { devices, memory: config.device_memory, cache_dir: cache_folder(config) })
+}
+
+/// Where programs are kept: the set directory, none for an empty path, else the user's cache.
+fn cache_folder(config: &Config) -> Option<PathBuf> {
+    match &config.cache_dir {
+        Some(path) if path.as_os_str().is_empty() => None,
+        Some(path) => Some(path.clone()),
+        None => trusted::cache_folder(),
+    }
+}

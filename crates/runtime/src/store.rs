@@ -1,0 +1,349 @@
+//! Compiled objects on disk, of all engines.
+//!
+//! In: a key (everything the code depends on) and an object. Out: the object again in a later process.
+//! Not here: what is in an object, and in a key. A cache must never cost correctness or an error: what cannot be
+//! read, or was not written by this user's numelt for this key, is ignored and compiled again.
+//!
+//! An object becomes machine code of this process. So each carries a keyed hash, which only somebody can compute
+//! who can read the user's secret ([`Secret`]): a file that an archive or another user brought here does not
+//! have it, whatever its owner and mode. The directory is private (mode 0700), and nobody else may write to a folder
+//! on the way to it. Files appear by rename, so that readers never see half of one.
+//!
+//! A file is: magic, key length, object length (u64 each, little-endian), the keyed hash of all the rest
+//! (32 bytes), key, object.
+
+mod secret;
+
+pub use secret::{Secret, default_file};
+
+use crate::trusted;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const MAGIC: u64 = u64::from_le_bytes(*b"numeltK2");
+/// Bytes of the magic and the two lengths.
+const LENGTHS: usize = 24;
+/// Bytes before the key.
+const HEADER: usize = LENGTHS + blake3::OUT_LEN;
+/// Bytes of the longest file that is read; objects take some ten thousand.
+const LONGEST: u64 = 64 << 20;
+
+/// What FNV-1a starts from.
+pub const FNV_OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
+
+/// FNV-1a, continued from `state`.
+pub const fn fnv(bytes: &[u8], mut state: u64) -> u64 {
+    let mut i = 0;
+    while i < bytes.len() {
+        state = (state ^ bytes[i] as u64).wrapping_mul(0x0100_0000_01B3);
+        i += 1;
+    }
+    state
+}
+
+/// A directory of objects, in folders by the first bits of their names.
+///
+/// The bytes that files may take are the folders' in equal shares. A save counts its own folder only, a hundred
+/// files or two of tens of thousands, and knows nothing that another process could make untrue.
+pub struct Store {
+    directory: PathBuf,
+    /// A power of two.
+    folders: u64,
+    /// Bytes that a folder's files may take; the oldest go first.
+    share: u64,
+    secret: Secret,
+}
+
+impl Store {
+    /// Opens, and creates where needed, the private directory `kernels` under `parent`, in which files may take `limit` bytes.
+    ///
+    /// # Errors
+    /// The system's, and that others may write there.
+    pub fn open(parent: &Path, secret: Secret, limit: u64) -> io::Result<Store> {
+        let directory = trusted::private_folder(&parent.join("kernels"), trusted::user())?;
+        // A megabyte is the room of a hundred objects: enough for the shares to be like each other.
+        let folders = 1 << (limit >> 20).clamp(1, 256).ilog2();
+        Ok(Store { directory, folders, share: limit / folders, secret })
+    }
+
+    fn path(&self, key: &[u8]) -> PathBuf {
+        let (a, b) = (fnv(key, FNV_OFFSET), fnv(key, !FNV_OFFSET));
+        let folder = format!("{:02x}", b % self.folders);
+        self.directory.join(folder).join(format!("{a:016x}{b:016x}.o"))
+    }
+
+    /// The object that was saved for `key`, if it is whole and this user's numelt saved it.
+    pub fn load(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let (mut file, data) = trusted::open(&self.path(key)).ok()?;
+        trusted::standing(&data).check_file(trusted::user()).ok()?;
+        let mut bytes = trusted::read(&mut file, &data, LONGEST).ok()?;
+        let start = decode(&bytes, key, &self.secret)?;
+        bytes.drain(..start);
+        Some(bytes)
+    }
+
+    /// Saves an object; an older one for the same key is replaced.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn save(&self, key: &[u8], object: &[u8]) -> io::Result<()> {
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        // Two containers may share the directory and the process number.
+        let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
+        let path = self.path(key);
+        let folder = path.parent().unwrap_or(&self.directory);
+        match create_folder(folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            // a link would lead to files that are not ours to remove
+            Err(_) if !fs::symlink_metadata(folder)?.is_dir() => return Err(io::Error::other("it is no folder")),
+            _ => {}
+        }
+        let temporary = folder.join(format!(".{}-{serial}-{now}", std::process::id()));
+        let bytes = encode(key, object, &self.secret);
+        let written = write_private(&temporary, &bytes).and_then(|()| fs::rename(&temporary, &path));
+        if written.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+        written?;
+        self.shrink(folder)
+    }
+
+    /// Where a folder takes more than its share, its oldest files go until three quarters of it are left, and
+    /// the newest in any case.
+    fn shrink(&self, folder: &Path) -> io::Result<()> {
+        let mut files = files(folder)?;
+        let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
+        if total <= self.share {
+            return Ok(());
+        }
+        files.sort();
+        files.pop();
+        for (_, size, path) in files {
+            if total <= self.share / 4 * 3 {
+                break;
+            }
+            // Another process may have removed it first.
+            let _ = fs::remove_file(path);
+            total -= size;
+        }
+        Ok(())
+    }
+}
+
+/// Modification time, size and path of every file in a folder.
+fn files(folder: &Path) -> io::Result<Vec<(std::time::SystemTime, u64, PathBuf)>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let Ok(data) = entry.metadata() else { continue };
+        if data.is_file() {
+            files.push((data.modified()?, data.len(), entry.path()));
+        }
+    }
+    Ok(files)
+}
+
+/// The keyed hash of everything in a file but itself.
+fn mac(lengths: &[u8], key: &[u8], object: &[u8], secret: &Secret) -> blake3::Hash {
+    blake3::Hasher::new_keyed(secret.bytes()).update(lengths).update(key).update(object).finalize()
+}
+
+fn encode(key: &[u8], object: &[u8], secret: &Secret) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEADER + key.len() + object.len());
+    for word in [MAGIC, key.len() as u64, object.len() as u64] {
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
+    let mac = mac(&bytes, key, object, secret);
+    bytes.extend_from_slice(mac.as_bytes());
+    bytes.extend_from_slice(key);
+    bytes.extend_from_slice(object);
+    bytes
+}
+
+/// Where the object begins in a file that was encoded for this key with this secret.
+fn decode(bytes: &[u8], key: &[u8], secret: &Secret) -> Option<usize> {
+    let word = |i: usize| Some(u64::from_le_bytes(bytes.get(8 * i..8 * i + 8)?.try_into().ok()?));
+    let (magic, key_length, length) = (word(0)?, word(1)?, word(2)?);
+    let own_mac: [u8; blake3::OUT_LEN] = bytes.get(LENGTHS..HEADER)?.try_into().ok()?;
+    let rest = &bytes[HEADER..];
+    if magic != MAGIC || key_length != key.len() as u64 || rest.len() as u64 != key_length.checked_add(length)? {
+        return None;
+    }
+    let (own_key, object) = rest.split_at(key.len());
+    // hashes are compared in constant time
+    let ours = own_key == key && mac(&bytes[..LENGTHS], key, object, secret) == own_mac;
+    ours.then_some(HEADER + key.len())
+}
+
+/// A private folder in an existing one.
+#[cfg(unix)]
+fn create_folder(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().mode(0o700).create(folder)
+}
+
+#[cfg(unix)]
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(bytes)
+}
+
+#[cfg(not(unix))]
+fn create_folder(folder: &Path) -> io::Result<()> {
+    fs::create_dir(folder)
+}
+
+#[cfg(not(unix))]
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fs::OpenOptions::new().write(true).create_new(true).open(path)?.write_all(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("numelt-cache-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        path
+    }
+
+    fn open(parent: &Path, limit: u64) -> io::Result<Store> {
+        Store::open(parent, Secret::of_test(1), limit)
+    }
+
+    #[test]
+    fn objects_come_back_until_they_are_damaged() {
+        let parent = scratch("damage");
+        let store = open(&parent, 1 << 20).unwrap();
+        assert_eq!(store.load(b"key"), None);
+        store.save(b"key", b"object").unwrap();
+        assert_eq!(store.load(b"key").as_deref(), Some(&b"object"[..]));
+        assert_eq!(store.load(b"kez"), None);
+        let path = store.path(b"key");
+        let good = fs::read(&path).unwrap();
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 0x10;
+            fs::write(&path, &bad).unwrap();
+            assert_eq!(store.load(b"key"), None, "byte {at}");
+            fs::write(&path, &good[..at]).unwrap();
+            assert_eq!(store.load(b"key"), None, "cut at {at}");
+        }
+        fs::remove_dir_all(parent).unwrap();
+    }
+
+    /// Bytes of all files in all folders.
+    fn total(parent: &Path) -> u64 {
+        let folders = fs::read_dir(parent.join("kernels")).unwrap().map(|folder| folder.unwrap().path());
+        folders.flat_map(|folder| files(&folder).unwrap()).map(|(_, size, _)| size).sum()
+    }
+
+    #[test]
+    fn the_oldest_objects_go_first() {
+        let parent = scratch("limit");
+        let store = open(&parent, 4000).unwrap();
+        for k in 0..20u8 {
+            store.save(&[k], &[k; 500]).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        assert!(total(&parent) <= 4000, "{}", total(&parent));
+        assert_eq!(store.load(&[0]), None);
+        assert!(store.load(&[19]).is_some());
+        // larger than everything: it is kept, alone
+        store.save(b"large", &[1; 5000]).unwrap();
+        assert!(store.load(b"large").is_some() && store.load(&[19]).is_none());
+        fs::remove_dir_all(parent).unwrap();
+    }
+
+    #[test]
+    fn folders_share_the_room_and_processes_the_folders() {
+        let parent = scratch("shares");
+        let limit = 8 << 20;
+        let object = vec![7; 20_000];
+        // Stores know nothing of each other, as in different processes; threads meet in the folders.
+        std::thread::scope(|scope| {
+            for thread in 0..4u32 {
+                let (parent, object) = (&parent, &object);
+                scope.spawn(move || {
+                    for k in 0..150u32 {
+                        let store = open(parent, limit).unwrap();
+                        let key = [thread.to_le_bytes(), k.to_le_bytes()].concat();
+                        store.save(&key, object).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(parent.join("kernels")).unwrap().count(), 8);
+        // 12 MB were saved; a folder keeps at least what shrinking leaves, unless it was never full
+        let kept = total(&parent);
+        assert!(kept <= limit && kept >= limit / 4, "{kept}");
+        assert!(open(&parent, limit).unwrap().load(&[3u32.to_le_bytes(), 149u32.to_le_bytes()].concat()).is_some());
+        fs::remove_dir_all(parent).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_others_may_write_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let parent = scratch("foreign");
+        let store = open(&parent, 1 << 20).unwrap();
+        let mode = fs::metadata(parent.join("kernels")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        store.save(b"key", b"object").unwrap();
+        fs::set_permissions(store.path(b"key"), fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(store.load(b"key"), None);
+        fs::set_permissions(parent.join("kernels"), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(open(&parent, 1 << 20).is_err());
+        fs::remove_dir_all(parent).unwrap();
+    }
+
+    #[test]
+    fn an_object_with_the_right_checksum_and_no_key_is_refused() {
+        let parent = scratch("forged");
+        let store = open(&parent, 1 << 20).unwrap();
+        store.save(b"key", b"object").unwrap();
+        let path = store.path(b"key");
+        // everything but the secret is as it should be: owner, mode, magic, lengths, and a hash that fits
+        let forged = encode(b"key", b"forged", &Secret::of_test(2));
+        fs::write(&path, &forged).unwrap();
+        assert_eq!(store.load(b"key"), None);
+        fs::write(&path, encode(b"key", b"forged", &Secret::of_test(1))).unwrap();
+        assert_eq!(store.load(b"key").as_deref(), Some(&b"forged"[..]), "only the secret made the difference");
+        // an object of ours in the place of another one's
+        store.save(b"other", b"other object").unwrap();
+        fs::copy(store.path(b"other"), &path).unwrap();
+        assert_eq!(store.load(b"key"), None);
+        fs::remove_dir_all(parent).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_pipes_are_neither_read_nor_followed() {
+        let parent = scratch("pipes");
+        let store = open(&parent, 1 << 20).unwrap();
+        store.save(b"key", b"object").unwrap();
+        let path = store.path(b"key");
+        fs::rename(&path, parent.join("moved")).unwrap();
+        std::os::unix::fs::symlink(parent.join("moved"), &path).unwrap();
+        assert_eq!(store.load(b"key"), None);
+        fs::remove_file(&path).unwrap();
+        let pipe = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+        // SAFETY: a C string and a mode.
+        assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+        assert_eq!(store.load(b"key"), None);
+        store.save(b"key", b"object").unwrap();
+        assert!(store.load(b"key").is_some(), "the pipe is replaced");
+        // a folder that is a link elsewhere: nothing there is removed
+        let (folder, elsewhere) = (path.parent().unwrap(), parent.join("elsewhere"));
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(elsewhere.join("precious"), vec![0; 2 << 20]).unwrap();
+        fs::remove_dir_all(folder).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, folder).unwrap();
+        assert!(store.save(b"key", b"object").is_err() && elsewhere.join("precious").exists());
+        fs::remove_dir_all(parent).unwrap();
+    }
+}

@@ -1,0 +1,211 @@
+"""Arrays on an OpenCL device: the CPU's bits, NumPy's warnings, and clear messages where there is no device.
+
+Debian's pocl-opencl-icd makes any processor such a device; scripts/setup.sh installs it.
+"""
+
+import os
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import numpy
+import pytest
+
+import numelt
+
+from ..support.compare import as_numpy
+
+
+def has_device():
+    """Return whether an OpenCL device can be used here."""
+    try:
+        with numelt.engine("opencl"):
+            return True
+    except RuntimeError:
+        return False
+
+
+NEEDS_DEVICE = pytest.mark.skipif(not has_device(), reason="no OpenCL device: install pocl-opencl-icd")
+
+
+def run(code, **settings):
+    """Run a program in a process of its own; return the finished process."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("NUMELT_")}
+    for key in ("NUMELT_CACHE_DIR", "NUMELT_CONFIG"):
+        if key in os.environ:
+            kept[key] = os.environ[key]
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    return subprocess.run(command, env={**kept, **settings}, capture_output=True, text=True, timeout=300)
+
+
+def on_both(program):
+    """Return what a program gives on the CPU and on the device, and how many steps ran there."""
+    with numelt.engine("cpu"):
+        host = as_numpy(program())
+    before = numelt._core.stats()["on_devices"]
+    with numelt.engine("opencl"):
+        device = as_numpy(program())
+    return host, device, numelt._core.stats()["on_devices"] - before
+
+
+def assert_same_bits(program, steps=1):
+    """Assert that a program has the same bits on both, and at least so many steps on the device."""
+    host, device, ran = on_both(program)
+    assert ran >= steps
+    assert (host.dtype, host.shape) == (device.dtype, device.shape)
+    numbers = host.dtype.kind in "fc"
+    same = (host == device) | (numpy.isnan(host) & numpy.isnan(device)) if numbers else host == device
+    assert same.all()
+    if host.dtype.kind == "f":
+        assert (numpy.signbit(host) == numpy.signbit(device))[~numpy.isnan(host)].all()
+
+
+N = 20_000
+
+
+@NEEDS_DEVICE
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_functions_have_the_bits_of_the_cpu(dtype):
+    def program():
+        x = numelt.linspace(-20, 20, N).astype(dtype)
+        y = numelt.exp(-x * x) + numelt.sin(x) * numelt.tanh(x)
+        return y + numelt.log(1 + x * x) ** numelt.float64(1.5).astype(dtype)
+
+    assert_same_bits(program)
+
+
+@NEEDS_DEVICE
+@pytest.mark.parametrize(
+    "dtype", ["int8", "uint16", "int64", "float16", "float32", "complex64", "complex128"]
+)
+def test_views_of_all_kinds(dtype):
+    def program():
+        x = (numelt.arange(200 * 300) % 251).astype(dtype).reshape(200, 300)
+        window = x[5:190:3, ::-2]
+        column = x[: window.shape[0], :1]
+        return window * column + x.T[: window.shape[1], : window.shape[0]].T - numelt.roll(window, 7, 1)
+
+    assert_same_bits(program)
+
+
+@NEEDS_DEVICE
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 2)])
+@pytest.mark.parametrize("name", ["sum", "max", "any", "argmin"])
+def test_reductions_over_all_axes(name, axis):
+    if name == "argmin" and isinstance(axis, tuple):
+        axis = 0
+
+    def program():
+        x = numelt.sin(numelt.arange(60 * 50 * 40.0)).reshape(60, 50, 40)
+        return numelt.asarray(getattr(x * x - 0.25, name)(axis))
+
+    assert_same_bits(program)
+
+
+@NEEDS_DEVICE
+def test_empty_arrays_and_arrays_without_axes():
+    with numelt.engine("opencl"):
+        assert float(numelt.zeros((0, 70_000)).sum()) == 0.0
+        assert (numelt.zeros((0, 70_000)) + 1).shape == (0, 70_000)
+        assert (numelt.zeros((70_000, 0)).sum(1) == numelt.zeros(70_000)).all()
+        assert float(numelt.asarray(2.0) * 3) == 6.0
+
+
+@NEEDS_DEVICE
+def test_gathers_and_loops_in_place():
+    def program():
+        x = numelt.arange(float(N))
+        positions = (numelt.arange(N) * 7) % N
+        for _ in range(3):
+            x[1:-1] = (x[:-2] + x[2:]) * 0.5 + x[positions][1:-1]
+        return x
+
+    assert_same_bits(program, steps=3)
+
+
+@NEEDS_DEVICE
+def test_warnings_are_those_of_numpy():
+    def told(module):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            x = module.arange(float(N)) - 5
+            y = module.sqrt(x) + 1 / x
+            z = (y * module.float64(1e308) * 1e10).astype("int32")
+            assert int(z[-1]) == -(2**31)
+        return sorted({str(warning.message) for warning in caught})
+
+    with numelt.engine("opencl"):
+        ours = told(numelt)
+    assert ours == told(numpy)
+
+
+@NEEDS_DEVICE
+def test_what_a_device_cannot_do_runs_on_the_host_and_is_counted():
+    numelt.coverage(reset=True)
+
+    def program():
+        z = numelt.arange(float(N)) + 1j
+        return numelt.sqrt(z) + numelt.cumsum(z)
+
+    assert_same_bits(program, steps=0)
+    assert "on the host instead of a device" in str(numelt.coverage())
+    numelt.coverage(reset=True)
+
+
+@NEEDS_DEVICE
+def test_explain_prints_the_text_that_is_compiled():
+    with numelt.engine("opencl"):
+        y = numelt.exp(numelt.arange(float(N)) * 1e-3)
+        text = numelt.explain(y, kernels=True)
+        assert "KERNEL void numelt_kernel(" in text
+        assert "exp_f64(" in text
+        assert "runs on: opencl" in text
+        y.sum()
+
+
+@NEEDS_DEVICE
+def test_little_memory_moves_arrays_to_the_host():
+    code = """
+        import numelt
+        arrays = [numelt.arange(1e5) + k for k in range(12)]
+        assert [float(a[7]) for a in arrays] == [7.0 + k for k in range(12)]
+        print(numelt._core.stats()["on_devices"] > 0)
+    """
+    done = run(code, NUMELT_ENGINE="opencl", NUMELT_DEVICE_MEMORY="4M")
+    assert done.stdout == "True\n", done.stderr
+
+
+NO_DRIVER = {"OCL_ICD_VENDORS": "/nonexistent", "OPENCL_VENDOR_PATH": "/nonexistent"}
+
+
+def test_without_a_device_the_message_says_what_is_missing():
+    code = """
+        import numelt
+        try:
+            numelt.use("opencl")
+        except RuntimeError as error:
+            print(error)
+        print(float((numelt.arange(1e5) + 1).sum()))
+    """
+    done = run(code, **NO_DRIVER)
+    assert done.returncode == 0, done.stderr
+    assert "opencl: there is no " in done.stdout
+    assert done.stdout.endswith("\n5000050000.0\n")
+
+
+def test_the_setting_without_a_device_is_an_error():
+    done = run("import numelt; numelt.zeros(3)", NUMELT_ENGINE="opencl", **NO_DRIVER)
+    assert done.returncode != 0
+    assert "opencl: there is no " in done.stderr
+
+
+def test_processors_are_left_to_the_cpu_engine_by_auto():
+    code = """
+        import numelt
+        x = numelt.arange(1e6) * 2
+        print(float(x.sum()), numelt._core.stats()["on_devices"])
+    """
+    done = run(code, NUMELT_ENGINE="auto")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[0] == "999999000000.0"
