@@ -69,7 +69,9 @@ impl<'a> Elementwise<'a> {
         if power::is_float_square(self.op, self.args) {
             (self.op, self.args) = (Op::Square, &self.args[..1]);
         } else if power::is_root(self.op, self.args) && self.dtype.is_none() {
-            (self.op, self.args) = (Op::Sqrt, &self.args[..1]);
+            // in warnings it is a power
+            let root = Elementwise { op: Op::Sqrt, args: &self.args[..1], ..self };
+            return front.as_parts(|| root.record(front));
         }
         let kinds: SmallVec<[Kind; 3]> = self.args.iter().map(Operand::kind).collect();
         if self.dtype.is_none_or(|dtype| dtype == DType::Bool)

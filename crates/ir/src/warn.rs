@@ -117,6 +117,7 @@ impl Op {
                 Op::Copy => "cast",
                 Op::FloorDivide | Op::Remainder if watch & PART != 0 => "divmod",
                 Op::Power if watch & PART != 0 => "float_power",
+                Op::Sqrt if watch & PART != 0 => "power",
                 Op::Add | Op::Subtract if watch & PART != 0 => "multiply",
                 Op::Hypot if watch & PART != 0 => "absolute",
                 Op::ScatterAdd if watch & PART != 0 => "subtract",

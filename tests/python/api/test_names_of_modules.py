@@ -13,8 +13,8 @@ import numelt
 # what numelt's own namespace adds
 OWN = {
     "Profile", "UntestedLibraryWarning", "compat",
-    "Coverage", "FallbackError", "FallbackWarning", "config", "coverage", "engine", "explain", "filters",
-    "flush", "inspect", "install", "lazy", "load_ipython_extension", "profile", "tools", "use",
+    "Coverage", "FallbackError", "FallbackWarning", "config", "coverage", "engine", "explain", "extension",
+    "filters", "flush", "inspect", "install", "lazy", "load_ipython_extension", "profile", "tools", "use",
 }  # fmt: skip
 
 MODULES = [
