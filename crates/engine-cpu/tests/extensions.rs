@@ -117,7 +117,8 @@ fn random_programs_with_calls_give_what_running_at_once_gives() {
                     mix(&mut values, &[plain[a].clone(), plain[b].clone()]).unwrap();
                     let at = pick(arrays.len() + 1);
                     if at == arrays.len() && at < 8 {
-                        (arrays.push(out), plain.push(values));
+                        arrays.push(out);
+                        plain.push(values);
                     } else {
                         let at = at.min(arrays.len() - 1);
                         (arrays[at], plain[at]) = (out, values);
