@@ -19,6 +19,8 @@ export PYO3_PYTHON := $(PY)
 PYTEST_ARGS ?= -q -n auto
 # what runs again under each hostile setting, with a fifth of the parity driver's combinations
 CORE := NUMELT_PARITY_STEP=23 $(PY) -m pytest $(PYTEST_ARGS) -m core
+# the part of it that runs on an OpenCL device: warnings, the order of sums, loops in place
+OPENCL_CORE := $(addprefix tests/python/,ufunc/test_floating_point_warnings.py api/test_reduction_bits.py engine/test_stencils_in_place.py)
 
 .PHONY: help setup build wheel demo bench fusion-report test test-quick lint test-rust test-python test-with test-hostile test-far gpu-compile-check test-wheel docs clean
 
@@ -95,6 +97,8 @@ test-hostile: setup ## the core tests again: no fast paths into our own types, n
 	NUMELT_JIT=off NUMELT_BLOCK=7 NUMELT_THREADS=5 $(CORE)
 	NUMELT_ENGINE=far NUMELT_DEVICE_MEMORY=64M $(CORE)
 	NUMELT_ENGINE=auto NUMELT_DEVICES=far NUMELT_PLACEMENT=random:3 $(CORE)
+# a driver compiles each kernel anew, so that all core tests would take an hour
+	NUMELT_ENGINE=opencl NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=0 $(CORE) $(OPENCL_CORE)
 
 test-far: setup ## all Python tests on the tests' device, and with each kernel there or on the CPU by chance (make build)
 	NUMELT_ENGINE=far $(PY) -m pytest $(PYTEST_ARGS)
