@@ -159,7 +159,11 @@ RULES = [
     Rule(
         r"\bunsafe\b(?! code)",
         "crates/engine-gpu/src/**/*.rs",
-        ("crates/engine-gpu/src/opencl/api.rs", "crates/engine-gpu/src/opencl/launch.rs"),
+        (
+            "crates/engine-gpu/src/opencl/api.rs",
+            "crates/engine-gpu/src/opencl/launch.rs",
+            "crates/engine-gpu/src/opencl/signals.rs",
+        ),
         "calls of the OpenCL library stand in one file, and the launch of a kernel in another",
     ),
     Rule(

@@ -209,3 +209,21 @@ def test_processors_are_left_to_the_cpu_engine_by_auto():
     done = run(code, NUMELT_ENGINE="auto")
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[0] == "999999000000.0"
+
+
+@NEEDS_DEVICE
+def test_drivers_leave_the_programs_signal_handlers_alone():
+    code = """
+        import signal, numelt as np
+        def caught():
+            return [line for line in open("/proc/self/status") if line.startswith(("SigCgt", "SigIgn"))]
+        before = caught()
+        x = np.arange(100_000.0) * 2
+        print(float(np.sqrt(x + 1).max()) > 0, caught() == before)
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            print("interrupted")
+    """
+    done = run(code, NUMELT_ENGINE="opencl")
+    assert done.stdout.split() == ["True", "True", "interrupted"], done.stderr

@@ -4,6 +4,7 @@
 //! the name of the function and OpenCL's error code. Neither building nor importing numelt needs an OpenCL library. The
 //! library is never closed: drivers keep threads of their own. Not here: what is computed.
 
+use super::signals::Handlers;
 use numelt_ir::{Error, Result};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::{null, null_mut};
@@ -146,6 +147,7 @@ impl DeviceId {
     /// # Errors
     /// There is no library. One without platforms has no devices.
     pub fn all() -> Result<Vec<DeviceId>> {
+        let _handlers = Handlers::keep();
         let api = api()?;
         let mut count = 0;
         // SAFETY: no room for identifiers, and a place for their number.
@@ -334,6 +336,7 @@ impl Program {
     /// # Errors
     /// What the compiler says.
     pub fn build(&mut self, device: DeviceId, options: &CStr) -> Result<()> {
+        let _handlers = Handlers::keep();
         // SAFETY: one device, a C string, no callback: the call returns when it is done.
         let code = unsafe { (api()?.build)(self.0, 1, &raw const device.0, options.as_ptr(), null(), null_mut()) };
         match check("clBuildProgram", code) {

@@ -8,6 +8,7 @@ mod api;
 mod capabilities;
 mod compiled;
 mod launch;
+mod signals;
 
 use self::api::{Context, DeviceId, Memory, Query, Queue};
 use self::capabilities::Capabilities;
