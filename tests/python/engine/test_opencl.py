@@ -217,6 +217,7 @@ def test_drivers_leave_the_programs_signal_handlers_alone():
         import signal, numelt as np
         def caught():
             return [line for line in open("/proc/self/status") if line.startswith(("SigCgt", "SigIgn"))]
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         before = caught()
         x = np.arange(100_000.0) * 2
         print(float(np.sqrt(x + 1).max()) > 0, caught() == before)
