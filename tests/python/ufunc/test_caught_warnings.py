@@ -93,6 +93,15 @@ def test_recorded_warnings_are_in_a_list(block):
     assert results[0] == results[1]
 
 
+def test_lines_are_known_after_many_other_ones():
+    """A program that makes functions while it runs records at more positions than are remembered."""
+    for number in range(17_000):
+        exec(compile("a = np.ones(300) + 1", f"program{number}.py", "exec"), {"np": numelt})
+    names = {"np": numelt, "warnings": warnings, "seen": []}
+    exec(compile(BLOCKS["in a function"], "program.py", "exec"), names)
+    assert names["seen"][-1][1] == [5, 8]
+
+
 def test_work_stays_deferred_where_the_list_is_looked_at_afterwards():
     with warnings.catch_warnings(record=True) as caught:
         a = numelt.ones(100_000)

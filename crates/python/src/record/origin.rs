@@ -9,11 +9,13 @@ use numelt_runtime::{Runtime, Warning};
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyFrame, PyFrameMethods};
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-/// The most positions that are remembered.
+/// The most positions that are remembered. A program that makes functions while it runs has ever new ones; the oldest
+/// are forgotten first, since the operations that are still pending were recorded last.
 const PLACES: usize = 1 << 14;
 
 /// Numbers of positions, by the address of the code object and the offset in its bytecode. The code objects are kept
@@ -21,7 +23,31 @@ const PLACES: usize = 1 << 14;
 #[derive(Default)]
 struct Known {
     numbers: FxHashMap<(usize, c_int), Option<u32>>,
-    places: Vec<Place>,
+    places: VecDeque<Place>,
+    /// How many positions have been forgotten, which is also the number of the oldest one in `places`.
+    forgotten: u32,
+}
+
+impl Known {
+    /// Remembers one more position, whose number counts from the first one of the process; `None` for code of the
+    /// package or of NumPy, of which only the code object is used: it must stay alive. With the number comes the
+    /// position that was forgotten, to be dropped when `KNOWN` is free: the end of a code object may run Python code.
+    fn add(&mut self, place: Place, ours: bool) -> (Option<u32>, Option<Place>) {
+        let oldest = if self.places.len() >= PLACES { self.places.pop_front() } else { None };
+        if let Some(oldest) = &oldest {
+            self.numbers.remove(&oldest.key());
+            self.forgotten = self.forgotten.wrapping_add(1);
+        }
+        let number = (!ours).then(|| self.forgotten.wrapping_add(self.places.len() as u32));
+        self.numbers.insert(place.key(), number);
+        self.places.push_back(place);
+        (number, oldest)
+    }
+
+    /// The position of a number, unless it has been forgotten.
+    fn get(&self, number: u32) -> Option<&Place> {
+        self.places.get(number.wrapping_sub(self.forgotten) as usize)
+    }
 }
 
 struct Place {
@@ -29,6 +55,12 @@ struct Place {
     offset: c_int,
     /// The name of the module.
     module: Py<PyAny>,
+}
+
+impl Place {
+    fn key(&self) -> (usize, c_int) {
+        (self.code.as_ptr() as usize, self.offset)
+    }
 }
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
@@ -73,21 +105,15 @@ fn number_of(frame: &Bound<'_, PyFrame>) -> PyResult<Option<u32>> {
     let module = frame.getattr("f_globals")?.call_method1("get", ("__name__", "<string>"))?;
     let name: String = module.extract().unwrap_or_default();
     let ours = matches!(name.split('.').next(), Some("numelt" | "numpy"));
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = known.get_or_insert_default();
-    if known.places.len() >= PLACES {
-        return Ok(Some(Warning::NOWHERE));
-    }
-    let number = (!ours).then_some(known.places.len() as u32);
-    known.numbers.insert(key, number);
-    // for code of the package and of NumPy, only the code object is used: it must stay alive
-    known.places.push(Place { code: code.unbind(), offset, module: module.unbind() });
+    let place = Place { code: code.unbind(), offset, module: module.unbind() };
+    let (number, _forgotten) =
+        KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().add(place, ours);
     Ok(number)
 }
 
 /// What a warning needs of a position: the code object, the offset in its bytecode, and the module's name.
 pub fn of(py: Python<'_>, number: u32) -> Option<(Py<PyCode>, c_int, Py<PyAny>)> {
     let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let place = known.as_ref()?.places.get(number as usize)?;
+    let place = known.as_ref()?.get(number)?;
     Some((place.code.clone_ref(py), place.offset, place.module.clone_ref(py)))
 }
