@@ -21,7 +21,9 @@ MAY_USE = {
     "llvm": [],
     "opt": ["ir"],
     "runtime": ["ir", "opt"],
-    "engine-cpu": ["ir", "opt", "runtime", "vecmath", "llvm"],
+    # runtime only for files (the store of compiled objects) and for memory that is given back
+    "codegen": ["ir", "opt", "runtime", "vecmath", "llvm"],
+    "engine-cpu": ["ir", "opt", "runtime", "vecmath", "codegen"],
     "engine-gpu": ["ir", "opt", "runtime", "vecmath"],
     "engines": ["ir", "runtime", "engine-cpu", "engine-gpu"],
     # crates/array: NumPy's rules, and arrays for Rust programs
@@ -165,6 +167,38 @@ RULES = [
             "crates/engine-gpu/src/opencl/signals.rs",
         ),
         "calls of the OpenCL library stand in one file, and the launch of a kernel in another",
+    ),
+    Rule(
+        r"\bunsafe\b(?! code)",
+        "crates/codegen/src/**/*.rs",
+        (
+            # LLVM's C interface
+            "crates/codegen/src/builder.rs",
+            "crates/codegen/src/target.rs",
+            # memory that becomes code
+            "crates/codegen/src/image.rs",
+            # calls into compiled code, and the contract with the driver
+            "crates/codegen/src/kernels/mod.rs",
+            "crates/codegen/src/kernels/tile.rs",
+            # the C library's functions, and loops over elements, which compiled code calls
+            "crates/codegen/src/lower/math.rs",
+            "crates/codegen/src/lower/calls.rs",
+            # what the processor says about itself
+            "crates/codegen/src/host.rs",
+        ),
+        "what the code says is built by safe calls; addresses and calls stand in few files",
+    ),
+    Rule(
+        r"\bnumelt_(runtime|llvm)::",
+        "crates/codegen/src/**/*.rs",
+        (
+            "crates/codegen/src/lib.rs",
+            "crates/codegen/src/builder.rs",
+            "crates/codegen/src/target.rs",
+            "crates/codegen/src/cache.rs",
+            "crates/codegen/src/host.rs",
+        ),
+        "code generation has files and memory from the runtime, no policy; LLVM is behind the builder and the target",
     ),
     Rule(
         r"\bpyo3\b|\bPy(Result|Err|Any)\b|\bPython<",

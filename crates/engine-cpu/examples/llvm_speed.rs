@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p numelt-engine-cpu --example llvm_speed [asm|ir]`
 
-use numelt_engine_cpu::body::{Body, Tile};
+use numelt_codegen::{Body, Tile};
 use numelt_engine_cpu::llvm;
 use numelt_ir::{DType, Op, Scalar};
 use numelt_opt::{Arg, ArgKind, Kernel, Node, Reduction, Store, StrideClass};

@@ -4,7 +4,6 @@
 //! interpreter; by [`Jit`] it moves to compiled code when that is ready and the work is worth it.
 
 use crate::background;
-use crate::body::{Body, Tile};
 use crate::counts;
 use crate::driver::delayed::Delayed;
 use crate::driver::scattered::{self, Scattered};
@@ -16,6 +15,7 @@ use crate::promote::{Promoter, Slot};
 use crate::streams;
 use crate::threads::{self, GATE, Threads};
 use crate::tier0::{Audit, Interpreter, met_by_half_folds, met_by_results, run_small};
+use numelt_codegen::{Body, Tile};
 use numelt_ir::warn::OVER;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{Kernel, Target};

@@ -5,10 +5,10 @@
 //! recur; the next launch uses the result. A kernel that does not compile stays where it is.
 
 use crate::background::{self, Task};
-use crate::body::{Body, Tile};
 use crate::isa::Isa;
-use crate::llvm::Constants;
 use crate::variants::{Family, Seen};
+use numelt_codegen::Constants;
+use numelt_codegen::{Body, Tile};
 use numelt_opt::Kernel;
 use numelt_runtime::{Jit, Variants};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,14 +1,15 @@
 //! Kernels compiled for one geometry: rows of a known length, known strides.
 //!
 //! In: which geometries a kernel is launched on, and how long that takes. Out: a few variants, chosen tile by tile by
-//! comparing numbers. Short rows gain: several of them fill vectors together (`llvm/loops/flat.rs`); long rows gain
+//! comparing numbers. Short rows gain: several of them fill vectors together (`codegen/src/kernels/loops/flat.rs`); long rows gain
 //! nothing that can be measured, and get no variants. A geometry has one made when it has come back often enough and its
 //! time is worth a compilation, so views that shrink with every iteration have none. A variant that turns out
 //! no faster than the code for all geometries is not used. Not here: threads, when the kernel itself is compiled.
 
-use crate::body::{Body, Tile};
 use crate::isa::Isa;
-use crate::llvm::{self, Constants};
+use crate::llvm;
+use numelt_codegen::Constants;
+use numelt_codegen::{Body, Tile};
 use numelt_opt::Kernel;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};

@@ -2,7 +2,7 @@
 
 mod support;
 
-use numelt_engine_cpu::body::Tile;
+use numelt_codegen::Tile;
 use numelt_engine_cpu::llvm::{self, Options};
 use numelt_ir::Op;
 use numelt_vecmath::Isa;

@@ -7,9 +7,9 @@
 use super::elementwise::{self, Cut};
 use super::nest::Nest;
 use super::{Inputs, Launched, Lines, Price, Schedule, Task};
-use crate::body::Body;
 use crate::library::scatter::Scatter;
 use crate::threads::Threads;
+use numelt_codegen::Body;
 use numelt_ir::{DType, Error, Result};
 use numelt_opt::{ArgKind, Gathers, Kernel};
 use numelt_runtime::{Launch, PutCall};

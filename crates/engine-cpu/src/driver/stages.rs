@@ -6,8 +6,8 @@
 //! Results cannot depend on the cut: stages fold along other loops than the shared one.
 
 use super::{Inputs, Launched, Lines, Price, Schedule, Task, advance};
-use crate::body::Body;
 use crate::threads::Threads;
+use numelt_codegen::Body;
 use numelt_ir::{Error, Result};
 use numelt_opt::{Arg, ArgKind, Geometry, Kernel};
 use numelt_runtime::Launch;

@@ -1,31 +1,16 @@
 //! Which of a kernel's reductions fold one value.
 //!
 //! In: a kernel. Out: the values that its body leaves in scratch memory, each once, and the folds of each, together where
-//! there is a way. The tiers ask here which reductions are stored.
+//! there is a way.
 
 use super::accs::FoldOutput;
 use crate::fold::Order;
 use crate::fold::together::{self, Together};
 use crate::isa::Isa;
+use numelt_codegen::kernels::{first_of_value, repeats};
 use numelt_ir::Op;
-use numelt_opt::{Kernel, Node, ValueId};
+use numelt_opt::Kernel;
 use smallvec::SmallVec;
-
-/// Does an earlier reduction fold the same value? Then the body stores that one's only.
-pub(crate) fn repeats(kernel: &Kernel, reduction: usize) -> bool {
-    first(kernel, reduction) < reduction
-}
-
-/// The first reduction of the same value.
-fn first(kernel: &Kernel, reduction: usize) -> usize {
-    let node = |value: ValueId| &kernel.body[value as usize];
-    let value = kernel.reductions[reduction].value;
-    let same = |other: ValueId| match (node(value), node(other)) {
-        (Node::Load(arg), Node::Load(other)) => arg == other,
-        _ => value == other,
-    };
-    kernel.reductions.iter().position(|r| same(r.value)).unwrap_or(reduction)
-}
 
 /// Folds of a run, one after the other.
 pub(super) enum Step {
@@ -40,7 +25,7 @@ pub(super) fn number(kernel: &Kernel) -> SmallVec<[usize; 4]> {
     let mut values: SmallVec<[usize; 4]> = SmallVec::new();
     let mut count = 0;
     for reduction in 0..kernel.reductions.len() {
-        let first = first(kernel, reduction);
+        let first = first_of_value(kernel, reduction);
         values.push(if first < reduction { values[first] } else { count });
         count += usize::from(first == reduction);
     }

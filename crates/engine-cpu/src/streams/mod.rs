@@ -12,10 +12,10 @@ mod sequence;
 pub use bounded::fill_bounded;
 pub use sequence::draw;
 
-use crate::body::{Body, Tile};
 use crate::driver::Lines;
 use crate::isa::Isa;
 use fill::{Fill, Source};
+use numelt_codegen::{Body, Tile};
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{Arg, ArgKind, Kernel, Node, StrideClass, ValueId};
 use numelt_runtime::RandomStream;

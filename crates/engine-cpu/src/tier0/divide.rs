@@ -7,6 +7,7 @@
 
 use crate::tier0::elem::{Bits, Elem, Integer, Real};
 use crate::tier0::ops::{FloorDivide, Fmod, Remainder};
+use numelt_codegen::{factor, log2_up, long_factor};
 use std::mem::MaybeUninit;
 
 /// What is made of a pair.
@@ -44,26 +45,6 @@ const SMALL_BITS: u32 = 50;
 /// `1.5 * 2^23` and `1.5 * 2^52`: numbers whose last bits are those of an integer that is added.
 const SHIFT32: f32 = 12_582_912.0;
 const SHIFT64: f64 = 6_755_399_441_055_744.0;
-
-/// The least `l` with `divisor <= 2^l`.
-#[inline]
-fn log2_up(divisor: u64) -> u32 {
-    u64::BITS - (divisor - 1).leading_zeros()
-}
-
-/// The factor that divides dividends below two to the `bits - 1` by `divisor`: of twice the dividend times it, the bits from
-/// `bits + l` on, where `l` is the least with `divisor <= 2^l`.
-pub fn factor(divisor: u64, bits: u32) -> u64 {
-    let power = 1u128 << (bits - 1 + log2_up(divisor));
-    power.div_ceil(u128::from(divisor)) as u64
-}
-
-/// The factor without its highest bit, two to the `bits`, that divides all dividends of so many bits by a `divisor` of at
-/// least two: the bits from `bits + l` on of the dividend times it.
-pub fn long_factor(divisor: u64, bits: u32) -> u64 {
-    let by = u128::from(divisor);
-    ((((1 << log2_up(divisor)) - by) << bits) / by) as u64 + 1
-}
 
 /// Integers that the loops of this file divide.
 pub trait Divide: Elem + Real + Bits + Integer {

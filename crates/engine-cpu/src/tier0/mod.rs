@@ -21,15 +21,14 @@ mod select;
 mod small;
 mod small_fold;
 
-pub(crate) use divide::{factor, long_factor};
 pub(crate) use elem::{Any, B8, Bits, Elem, Inexact, Number};
 pub(crate) use pack::{Rect, pack, splat, unpack};
 pub(crate) use report::{Audit, met_by_half_folds, met_by_results};
 pub(crate) use select::{Func, select, select_cast, with};
 pub(crate) use small::run as run_small;
 
-use crate::body::{Body, Tile};
 use crate::isa::Isa;
+use numelt_codegen::{Body, Tile};
 use numelt_ir::Result;
 use numelt_opt::Kernel;
 use std::sync::OnceLock;

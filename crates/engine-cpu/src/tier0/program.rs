@@ -5,11 +5,11 @@
 //! parameter, then block registers that results reuse (linear scan). A result never shares a register with
 //! its operands, because the loops may not overlap.
 
-use crate::driver::values::repeats;
 use crate::isa::Isa;
 use crate::tier0::gather::{self, Pick};
 use crate::tier0::report::{self, Check, Report};
 use crate::tier0::select::{Func, select, select_cast};
+use numelt_codegen::kernels::repeats;
 use numelt_ir::{DType, Error, Result};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass, ValueId};
 

@@ -4,11 +4,11 @@
 //! so many points that all registers stay in the L1 cache; several short rows share a block. All loads of
 //! a block come before its stores, so that a store may overwrite what the same point reads.
 
-use crate::body::Tile;
 use crate::tier0::gather::Axis;
 use crate::tier0::pack::{Rect, iota, pack, splat, unpack};
 use crate::tier0::program::{Action, Code, Instr};
 use crate::tier0::report::{Audit, Report};
+use numelt_codegen::Tile;
 use numelt_vecmath::flags;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -56,7 +56,7 @@ struct Runner<'a> {
 /// Evaluates the code over the tile in blocks of at most `block` points. With an audit nothing is stored.
 ///
 /// # Safety
-/// The contract of [`crate::body::Body::run`].
+/// The contract of [`numelt_codegen::Body::run`].
 pub unsafe fn run(code: &Code, block: usize, tile: &Tile, audit: Option<&Audit>) {
     if tile.inner <= 0 || tile.outer <= 0 {
         return;

@@ -1,6 +1,6 @@
 //! Kernels on hand-made tiles: random memory, a run of compiled code, the same point by point.
 
-use numelt_engine_cpu::body::{Body, Tile};
+use numelt_codegen::{Body, Tile};
 use numelt_ir::interp::{apply, cast};
 use numelt_ir::{C32, C64, DType, F16, Op, Scalar};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass};

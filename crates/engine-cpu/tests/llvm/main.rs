@@ -7,7 +7,7 @@ mod harness;
 mod powers;
 
 use harness::{Options, Random, check, is_exact, same};
-use numelt_engine_cpu::body::{Body, Tile};
+use numelt_codegen::{Body, Tile};
 use numelt_engine_cpu::llvm;
 use numelt_ir::interp::apply;
 use numelt_ir::{DType, Error, Op, OpKind, Scalar};

@@ -4,8 +4,8 @@
 //! floats the bits that the vector math crate's function gives: products, after a root for halves, inverted for negative ones.
 //! Calls of that function would wait for each other's roots and divisions, a register at a time.
 
-use super::builder::{Int, Real, Val};
-use super::lower::Lower;
+use crate::builder::{Int, Real, Val};
+use crate::lower::Lower;
 use numelt_ir::{DType, DTypeKind as Kind, Op, Result};
 
 /// Twice the exponents that take the short way: the largest, and the least whole one.
@@ -16,7 +16,7 @@ const TWICE: f64 = 3_377_699_720_527_872.0;
 
 /// What the power by one float is made of; each is one value for all lanes.
 #[derive(Clone, Copy)]
-pub(super) struct Short {
+pub(crate) struct Short {
     /// Is it a root, and products?
     half: Val,
     /// Is it products alone?
@@ -29,7 +29,7 @@ pub(super) struct Short {
 
 impl Lower<'_> {
     /// How the power by a float exponent (of type `ty`, alike in all lanes) is made.
-    pub(super) fn short(&self, ty: DType, exponent: Val) -> Short {
+    pub(crate) fn short(&self, ty: DType, exponent: Val) -> Short {
         let b = self.b;
         let (double, int) = (b.float(64), b.int(32));
         let number = |value| b.const_int(int, value);
@@ -54,7 +54,7 @@ impl Lower<'_> {
 
     /// `base ** exponent`, made as `short` says if no lane of the base is huge or tiny, as in `pow_common` of the vector
     /// math crate: with the error of each step where the base is f64. There it is a call with all of its tests.
-    pub(super) fn short_power(&self, op: Op, ty: DType, base: Val, exponent: Val, short: Short) -> Result<Val> {
+    pub(crate) fn short_power(&self, op: Op, ty: DType, base: Val, exponent: Val, short: Short) -> Result<Val> {
         let (b, wide, pair) = (self.b, DType::F64, ty == DType::F64);
         let zero = b.const_int(b.int(32), 0);
         let [no_root, rooted, root, root_by_base, plain, turn, ready, inverted, upright, quick, long, done] = [
@@ -196,7 +196,7 @@ impl Lower<'_> {
     }
 
     /// Repeated squaring of all lanes until the last exponent is used up.
-    pub(super) fn integer_power(&self, ty: DType, base: Val, exponent: Val) -> Val {
+    pub(crate) fn integer_power(&self, ty: DType, base: Val, exponent: Val) -> Val {
         let b = self.b;
         let (zero, one) = (self.number(ty, 0.0), self.number(ty, 1.0));
         let negative = match ty.kind() {
@@ -224,7 +224,7 @@ impl Lower<'_> {
     }
 
     /// Is the condition true in some lane?
-    pub(super) fn any(&self, condition: Val) -> Val {
+    pub(crate) fn any(&self, condition: Val) -> Val {
         if self.lanes == 1 {
             return condition;
         }

@@ -5,9 +5,8 @@
 //! Others are divided through a float type in which quotients are exact; those of 64 bits through f64 where all operands
 //! of a vector are small enough, and else one by one.
 
-use super::builder::{Int, Val};
-use super::calls;
-use super::lower::Lower;
+use crate::builder::{Int, Val};
+use crate::lower::Lower;
 use numelt_ir::{DType, DTypeKind as Kind, warn};
 
 /// 64-bit operands below two to this in size are divided in f64. The quotient of two such that is no integer lies further
@@ -16,9 +15,45 @@ const SMALL_BITS: u32 = 50;
 /// `1.5 * 2^52`: a number whose last bits are those of an integer that is added to it.
 const SHIFT: f64 = 6_755_399_441_055_744.0;
 
-/// How one number divides, as in `tier0/divide.rs`; the same in all lanes.
+/// Functions of a 64-bit divisor that give its factor, for dividends of 63 bits and of 64.
+pub(crate) const FACTOR: &str = "numelt_factor";
+pub(crate) const LONG_FACTOR: &str = "numelt_long_factor";
+
+/// The least `l` with `divisor <= 2^l`.
+#[inline]
+pub fn log2_up(divisor: u64) -> u32 {
+    u64::BITS - (divisor - 1).leading_zeros()
+}
+
+/// The factor that divides dividends below two to the `bits - 1` by `divisor`: of twice the dividend times it, the bits from
+/// `bits + l` on, where `l` is the least with `divisor <= 2^l`.
+#[inline]
+pub fn factor(divisor: u64, bits: u32) -> u64 {
+    let power = 1u128 << (bits - 1 + log2_up(divisor));
+    power.div_ceil(u128::from(divisor)) as u64
+}
+
+/// The factor without its highest bit, two to the `bits`, that divides all dividends of so many bits by a `divisor` of at
+/// least two: the bits from `bits + l` on of the dividend times it.
+#[inline]
+pub fn long_factor(divisor: u64, bits: u32) -> u64 {
+    let by = u128::from(divisor);
+    ((((1 << log2_up(divisor)) - by) << bits) / by) as u64 + 1
+}
+
+/// The function behind [`FACTOR`].
+pub(crate) extern "C" fn divisor_factor(divisor: u64) -> u64 {
+    factor(divisor, u64::BITS)
+}
+
+/// The function behind [`LONG_FACTOR`].
+pub(crate) extern "C" fn long_divisor_factor(divisor: u64) -> u64 {
+    long_factor(divisor, u64::BITS)
+}
+
+/// How one number divides, as in the engine's `tier0/divide.rs`; the same in all lanes.
 #[derive(Clone, Copy)]
-pub(super) struct Divisor {
+pub(crate) struct Divisor {
     factor: Val,
     /// By how much the product's higher half is shifted.
     shift: Val,
@@ -38,7 +73,7 @@ fn is_short(ty: DType) -> bool {
 
 impl Lower<'_> {
     /// What division of integers by `b`, whose lanes are alike, takes.
-    pub(super) fn divisor(&self, ty: DType, b: Val) -> Option<Divisor> {
+    pub(crate) fn divisor(&self, ty: DType, b: Val) -> Option<Divisor> {
         if self.lanes == 1 {
             return None;
         }
@@ -52,8 +87,8 @@ impl Lower<'_> {
         let zeros = l.intrinsic("llvm.ctlz", &[int], &[l.sub(by, one), l.const_int(l.int(1), 0)]);
         let up = l.sub(number(64), zeros);
         let factor = match (bits, short) {
-            (64, true) => l.call_pure(calls::FACTOR, int, &[by]),
-            (64, false) => l.call_pure(calls::LONG_FACTOR, int, &[by]),
+            (64, true) => l.call_pure(FACTOR, int, &[by]),
+            (64, false) => l.call_pure(LONG_FACTOR, int, &[by]),
             (_, true) => l.add(l.udiv(l.sub(l.shl(one, l.add(up, number(bits - 1))), one), by), one),
             (_, false) => l.add(l.udiv(l.shl(l.sub(l.shl(one, up), by), number(bits)), by), one),
         };
@@ -64,7 +99,7 @@ impl Lower<'_> {
 
     /// The quotient rounded down and the remainder with the divisor's sign; a divisor of zero gives zeros, MIN / -1 gives MIN
     /// and 0.
-    pub(super) fn integer_division(&self, ty: DType, a: Val, b: Val) -> (Val, Val) {
+    pub(crate) fn integer_division(&self, ty: DType, a: Val, b: Val) -> (Val, Val) {
         let l = self.b;
         let wide = ty.size() == 8 && self.lanes > 1 && self.math.has_fma();
         let odd = match self.divisor {
@@ -96,7 +131,7 @@ impl Lower<'_> {
     }
 
     /// C's remainder of signed integers: that of the quotient cut off, with the dividend's sign.
-    pub(super) fn cut_remainder(&self, ty: DType, a: Val, b: Val) -> Val {
+    pub(crate) fn cut_remainder(&self, ty: DType, a: Val, b: Val) -> Val {
         let (l, zero) = (self.b, self.number(ty, 0.0));
         let (_, remainder) = self.integer_division(ty, a, b);
         let some = l.icmp(Int::LLVMIntNE, remainder, zero);

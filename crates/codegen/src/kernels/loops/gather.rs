@@ -3,11 +3,11 @@
 //! In: a gather node and the values before it. Out: the picked elements. An index that is the same along the row
 //! only moves the row's address; otherwise every lane has an address of its own.
 
-use super::super::analyze::{Depth, inner};
-use super::super::builder::{Int, Val};
-use super::super::lower::Value;
-use super::super::memory::{Memory, Place};
 use super::Gen;
+use crate::builder::{Int, Val};
+use crate::kernels::analyze::{Depth, inner};
+use crate::lower::Value;
+use crate::lower::memory::{Memory, Place};
 use numelt_ir::{DType, Error, Result};
 use numelt_opt::{Node, StrideClass};
 
@@ -19,7 +19,7 @@ const LINES: i64 = 4;
 impl Gen<'_> {
     /// Where an index picks whole rows, fetches a row that comes soon: rows picked here and there are a wait for memory each,
     /// and few of them are under way at a time otherwise. `left` rows of `points` points are not done.
-    pub(super) fn fetch_ahead(&self, left: Val, points: Val) {
+    pub(crate) fn fetch_ahead(&self, left: Val, points: Val) {
         let b = self.b;
         for (id, node) in self.kernel.body.iter().enumerate() {
             let Node::Gather { arg, last, step, index } = node else { continue };
@@ -56,7 +56,7 @@ impl Gen<'_> {
     }
 
     /// The elements at the points from number `start` of the row on.
-    pub(super) fn gather(
+    pub(crate) fn gather(
         &self,
         node: &Node,
         memory: Memory<'_>,
@@ -87,7 +87,7 @@ impl Gen<'_> {
     }
 
     /// `min(index, last) * step` in every lane.
-    pub(super) fn displacement(&self, last: u32, step: u32, index: Option<Value>, lanes: u32) -> Val {
+    pub(crate) fn displacement(&self, last: u32, step: u32, index: Option<Value>, lanes: u32) -> Val {
         let Some(Value::Plain(index)) = index else { unreachable!("an index is one evaluated integer") };
         let spread = |arg: u32| self.b.splat(self.operand(arg).start, lanes);
         let last = spread(last);

@@ -5,10 +5,10 @@
 //! row and shuffled into place, what repeats from row to row is loaded once. Not here: rows that make no block, which
 //! go the usual way.
 
-use super::super::analyze::{Depth, inner};
-use super::super::lower::Value;
-use super::super::memory::{Memory, Place, Span};
 use super::{Constants, Gen, Int, Val};
+use crate::kernels::analyze::{Depth, inner};
+use crate::lower::Value;
+use crate::lower::memory::{Memory, Place, Span};
 use numelt_ir::{DType, Error, Result};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass};
 
@@ -21,7 +21,7 @@ const VALUES: i64 = 600;
 
 /// How rows make blocks.
 #[derive(Clone, Copy)]
-pub(super) struct Flat {
+pub(crate) struct Flat {
     rows: i64,
     vectors: i64,
 }
@@ -39,7 +39,7 @@ struct Fixed {
 
 impl Flat {
     /// The blocks of a kernel whose rows have `constants.inner` points, if they are worth it.
-    pub(super) fn of(kernel: &Kernel, shape: &super::Shape, constants: &Constants) -> Option<Flat> {
+    pub(crate) fn of(kernel: &Kernel, shape: &super::Shape, constants: &Constants) -> Option<Flat> {
         let (lanes, points) = (i64::from(shape.lanes), constants.inner);
         if lanes == 1 || points < 2 {
             return None;
@@ -67,7 +67,7 @@ fn gcd(a: i64, b: i64) -> i64 {
 
 impl Gen<'_> {
     /// The blocks at the front of `outer` rows; returns how many rows are left, at which the operands then start.
-    pub(super) fn blocks(&mut self, flat: Flat, outer: Val) -> Result<Val> {
+    pub(crate) fn blocks(&mut self, flat: Flat, outer: Val) -> Result<Val> {
         let b = self.b;
         let (from, before) = (b.current(), b.block(c"blocks"));
         let (turn, done) = (b.block(c"block"), b.block(c"rest of rows"));

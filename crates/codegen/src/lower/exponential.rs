@@ -4,14 +4,14 @@
 //! arithmetic: nothing stays in registers, and the chains of dependent operations of neighbouring vectors cannot fill each
 //! other's pauses. Arguments near the ends of the range are left to that function.
 
-use super::builder::{Real, Val};
-use super::lower::Lower;
+use crate::builder::{Real, Val};
+use crate::lower::Lower;
 use numelt_ir::{DType, Op, Result};
 use numelt_vecmath::EXPONENTIAL as E;
 
 impl Lower<'_> {
     /// The exponentials of f64 vectors, step by step of all; `None` where it is better to call the function.
-    pub(super) fn exponentials(&self, args: &[Val]) -> Result<Option<Vec<Val>>> {
+    pub(crate) fn exponentials(&self, args: &[Val]) -> Result<Option<Vec<Val>>> {
         if self.lanes == 1 || !self.math.has_fma() {
             return Ok(None);
         }

@@ -6,28 +6,28 @@
 use numelt_ir::{Error, Result};
 
 /// A section that takes room in memory.
-pub(super) struct Section<'a> {
+pub(crate) struct Section<'a> {
     /// Its number in the object, by which symbols refer to it.
-    pub(super) number: usize,
-    pub(super) bytes: &'a [u8],
-    pub(super) align: u64,
-    pub(super) relocations: Vec<Relocation>,
+    pub(crate) number: usize,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) align: u64,
+    pub(crate) relocations: Vec<Relocation>,
 }
 
 /// A place whose value depends on where things are.
-pub(super) struct Relocation {
+pub(crate) struct Relocation {
     /// Bytes from the start of the section.
-    pub(super) at: u64,
+    pub(crate) at: u64,
     /// The processor's number for how the value is written.
-    pub(super) kind: u32,
+    pub(crate) kind: u32,
     /// Number of the symbol.
-    pub(super) symbol: usize,
-    pub(super) addend: i64,
+    pub(crate) symbol: usize,
+    pub(crate) addend: i64,
 }
 
 /// A name.
 #[derive(Clone, Copy)]
-pub(super) enum Symbol<'a> {
+pub(crate) enum Symbol<'a> {
     /// So many bytes into a section, by its number.
     Inside { section: usize, value: u64 },
     /// Something that the object needs.
@@ -35,9 +35,9 @@ pub(super) enum Symbol<'a> {
 }
 
 /// What of an object matters.
-pub(super) struct Object<'a> {
-    pub(super) sections: Vec<Section<'a>>,
-    pub(super) symbols: Vec<(&'a str, Symbol<'a>)>,
+pub(crate) struct Object<'a> {
+    pub(crate) sections: Vec<Section<'a>>,
+    pub(crate) symbols: Vec<(&'a str, Symbol<'a>)>,
 }
 
 const SYMBOLS: u32 = 2;
@@ -106,7 +106,7 @@ impl Header {
 
 impl<'a> Object<'a> {
     /// Takes an object apart.
-    pub(super) fn read(file: &'a [u8]) -> Result<Object<'a>> {
+    pub(crate) fn read(file: &'a [u8]) -> Result<Object<'a>> {
         // magic, 64 bits, little-endian
         if !file.starts_with(b"\x7fELF\x02\x01") {
             return Err(malformed("not ELF"));

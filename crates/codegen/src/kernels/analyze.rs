@@ -3,15 +3,15 @@
 //!
 //! In: a kernel and an instruction set. Out: [`Shape`]. Not here: LLVM.
 
+use super::tile::repeats;
 use super::unroll;
-use crate::driver::values::repeats;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass, ValueId};
 use numelt_vecmath::Isa;
 
 /// How often a node is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Depth {
+pub(crate) enum Depth {
     /// Once per tile: depends on parameters alone.
     Tile,
     /// Once per row: depends on operands that are broadcast along the innermost loop.
@@ -22,32 +22,32 @@ pub(super) enum Depth {
 
 /// A value that goes to memory.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct KernelOutput {
-    pub(super) arg: usize,
-    pub(super) value: ValueId,
-    pub(super) dtype: DType,
+pub(crate) struct KernelOutput {
+    pub(crate) arg: usize,
+    pub(crate) value: ValueId,
+    pub(crate) dtype: DType,
     /// Along the innermost loop: neighbours, or a stride read from the tile.
-    pub(super) unit: bool,
+    pub(crate) unit: bool,
 }
 
 /// Decisions about one kernel.
 #[derive(Debug, Clone)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// Points per vector.
-    pub(super) lanes: u32,
+    pub(crate) lanes: u32,
     /// Vectors per turn of the main loop.
-    pub(super) unroll: u32,
+    pub(crate) unroll: u32,
     /// Points per turn of the main loop where only truth values are stored: enough to fill a register with their
     /// bytes, however wide what they are made of is.
-    pub(super) wide: Option<u32>,
+    pub(crate) wide: Option<u32>,
     /// A masked vector for the rest of a row; one point at a time where masks are slow or missing.
-    pub(super) masked_tail: bool,
+    pub(crate) masked_tail: bool,
     /// May results go past the caches, if the tile asks for it? A vector of each result fills a register.
-    pub(super) bypass: bool,
+    pub(crate) bypass: bool,
     /// Per node; `None` for nodes that nothing needs.
-    pub(super) depth: Vec<Option<Depth>>,
+    pub(crate) depth: Vec<Option<Depth>>,
     /// Stores, then reduction values.
-    pub(super) targets: Vec<KernelOutput>,
+    pub(crate) targets: Vec<KernelOutput>,
 }
 
 /// Larger bodies do not wait for memory.
@@ -63,12 +63,12 @@ const PICKS: u32 = 4;
 
 impl Shape {
     /// Analyzes `kernel`.
-    pub(super) fn of(kernel: &Kernel, isa: Isa) -> Result<Shape> {
+    pub(crate) fn of(kernel: &Kernel, isa: Isa) -> Result<Shape> {
         let targets = targets(kernel)?;
         let depth = depths(kernel, &targets)?;
         let live = || kernel.body.iter().zip(&depth).filter(|(_, d)| d.is_some()).map(|(node, _)| node);
         let widest = widest(kernel, &depth, &targets);
-        let mut lanes = super::register_bytes(isa) / widest as u32;
+        let mut lanes = crate::register_bytes(isa) / widest as u32;
         let strided = live().any(|node| match node {
             Node::Load(arg) => inner(kernel, *arg) == StrideClass::Any,
             Node::Gather { .. } => true,
@@ -102,14 +102,14 @@ impl Shape {
             Isa::Avx2 => lanes > 1 && narrowest(kernel, &depth, &targets) >= 4 && (calls || points >= MASKED_NODES),
             Isa::Portable => false,
         };
-        let fills = |arg: usize| lanes * kernel.args[arg].dtype.size() as u32 == super::register_bytes(isa);
+        let fills = |arg: usize| lanes * kernel.args[arg].dtype.size() as u32 == crate::register_bytes(isa);
         let stores = || targets.iter().filter(|t| kernel.args[t.arg].kind == ArgKind::Store);
         let bypass = !calls
             && points <= BYPASS_NODES
             && stores().next().is_some()
             && stores().all(|t| t.unit && !t.dtype.is_complex() && fills(t.arg));
         let truths = targets.iter().all(|t| t.unit && t.dtype == DType::Bool);
-        let bytes = super::register_bytes(isa);
+        let bytes = crate::register_bytes(isa);
         let complex = (0..).zip(&depth).any(|(id, d)| d.is_some() && kernel.dtype_of(id).is_complex());
         let wide = (small && truths && !complex && bytes > lanes).then_some(bytes);
         Ok(Shape { lanes, unroll, wide, masked_tail, bypass, depth, targets })
@@ -130,7 +130,7 @@ fn picks(kernel: &Kernel, depth: &[Option<Depth>], targets: &[KernelOutput]) -> 
 }
 
 /// Class of an argument on the innermost loop.
-pub(super) fn inner(kernel: &Kernel, arg: u32) -> StrideClass {
+pub(crate) fn inner(kernel: &Kernel, arg: u32) -> StrideClass {
     kernel.args[arg as usize].strides.last().copied().unwrap_or(StrideClass::Zero)
 }
 
@@ -195,7 +195,7 @@ fn depths(kernel: &Kernel, targets: &[KernelOutput]) -> Result<Vec<Option<Depth>
 }
 
 /// The values that a node is made of.
-pub(super) fn operands(node: &Node) -> &[ValueId] {
+pub(crate) fn operands(node: &Node) -> &[ValueId] {
     match node {
         Node::Load(_) | Node::Param(_) | Node::Index(_) => &[],
         Node::Cast(_, value) | Node::Gather { index: value, .. } => std::slice::from_ref(value),

@@ -6,13 +6,13 @@
 //! A cut-off load repeats the first point in the lanes beyond the end, so that these compute what
 //! some real point computes: no trap, no flag, no slow path that the data do not call for.
 
-use super::builder::{Builder, Int, Ty, Val};
-use super::lower::Value;
+use crate::builder::{Builder, Int, Ty, Val};
+use crate::lower::Value;
 use numelt_ir::DType;
 
 /// How many of the lanes are points of the row.
 #[derive(Clone, Copy)]
-pub(super) enum Span {
+pub(crate) enum Span {
     /// All.
     Full,
     /// The first few, at least one and not all: an i64.
@@ -21,25 +21,25 @@ pub(super) enum Span {
 
 /// An operand at some point of a row.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Address of the point.
-    pub(super) address: Val,
+    pub(crate) address: Val,
     /// Bytes to the next point; `None` for neighbours.
-    pub(super) stride: Option<Val>,
-    pub(super) dtype: DType,
+    pub(crate) stride: Option<Val>,
+    pub(crate) dtype: DType,
 }
 
 /// Memory access at one vector width.
 #[derive(Clone, Copy)]
-pub(super) struct Memory<'a> {
-    pub(super) b: &'a Builder,
-    pub(super) lanes: u32,
-    pub(super) span: Span,
+pub(crate) struct Memory<'a> {
+    pub(crate) b: &'a Builder,
+    pub(crate) lanes: u32,
+    pub(crate) span: Span,
 }
 
 impl Memory<'_> {
     /// Type of one component in memory: bool is a byte.
-    pub(super) fn cell(&self, dtype: DType) -> Ty {
+    pub(crate) fn cell(&self, dtype: DType) -> Ty {
         cell(self.b, dtype)
     }
 
@@ -72,7 +72,7 @@ impl Memory<'_> {
     }
 
     /// The operand at each of the points.
-    pub(super) fn load(&self, place: Place) -> Value {
+    pub(crate) fn load(&self, place: Place) -> Value {
         match place.stride {
             Some(stride) if self.lanes > 1 => self.load_strided(place, stride),
             _ if place.dtype.is_complex() => self.load_pairs(place),
@@ -81,7 +81,7 @@ impl Memory<'_> {
     }
 
     /// One element in every lane.
-    pub(super) fn load_splat(&self, address: Val, dtype: DType) -> Value {
+    pub(crate) fn load_splat(&self, address: Val, dtype: DType) -> Value {
         let one = Memory { lanes: 1, span: Span::Full, ..*self };
         let value = one.load(Place { address, stride: None, dtype });
         value.map(|v| self.b.splat(v, self.lanes))
@@ -145,7 +145,7 @@ impl Memory<'_> {
 
     /// The same as `load`, with code for the strides that are frequent: every second element, and elements backwards, are
     /// neighbours in another order.
-    pub(super) fn load_stepped(&self, place: Place) -> Value {
+    pub(crate) fn load_stepped(&self, place: Place) -> Value {
         let (Some(stride), Span::Full) = (place.stride, self.span) else { return self.load(place) };
         if self.lanes == 1 || place.dtype.is_complex() {
             return self.load(place);
@@ -184,7 +184,7 @@ impl Memory<'_> {
     }
 
     /// Elements that lie so many bytes from their points.
-    pub(super) fn load_picked(&self, place: Place, bytes: Val) -> Value {
+    pub(crate) fn load_picked(&self, place: Place, bytes: Val) -> Value {
         let stride = place.stride.expect("picked elements have a stride, be it zero");
         let points = self.addresses(place, stride).into_iter().enumerate();
         let picked: Vec<Val> = points.map(|(k, at)| self.b.offset(at, self.b.extract(bytes, k as u32))).collect();
@@ -192,7 +192,7 @@ impl Memory<'_> {
     }
 
     /// The element at each address.
-    pub(super) fn load_each(&self, dtype: DType, addresses: &[Val]) -> Value {
+    pub(crate) fn load_each(&self, dtype: DType, addresses: &[Val]) -> Value {
         if !dtype.is_complex() {
             return Value::Plain(self.decode(dtype, self.collect(dtype, addresses)));
         }
@@ -211,7 +211,7 @@ impl Memory<'_> {
     }
 
     /// Writes the points.
-    pub(super) fn store(&self, place: Place, value: Value) {
+    pub(crate) fn store(&self, place: Place, value: Value) {
         match (place.stride, self.span) {
             (Some(stride), Span::Part(count)) => self.scatter_part(place, stride, value, count),
             (Some(stride), Span::Full) if self.lanes > 1 => self.scatter(place, stride, value),
@@ -237,7 +237,7 @@ impl Memory<'_> {
     }
 
     /// Writes a whole register to an address aligned to it, past the caches.
-    pub(super) fn store_past(&self, place: Place, value: Value) {
+    pub(crate) fn store_past(&self, place: Place, value: Value) {
         let align = self.lanes * place.dtype.size() as u32;
         self.b.store_past(self.encode(place.dtype, value.plain()), place.address, align);
     }
@@ -256,7 +256,7 @@ impl Memory<'_> {
     }
 
     /// A lane to each address.
-    pub(super) fn store_each(&self, dtype: DType, addresses: &[Val], value: Value) {
+    pub(crate) fn store_each(&self, dtype: DType, addresses: &[Val], value: Value) {
         for (lane, &address) in addresses.iter().enumerate() {
             let one = match value {
                 Value::Plain(v) => Value::Plain(self.b.extract(self.encode(dtype, v), lane as u32)),
@@ -307,7 +307,7 @@ impl Memory<'_> {
 }
 
 /// Type of one component in memory: bool is a byte.
-pub(super) fn cell(b: &Builder, dtype: DType) -> Ty {
+pub(crate) fn cell(b: &Builder, dtype: DType) -> Ty {
     match dtype.kind() {
         // halves are moved as their bits
         _ if dtype == DType::F16 => b.int(16),

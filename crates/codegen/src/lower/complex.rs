@@ -3,8 +3,8 @@
 //! In: pairs (real, imaginary). Out: pairs, by NumPy's formulas in NumPy's order of operations.
 //! Not here: what acts on each part alone.
 
-use super::builder::{Real, Val};
-use super::lower::{Lower, Value};
+use crate::builder::{Real, Val};
+use crate::lower::{Lower, Value};
 use numelt_ir::{DType, warn};
 
 /// The divisor of lanes whose quotient is not used. It is not one: for AVX-512, LLVM turns `a / select(c, 1, b)` into
@@ -14,7 +14,7 @@ const IDLE_DIVISOR: f64 = 2.0;
 
 impl Lower<'_> {
     /// (ar br - ai bi, ar bi + ai br), the products with ar not rounded before they are added.
-    pub(super) fn complex_multiply(&self, a: Value, b: Value) -> Value {
+    pub(crate) fn complex_multiply(&self, a: Value, b: Value) -> Value {
         let l = self.b;
         let ((ar, ai), (br, bi)) = (a.parts(), b.parts());
         let fused = |b: Val, term: Val| l.intrinsic("llvm.fma", &[l.type_of(ar)], &[ar, b, term]);
@@ -22,7 +22,7 @@ impl Lower<'_> {
     }
 
     /// The larger part times `sqrt(1 + ratio * ratio)`; infinite if a part is, else NaN if a part is.
-    pub(super) fn complex_absolute(&self, ty: DType, a: Value) -> Val {
+    pub(crate) fn complex_absolute(&self, ty: DType, a: Value) -> Val {
         let l = self.b;
         let real = ty.real();
         let (re, im) = a.parts();
@@ -43,7 +43,7 @@ impl Lower<'_> {
 
     /// Smith's method: both parts are divided by the larger part of the divisor. The two cases are one
     /// computation on swapped operands.
-    pub(super) fn complex_divide(&self, ty: DType, a: Value, b: Value) -> Value {
+    pub(crate) fn complex_divide(&self, ty: DType, a: Value, b: Value) -> Value {
         let l = self.b;
         let ((ar, ai), (br, bi)) = (a.parts(), b.parts());
         let (br_abs, bi_abs) = (self.magnitude(ty, br), self.magnitude(ty, bi));
@@ -76,7 +76,7 @@ impl Lower<'_> {
     }
 
     /// 1 / a by the same method.
-    pub(super) fn complex_reciprocal(&self, ty: DType, a: Value) -> Value {
+    pub(crate) fn complex_reciprocal(&self, ty: DType, a: Value) -> Value {
         let l = self.b;
         let (re, im) = a.parts();
         let one = self.number(ty, 1.0);

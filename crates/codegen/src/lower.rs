@@ -4,15 +4,30 @@
 //! for one lane). Not here: memory, loops. The meaning is that of the reference interpreter: no
 //! re-association, no contraction, no fast-math flag anywhere.
 
-use super::builder::{Builder, Int, Real, Ty, Val};
-use super::math::MathTable;
-use super::quotient::Divisor;
+pub(crate) mod calls;
+pub(crate) mod math;
+pub(crate) mod memory;
+pub(crate) mod power;
+pub(crate) mod quotient;
+
+mod arith;
+mod cast;
+mod compare;
+mod complex;
+mod divmod;
+mod exponential;
+mod half;
+
+use crate::builder::{Builder, Int, Real, Ty, Val};
+use calls::ElementLoops;
+use math::MathTable;
 use numelt_ir::parts::Exponents;
 use numelt_ir::{DType, DTypeKind as Kind, Error, Op, Result, not_elementwise, transcendental, warn};
+use quotient::Divisor;
 
 /// A value of a node for `lanes` points.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     /// Everything but complex; bool is a vector of i1.
     Plain(Val),
     /// Real and imaginary parts.
@@ -21,7 +36,7 @@ pub(super) enum Value {
 
 impl Value {
     /// The value of a dtype that is not complex.
-    pub(super) fn plain(self) -> Val {
+    pub(crate) fn plain(self) -> Val {
         match self {
             Value::Plain(v) => v,
             Value::Complex(..) => unreachable!("the kernel's verifier checks operand dtypes"),
@@ -29,7 +44,7 @@ impl Value {
     }
 
     /// Real and imaginary part.
-    pub(super) fn parts(self) -> (Val, Val) {
+    pub(crate) fn parts(self) -> (Val, Val) {
         match self {
             Value::Complex(re, im) => (re, im),
             Value::Plain(_) => unreachable!("the kernel's verifier checks operand dtypes"),
@@ -37,7 +52,7 @@ impl Value {
     }
 
     /// The same function on each component.
-    pub(super) fn map(self, f: impl Fn(Val) -> Val) -> Value {
+    pub(crate) fn map(self, f: impl Fn(Val) -> Val) -> Value {
         match self {
             Value::Plain(v) => Value::Plain(f(v)),
             Value::Complex(re, im) => Value::Complex(f(re), f(im)),
@@ -45,7 +60,7 @@ impl Value {
     }
 
     /// The same function on components of two values of one dtype.
-    pub(super) fn zip(self, other: Value, f: impl Fn(Val, Val) -> Val) -> Value {
+    pub(crate) fn zip(self, other: Value, f: impl Fn(Val, Val) -> Val) -> Value {
         match (self, other) {
             (Value::Plain(a), Value::Plain(b)) => Value::Plain(f(a, b)),
             (Value::Complex(a, b), Value::Complex(c, d)) => Value::Complex(f(a, c), f(b, d)),
@@ -54,24 +69,32 @@ impl Value {
     }
 }
 
-/// Lowering at one vector width.
-pub(super) struct Lower<'a> {
-    pub(super) b: &'a Builder,
-    /// Points per value; one means scalar types.
-    pub(super) lanes: u32,
-    pub(super) math: &'a MathTable,
-    /// Where the second operand divides and is one number, what it is multiplied by.
-    pub(super) divisor: Option<Divisor>,
+/// What code may call.
+#[derive(Clone, Copy)]
+pub(crate) struct Callees<'a> {
+    pub(crate) math: &'a MathTable,
+    pub(crate) loops: &'a ElementLoops,
 }
 
-/// What this tier does not generate; the kernel then stays on tier 0.
-pub(super) fn unsupported<T>(op: Op, ty: DType) -> Result<T> {
+/// Lowering at one vector width.
+pub(crate) struct Lower<'a> {
+    pub(crate) b: &'a Builder,
+    /// Points per value; one means scalar types.
+    pub(crate) lanes: u32,
+    pub(crate) math: &'a MathTable,
+    pub(crate) loops: &'a ElementLoops,
+    /// Where the second operand divides and is one number, what it is multiplied by.
+    pub(crate) divisor: Option<Divisor>,
+}
+
+/// The error for what has no code.
+pub(crate) fn unsupported<T>(op: Op, ty: DType) -> Result<T> {
     Err(Error::Unsupported(format!("{} of {ty} in compiled code", op.name())))
 }
 
 impl Lower<'_> {
     /// Register type of one component of `dtype` for one point.
-    pub(super) fn scalar(&self, dtype: DType) -> Ty {
+    pub(crate) fn scalar(&self, dtype: DType) -> Ty {
         match dtype.kind() {
             Kind::Bool => self.b.int(1),
             // bits: arithmetic on halves is in f32
@@ -82,12 +105,12 @@ impl Lower<'_> {
     }
 
     /// Register type of one component of `dtype` for all points.
-    pub(super) fn reg(&self, dtype: DType) -> Ty {
+    pub(crate) fn reg(&self, dtype: DType) -> Ty {
         self.b.vector(self.scalar(dtype), self.lanes)
     }
 
     /// The same number in every lane.
-    pub(super) fn number(&self, dtype: DType, value: f64) -> Val {
+    pub(crate) fn number(&self, dtype: DType, value: f64) -> Val {
         match dtype.kind() {
             Kind::Float | Kind::Complex => self.b.const_float(self.reg(dtype), value),
             Kind::Bool | Kind::Unsigned | Kind::Signed => self.b.const_int(self.reg(dtype), value as i64 as u64),
@@ -95,7 +118,7 @@ impl Lower<'_> {
     }
 
     /// An operation of the body.
-    pub(super) fn op(&self, op: Op, ty: DType, args: &[Value]) -> Result<Value> {
+    pub(crate) fn op(&self, op: Op, ty: DType, args: &[Value]) -> Result<Value> {
         let plain = |v: Val| Ok(Value::Plain(v));
         match op {
             Op::Copy | Op::Positive => Ok(args[0]),
@@ -185,13 +208,13 @@ impl Lower<'_> {
                 Ok(args[1].zip(args[2], |a, b| self.b.select(condition, a, b)))
             }
             not_elementwise!() => unsupported(op, ty),
-            // what has no instructions of its own calls tier 0's loop for a few elements at a time
+            // what has no instructions of its own calls a loop for a few elements at a time
             _ => self.by_loop(op, ty, args),
         }
     }
 
     /// Raises a floating-point flag if the condition holds in some lane: rare, so in a block of its own.
-    pub(super) fn raise_where(&self, condition: Val, flag: u8) {
+    pub(crate) fn raise_where(&self, condition: Val, flag: u8) {
         let (raise, done) = (self.b.block(c"raise"), self.b.block(c"raised"));
         self.b.branch(self.any(condition), raise, done);
         self.b.enter(raise);
@@ -206,12 +229,12 @@ impl Lower<'_> {
     }
 
     /// A float intrinsic overloaded on its operand type.
-    pub(super) fn float_intrinsic(&self, name: &str, ty: DType, args: &[Val]) -> Val {
+    pub(crate) fn float_intrinsic(&self, name: &str, ty: DType, args: &[Val]) -> Val {
         self.b.intrinsic(name, &[self.reg(ty)], args)
     }
 
     /// Truth value as NumPy's `bool(x)`: not zero (NaN is true).
-    pub(super) fn truth(&self, ty: DType, value: Value) -> Val {
+    pub(crate) fn truth(&self, ty: DType, value: Value) -> Val {
         let part = |v: Val| match ty.kind() {
             Kind::Bool => v,
             Kind::Unsigned | Kind::Signed => self.b.icmp(Int::LLVMIntNE, v, self.number(ty, 0.0)),

@@ -3,14 +3,14 @@
 //! In: a value and two dtypes. Out: the converted value, defined for every input: an integer that a
 //! float does not fit comes out as x86's conversion instructions give it, then truncated.
 
-use super::builder::{Real, Val};
-use super::lower::{Lower, Value};
-use crate::isa::Isa;
+use crate::builder::{Real, Val};
+use crate::lower::{Lower, Value};
 use numelt_ir::{DType, DTypeKind as Kind, warn};
+use numelt_vecmath::Isa;
 
 impl Lower<'_> {
     /// Conversion of any dtype to any.
-    pub(super) fn cast(&self, from: DType, to: DType, value: Value) -> Value {
+    pub(crate) fn cast(&self, from: DType, to: DType, value: Value) -> Value {
         if from == to {
             return value;
         }
@@ -37,7 +37,7 @@ impl Lower<'_> {
         Value::Plain(self.cast_real(from.real(), to, real))
     }
 
-    pub(super) fn cast_real(&self, from: DType, to: DType, v: Val) -> Val {
+    pub(crate) fn cast_real(&self, from: DType, to: DType, v: Val) -> Val {
         let reg = self.reg(to);
         let widens = to.size() > from.size();
         match (from.kind(), to.kind()) {

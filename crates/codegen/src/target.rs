@@ -3,7 +3,7 @@
 //! In: an instruction set. Out: a target machine per thread.
 //! Not here: IR, linking.
 
-use super::builder::Builder;
+use crate::builder::Builder;
 use numelt_ir::{Error, Result};
 use numelt_llvm::types::*;
 use numelt_llvm::*;
@@ -12,7 +12,7 @@ use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
 /// A code generator; not shared between threads.
-pub(super) struct CodeGenerator {
+pub(crate) struct CodeGenerator {
     machine: LLVMTargetMachineRef,
     triple: CString,
     layout: CString,
@@ -27,9 +27,9 @@ impl Drop for CodeGenerator {
 
 /// Processor and features of an instruction set on this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Processor {
-    pub(super) cpu: String,
-    pub(super) features: String,
+pub(crate) struct Processor {
+    pub(crate) cpu: String,
+    pub(crate) features: String,
 }
 
 /// Takes ownership of a string that LLVM allocated.
@@ -46,7 +46,7 @@ unsafe fn take_message(raw: *mut std::ffi::c_char) -> String {
 }
 
 /// Can this host run code for `isa`?
-pub(super) fn runs_here(isa: Isa) -> bool {
+pub(crate) fn runs_here(isa: Isa) -> bool {
     #[cfg(target_arch = "x86_64")]
     return match isa {
         Isa::Avx512 => {
@@ -66,7 +66,7 @@ pub(super) fn runs_here(isa: Isa) -> bool {
 
 /// The host's own processor with everything beyond `isa` switched off; a generic processor of that
 /// level where the host does not have it (the code can then be looked at, not run).
-pub(super) fn processor(isa: Isa) -> Processor {
+pub(crate) fn processor(isa: Isa) -> Processor {
     static HOST: OnceLock<Processor> = OnceLock::new();
     let host = HOST.get_or_init(|| {
         // SAFETY: both return fresh strings.
@@ -97,7 +97,7 @@ fn beyond_avx2(feature: &str) -> bool {
 
 impl CodeGenerator {
     /// A target machine for `isa`.
-    pub(super) fn new(isa: Isa) -> Result<CodeGenerator> {
+    pub(crate) fn new(isa: Isa) -> Result<CodeGenerator> {
         let processor = processor(isa);
         let c = |text: &str| CString::new(text).map_err(|_| Error::Engine("NUL in a processor name".into()));
         let (cpu, features) = (c(&processor.cpu)?, c(&processor.features)?);
@@ -128,7 +128,7 @@ impl CodeGenerator {
     }
 
     /// An empty module for this machine.
-    pub(super) fn builder(&self) -> Builder {
+    pub(crate) fn builder(&self) -> Builder {
         Builder::new(&self.triple, &self.layout)
     }
 
@@ -150,19 +150,19 @@ impl CodeGenerator {
     }
 
     /// A relocatable object.
-    pub(super) fn object(&self, module: Builder) -> Result<Vec<u8>> {
+    pub(crate) fn object(&self, module: Builder) -> Result<Vec<u8>> {
         self.emit(module, LLVMCodeGenFileType::LLVMObjectFile)
     }
 
     /// Assembly text.
-    pub(super) fn assembly(&self, module: Builder) -> Result<String> {
+    pub(crate) fn assembly(&self, module: Builder) -> Result<String> {
         let bytes = self.emit(module, LLVMCodeGenFileType::LLVMAssemblyFile)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 
 /// Runs `f` with this thread's target machine for `isa`.
-pub(super) fn with_target<T>(isa: Isa, f: impl FnOnce(&CodeGenerator) -> Result<T>) -> Result<T> {
+pub(crate) fn with_target<T>(isa: Isa, f: impl FnOnce(&CodeGenerator) -> Result<T>) -> Result<T> {
     thread_local! {
         static TARGETS: [std::cell::OnceCell<CodeGenerator>; 3] = const { [const { std::cell::OnceCell::new() }; 3] };
     }

@@ -4,18 +4,18 @@
 //! not written. One mapping holds the object's sections and, for every function that it calls, a jump there.
 //! Nothing is shared between images: no lock that a fork could leave behind. LLVM is not needed for any of it.
 
-use super::object::{Object, Relocation, Section, Symbol};
+use crate::object::{Object, Relocation, Section, Symbol};
 use numelt_ir::{Error, Result};
 
 /// Linked code; unmapped when dropped.
-pub(super) struct Code {
+pub(crate) struct Code {
     memory: Memory,
     entry: usize,
 }
 
 impl Code {
     /// Where the function is.
-    pub(super) fn address(&self) -> usize {
+    pub(crate) fn address(&self) -> usize {
         self.memory.base as usize + self.entry
     }
 }
@@ -202,7 +202,7 @@ mod processor {
     const SLOT_RELATIVE_X: u32 = 41;
     const SLOT_RELATIVE_REX: u32 = 42;
 
-    pub(super) fn relocation_bytes(kind: u32) -> Result<usize> {
+    pub(crate) fn relocation_bytes(kind: u32) -> Result<usize> {
         match kind {
             ABSOLUTE | RELATIVE_LONG => Ok(8),
             RELATIVE | CALL | SLOT_RELATIVE | SLOT_RELATIVE_X | SLOT_RELATIVE_REX => Ok(4),
@@ -211,7 +211,7 @@ mod processor {
     }
 
     impl Place {
-        pub(super) fn write(&self, relocation: &Relocation, bytes: &mut [u8]) -> Result<()> {
+        pub(crate) fn write(&self, relocation: &Relocation, bytes: &mut [u8]) -> Result<()> {
             let through_slot = matches!(relocation.kind, SLOT_RELATIVE | SLOT_RELATIVE_X | SLOT_RELATIVE_REX);
             if through_slot && !self.outside {
                 return Err(refused("the address of a function inside"));
@@ -251,7 +251,7 @@ mod processor {
     const SLOT_PAGE: u32 = 311;
     const SLOT_IN_PAGE: u32 = 312;
 
-    pub(super) fn relocation_bytes(kind: u32) -> Result<usize> {
+    pub(crate) fn relocation_bytes(kind: u32) -> Result<usize> {
         match kind {
             ABSOLUTE | RELATIVE_LONG => Ok(8),
             RELATIVE | PAGE | IN_PAGE | IN_PAGE_1 | IN_PAGE_2 | IN_PAGE_4 | IN_PAGE_8 | IN_PAGE_16 => Ok(4),
@@ -261,7 +261,7 @@ mod processor {
     }
 
     impl Place {
-        pub(super) fn write(&self, relocation: &Relocation, bytes: &mut [u8]) -> Result<()> {
+        pub(crate) fn write(&self, relocation: &Relocation, bytes: &mut [u8]) -> Result<()> {
             let through_slot = matches!(relocation.kind, SLOT_PAGE | SLOT_IN_PAGE);
             if through_slot && !self.outside {
                 return Err(refused("the address of a function inside"));
@@ -301,12 +301,12 @@ mod processor {
     //! No compiled code for other processors.
     use super::*;
 
-    pub(super) fn relocation_bytes(_: u32) -> Result<usize> {
+    pub(crate) fn relocation_bytes(_: u32) -> Result<usize> {
         Err(refused("another processor"))
     }
 
     impl Place {
-        pub(super) fn write(&self, _: &Relocation, _: &mut [u8]) -> Result<()> {
+        pub(crate) fn write(&self, _: &Relocation, _: &mut [u8]) -> Result<()> {
             let _ = (self.base, self.at, self.symbol, self.outside);
             Err(overflow())
         }
@@ -316,7 +316,7 @@ mod processor {
 use processor::relocation_bytes;
 
 /// Links `object`, whose function is called `name`; `find` knows the functions that it calls.
-pub(super) fn link(object: &[u8], name: &str, find: impl Fn(&str) -> Option<usize>) -> Result<Code> {
+pub(crate) fn link(object: &[u8], name: &str, find: impl Fn(&str) -> Option<usize>) -> Result<Code> {
     let object = Object::read(object)?;
     let layout = Layout::of(&object, &find)?;
     let entry = layout.entry(name)?;

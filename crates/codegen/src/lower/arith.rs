@@ -3,12 +3,12 @@
 //! In: operand values of one loop dtype. Out: NumPy's result, bit for bit where IEEE fixes it.
 //! Not here: comparisons, conversions, library functions.
 
-use super::builder::{Int, Real, Val};
-use super::lower::{Lower, Value, unsupported};
+use crate::builder::{Int, Real, Val};
+use crate::lower::{Lower, Value, unsupported};
 use numelt_ir::{DType, DTypeKind as Kind, Op, Result, warn};
 
 impl Lower<'_> {
-    pub(super) fn add(&self, ty: DType, a: Value, b: Value) -> Value {
+    pub(crate) fn add(&self, ty: DType, a: Value, b: Value) -> Value {
         match ty.kind() {
             Kind::Bool => a.zip(b, |a, b| self.b.or(a, b)),
             Kind::Unsigned | Kind::Signed => a.zip(b, |a, b| self.b.add(a, b)),
@@ -16,7 +16,7 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn subtract(&self, ty: DType, a: Value, b: Value) -> Value {
+    pub(crate) fn subtract(&self, ty: DType, a: Value, b: Value) -> Value {
         match ty.kind() {
             Kind::Bool => a.zip(b, |a, b| self.b.xor(a, b)),
             Kind::Unsigned | Kind::Signed => a.zip(b, |a, b| self.b.sub(a, b)),
@@ -24,7 +24,7 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn multiply(&self, ty: DType, a: Value, b: Value) -> Value {
+    pub(crate) fn multiply(&self, ty: DType, a: Value, b: Value) -> Value {
         match ty.kind() {
             Kind::Bool => a.zip(b, |a, b| self.b.and(a, b)),
             Kind::Unsigned | Kind::Signed => a.zip(b, |a, b| self.b.mul(a, b)),
@@ -33,18 +33,18 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn divide(&self, ty: DType, a: Value, b: Value) -> Value {
+    pub(crate) fn divide(&self, ty: DType, a: Value, b: Value) -> Value {
         if ty.is_complex() {
             return self.complex_divide(ty, a, b);
         }
         a.zip(b, |a, b| self.b.fdiv(a, b))
     }
 
-    pub(super) fn square(&self, ty: DType, a: Value) -> Value {
+    pub(crate) fn square(&self, ty: DType, a: Value) -> Value {
         self.multiply(ty, a, a)
     }
 
-    pub(super) fn absolute(&self, ty: DType, a: Value) -> Result<Value> {
+    pub(crate) fn absolute(&self, ty: DType, a: Value) -> Result<Value> {
         Ok(match ty.kind() {
             Kind::Bool | Kind::Unsigned => a,
             Kind::Signed => {
@@ -56,7 +56,7 @@ impl Lower<'_> {
         })
     }
 
-    pub(super) fn sign(&self, ty: DType, a: Value) -> Result<Value> {
+    pub(crate) fn sign(&self, ty: DType, a: Value) -> Result<Value> {
         let (zero, one, minus) = (self.number(ty, 0.0), self.number(ty, 1.0), self.number(ty, -1.0));
         Ok(Value::Plain(match ty.kind() {
             Kind::Bool => return unsupported(Op::Sign, ty),
@@ -77,7 +77,7 @@ impl Lower<'_> {
         }))
     }
 
-    pub(super) fn reciprocal(&self, ty: DType, a: Value) -> Result<Value> {
+    pub(crate) fn reciprocal(&self, ty: DType, a: Value) -> Result<Value> {
         Ok(match ty.kind() {
             Kind::Bool => return unsupported(Op::Reciprocal, ty),
             // The C expression `1.0 / x` converted back; only a zero gives something but -1, 0, 1.
@@ -99,7 +99,7 @@ impl Lower<'_> {
     }
 
     /// maximum and minimum propagate NaN; fmax and fmin avoid it.
-    pub(super) fn extreme(&self, op: Op, ty: DType, a: Value, b: Value) -> Value {
+    pub(crate) fn extreme(&self, op: Op, ty: DType, a: Value, b: Value) -> Value {
         let larger = matches!(op, Op::Maximum | Op::Fmax);
         match ty.kind() {
             Kind::Bool => a.zip(b, |a, b| if larger { self.b.or(a, b) } else { self.b.and(a, b) }),
@@ -122,7 +122,7 @@ impl Lower<'_> {
         self.b.select(self.b.fcmp(Real::LLVMRealUNO, decides, decides), a, best)
     }
 
-    pub(super) fn floor_divide(&self, ty: DType, a: Val, b: Val) -> Result<Value> {
+    pub(crate) fn floor_divide(&self, ty: DType, a: Val, b: Val) -> Result<Value> {
         Ok(Value::Plain(match ty.kind() {
             Kind::Bool | Kind::Complex => return unsupported(Op::FloorDivide, ty),
             Kind::Unsigned | Kind::Signed => self.integer_division(ty, a, b).0,
@@ -130,7 +130,7 @@ impl Lower<'_> {
         }))
     }
 
-    pub(super) fn remainder(&self, ty: DType, a: Val, b: Val) -> Result<Value> {
+    pub(crate) fn remainder(&self, ty: DType, a: Val, b: Val) -> Result<Value> {
         Ok(Value::Plain(match ty.kind() {
             Kind::Bool | Kind::Complex => return unsupported(Op::Remainder, ty),
             Kind::Unsigned | Kind::Signed => self.integer_division(ty, a, b).1,
@@ -138,7 +138,7 @@ impl Lower<'_> {
         }))
     }
 
-    pub(super) fn fmod(&self, ty: DType, a: Val, b: Val) -> Result<Value> {
+    pub(crate) fn fmod(&self, ty: DType, a: Val, b: Val) -> Result<Value> {
         Ok(Value::Plain(match ty.kind() {
             Kind::Bool | Kind::Complex => return unsupported(Op::Fmod, ty),
             Kind::Unsigned => self.integer_division(ty, a, b).1,
@@ -148,7 +148,7 @@ impl Lower<'_> {
     }
 
     /// Mantissa and exponent as `frexp` has them, by `numelt_ir`'s steps.
-    pub(super) fn split_exponent(&self, ty: DType, x: Val) -> (Val, Val) {
+    pub(crate) fn split_exponent(&self, ty: DType, x: Val) -> (Val, Val) {
         let b = self.b;
         let (bits, digits, least) = match ty {
             DType::F32 => (DType::I32, f32::MANTISSA_DIGITS, f64::from(f32::MIN_POSITIVE)),

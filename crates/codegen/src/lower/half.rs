@@ -3,12 +3,12 @@
 //! In: bits or floats. Out: the other. Where the processor converts, its instructions do; elsewhere the steps
 //! of `numelt_ir::F16` on integers, because code generation would call routines that we do not have.
 
-use super::builder::{Int, Real, Val};
-use super::lower::Lower;
+use crate::builder::{Int, Real, Val};
+use crate::lower::Lower;
 use numelt_ir::{DType, warn};
 
 impl Lower<'_> {
-    pub(super) fn half_to_single(&self, half: Val) -> Val {
+    pub(crate) fn half_to_single(&self, half: Val) -> Val {
         let b = self.b;
         if self.math.has_half() {
             let half = b.bitcast(half, b.vector(b.float(16), self.lanes));
@@ -31,7 +31,7 @@ impl Lower<'_> {
     }
 
     /// The bits of the nearest half. f64 is rounded once: the step through f32 rounds to odd.
-    pub(super) fn to_half(&self, from: DType, v: Val) -> Val {
+    pub(crate) fn to_half(&self, from: DType, v: Val) -> Val {
         let b = self.b;
         let single = if from == DType::F64 { self.odd_single(v) } else { self.cast_real(from, DType::F32, v) };
         if self.math.has_half() {

@@ -19,13 +19,12 @@ mod flat;
 mod gather;
 
 use super::analyze::{Depth, KernelOutput, Shape, inner};
-use super::builder::{Block, Builder, Int, Ty, Val};
-use super::lower::{Lower, Value};
-use super::math::MathTable;
-use super::memory::{Memory, Place, Span, cell};
-use super::power::Short;
-use super::quotient::Divisor;
-use crate::body::Tile;
+use super::tile::Tile;
+use crate::builder::{Block, Builder, Int, Ty, Val};
+use crate::lower::memory::{Memory, Place, Span, cell};
+use crate::lower::power::Short;
+use crate::lower::quotient::Divisor;
+use crate::lower::{Callees, Lower, Value};
 use flat::Flat;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass};
@@ -61,7 +60,7 @@ struct Gen<'a> {
     constants: Option<&'a Constants>,
     shape: &'a Shape,
     b: &'a Builder,
-    math: &'a MathTable,
+    callees: Callees<'a>,
     operands: Vec<Option<Operand>>,
     /// Values of depth Tile and Row, in full vectors.
     fixed: Vec<Option<Value>>,
@@ -72,21 +71,27 @@ struct Gen<'a> {
 }
 
 /// Appends the function to the builder's module.
-pub(super) fn generate(
+pub(crate) fn generate(
     kernel: &Kernel,
     constants: Option<&Constants>,
     shape: &Shape,
     b: &Builder,
-    math: &MathTable,
+    callees: Callees<'_>,
     name: &str,
     bits: u32,
 ) -> Result<()> {
     let operands = vec![None; kernel.args.len()];
     let nodes = kernel.body.len();
     let (fixed, short, divisors) = (vec![None; nodes], vec![None; nodes], vec![None; nodes]);
-    let mut this = Gen { kernel, constants, shape, b, math, operands, fixed, short, divisors };
+    let mut this = Gen { kernel, constants, shape, b, callees, operands, fixed, short, divisors };
     let tile = b.begin_function(name, bits);
     this.function(tile)
+}
+
+impl<'a> Gen<'a> {
+    fn lower(&self, lanes: u32, divisor: Option<Divisor>) -> Lower<'a> {
+        Lower { b: self.b, lanes, math: self.callees.math, loops: self.callees.loops, divisor }
+    }
 }
 
 impl Gen<'_> {
@@ -336,7 +341,7 @@ impl Gen<'_> {
 
     /// Notes the divisors of integers that have one value at this depth.
     fn divide_by(&mut self, depth: Depth) {
-        let lower = Lower { b: self.b, lanes: self.shape.lanes, math: self.math, divisor: None };
+        let lower = self.lower(self.shape.lanes, None);
         for (node, own) in self.kernel.body.iter().zip(&self.shape.depth) {
             if let Node::Op(Op::FloorDivide | Op::Remainder | Op::Fmod, ty, args) = node
                 && ty.is_integer()
@@ -351,11 +356,11 @@ impl Gen<'_> {
 
     /// Notes the exponents that are one number in the tile.
     fn exponents(&mut self) {
-        let lower = Lower { b: self.b, lanes: self.shape.lanes, math: self.math, divisor: None };
+        let lower = self.lower(self.shape.lanes, None);
         for node in &self.kernel.body {
             let Node::Op(Op::Power | Op::FloatPower, ty @ (DType::F32 | DType::F64), args) = node else { continue };
             let exponent = args[1] as usize;
-            if self.math.has_fma()
+            if self.callees.math.has_fma()
                 && self.shape.depth[exponent] == Some(Depth::Tile)
                 && let (Some(Value::Plain(value)), None) = (self.fixed[exponent], self.short[exponent])
             {
@@ -378,7 +383,7 @@ impl Gen<'_> {
             Node::Op(_, _, args) if lanes > 1 => args.get(1).and_then(|&second| self.divisors[second as usize]),
             _ => None,
         };
-        let lower = Lower { b: self.b, lanes, math: self.math, divisor };
+        let lower = self.lower(lanes, divisor);
         let value = |id: &u32| values[*id as usize].expect("operands are evaluated before");
         match node {
             Node::Cast(to, from) => Ok(lower.cast(self.kernel.dtype_of(*from), *to, value(from))),
@@ -476,7 +481,7 @@ impl Gen<'_> {
         };
         let Some(other) = self.kernel.body.iter().enumerate().find_map(is_partner) else { return false };
         let Some(Value::Plain(arg)) = values[args[0] as usize] else { return false };
-        let lower = Lower { b: self.b, lanes, math: self.math, divisor: None };
+        let lower = self.lower(lanes, None);
         let Some((sine, cosine)) = ty.is_float().then(|| lower.sincos(*ty, arg)).flatten() else { return false };
         let (first, second) = if *op == Op::Sin { (sine, cosine) } else { (cosine, sine) };
         (values[id], values[other]) = (Some(Value::Plain(first)), Some(Value::Plain(second)));
@@ -486,7 +491,7 @@ impl Gen<'_> {
     /// Evaluates an exponential in all sets together, if it is one whose code is in the kernel.
     fn exponentials(&self, id: usize, lanes: u32, sets: &mut [Vec<Option<Value>>]) -> Result<()> {
         let Node::Op(Op::Exp, DType::F64, args) = &self.kernel.body[id] else { return Ok(()) };
-        let lower = Lower { b: self.b, lanes, math: self.math, divisor: None };
+        let lower = self.lower(lanes, None);
         let args: Option<Vec<Val>> = sets.iter().map(|values| Some(values[args[0] as usize]?.plain())).collect();
         if let Some(args) = args
             && let Some(found) = lower.exponentials(&args)?

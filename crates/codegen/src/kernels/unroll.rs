@@ -19,12 +19,12 @@ const WINDOW: usize = 128;
 const REGISTERS: usize = 13;
 
 /// Is it a body that runs two vectors per turn for the loop's own sake?
-pub(super) fn is_small(points: usize) -> bool {
+pub(crate) fn is_small(points: usize) -> bool {
     points <= SMALL
 }
 
 /// Vectors per turn of a body that is not small, has no calls, and whose operands lie one after the other.
-pub(super) fn chains(kernel: &Kernel, depth: &[Option<Depth>]) -> u32 {
+pub(crate) fn chains(kernel: &Kernel, depth: &[Option<Depth>]) -> u32 {
     let point = |id: usize| depth[id] == Some(Depth::Point);
     let points = (0..depth.len()).filter(|&id| point(id));
     if points.clone().count() > LARGE || points.clone().any(|id| kernel.dtype_of(id as u32).is_complex()) {

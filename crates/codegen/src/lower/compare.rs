@@ -2,13 +2,13 @@
 //!
 //! In: operand values. Out: vectors of i1 (shifts: of the loop dtype). Not here: arithmetic.
 
-use super::builder::{Int, Real, Val};
-use super::lower::{Lower, Value};
+use crate::builder::{Int, Real, Val};
+use crate::lower::{Lower, Value};
 use numelt_ir::{DType, DTypeKind as Kind, Op, warn};
 
 impl Lower<'_> {
     /// One of the six comparisons.
-    pub(super) fn compare(&self, op: Op, ty: DType, a: Value, b: Value) -> Val {
+    pub(crate) fn compare(&self, op: Op, ty: DType, a: Value, b: Value) -> Val {
         match ty.kind() {
             // Bits compare as unsigned numbers of one bit.
             Kind::Bool | Kind::Unsigned => self.b.icmp(unsigned(op), a.plain(), b.plain()),
@@ -28,7 +28,7 @@ impl Lower<'_> {
     }
 
     /// Numbers of different signedness: a negative one is less than all of the other type.
-    pub(super) fn compare_mixed(&self, op: Op, ty: DType, args: &[Value]) -> Val {
+    pub(crate) fn compare_mixed(&self, op: Op, ty: DType, args: &[Value]) -> Val {
         let (a, b) = (args[0].plain(), args[1].plain());
         let plain = match op {
             Op::EqualMixed => Op::Equal,
@@ -69,7 +69,7 @@ impl Lower<'_> {
         }
     }
 
-    pub(super) fn complex_extreme(&self, op: Op, ty: DType, a: Value, b: Value) -> Value {
+    pub(crate) fn complex_extreme(&self, op: Op, ty: DType, a: Value, b: Value) -> Value {
         let how = if matches!(op, Op::Maximum | Op::Fmax) { Op::GreaterEqual } else { Op::LessEqual };
         let wins = self.complex_compare(how, a, b);
         let nan_decides = if matches!(op, Op::Maximum | Op::Minimum) { a } else { b };
@@ -78,7 +78,7 @@ impl Lower<'_> {
     }
 
     /// isnan, isinf, isfinite.
-    pub(super) fn classify(&self, op: Op, ty: DType, value: Value) -> Val {
+    pub(crate) fn classify(&self, op: Op, ty: DType, value: Value) -> Val {
         let truth = self.reg(DType::Bool);
         match (ty.kind(), value) {
             (Kind::Bool | Kind::Unsigned | Kind::Signed, _) => {
@@ -108,7 +108,7 @@ impl Lower<'_> {
         self.b.icmp(how, bits, infinity)
     }
 
-    pub(super) fn signbit(&self, ty: DType, v: Val) -> Val {
+    pub(crate) fn signbit(&self, ty: DType, v: Val) -> Val {
         let int = self.bits_type(ty);
         self.b.icmp(Int::LLVMIntSLT, self.b.bitcast(v, self.reg(int)), self.number(int, 0.0))
     }
@@ -118,7 +118,7 @@ impl Lower<'_> {
     }
 
     /// Shifts by the width or more (a negative count is a huge one) leave zero, or the sign.
-    pub(super) fn shift(&self, op: Op, ty: DType, a: Val, count: Val) -> Val {
+    pub(crate) fn shift(&self, op: Op, ty: DType, a: Val, count: Val) -> Val {
         let width = 8 * ty.size() as u64;
         let inside = self.b.icmp(Int::LLVMIntULT, count, self.b.const_int(self.reg(ty), width));
         let safe = self.b.and(count, self.b.const_int(self.reg(ty), width - 1));

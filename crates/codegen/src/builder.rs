@@ -2,7 +2,7 @@
 //!
 //! In: method calls in program order. Out: IR. Not here: what any NumPy operation means, loops, linking.
 //! A [`Val`], [`Ty`] or [`Block`] belongs to the [`Builder`] that made it and dies with it; they are
-//! private to this folder, and each compile uses exactly one builder on one thread.
+//! private to this crate, and each compile uses exactly one builder on one thread.
 
 use numelt_llvm::types::*;
 use numelt_llvm::*;
@@ -10,23 +10,23 @@ use std::ffi::{CStr, CString, c_char};
 
 /// An SSA value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Val(LLVMValueRef);
+pub(crate) struct Val(LLVMValueRef);
 
 /// A type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Ty(LLVMTypeRef);
+pub(crate) struct Ty(LLVMTypeRef);
 
 /// A basic block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Block(LLVMBasicBlockRef);
+pub(crate) struct Block(LLVMBasicBlockRef);
 
-pub(super) use numelt_llvm::types::LLVMIntPredicate as Int;
-pub(super) use numelt_llvm::types::LLVMRealPredicate as Real;
+pub(crate) use numelt_llvm::types::LLVMIntPredicate as Int;
+pub(crate) use numelt_llvm::types::LLVMRealPredicate as Real;
 
 const EMPTY: *const c_char = c"".as_ptr();
 
 /// Context, module and insertion point.
-pub(super) struct Builder {
+pub(crate) struct Builder {
     context: LLVMContextRef,
     module: LLVMModuleRef,
     builder: LLVMBuilderRef,
@@ -46,7 +46,7 @@ impl Drop for Builder {
 
 macro_rules! binary {
     ($($name:ident $llvm:ident;)*) => { $(
-        pub(super) fn $name(&self, a: Val, b: Val) -> Val {
+        pub(crate) fn $name(&self, a: Val, b: Val) -> Val {
             // SAFETY: both values come from this builder (module invariant); LLVM folds or appends.
             Val(unsafe { $llvm(self.builder, a.0, b.0, EMPTY) })
         }
@@ -55,7 +55,7 @@ macro_rules! binary {
 
 macro_rules! convert {
     ($($name:ident $llvm:ident;)*) => { $(
-        pub(super) fn $name(&self, a: Val, to: Ty) -> Val {
+        pub(crate) fn $name(&self, a: Val, to: Ty) -> Val {
             // SAFETY: value and type come from this builder (module invariant).
             Val(unsafe { $llvm(self.builder, a.0, to.0, EMPTY) })
         }
@@ -79,7 +79,7 @@ impl Builder {
     }
 
     /// An empty module for `triple` and `layout`, both as LLVM spells them.
-    pub(super) fn new(triple: &CStr, layout: &CStr) -> Builder {
+    pub(crate) fn new(triple: &CStr, layout: &CStr) -> Builder {
         // SAFETY: a fresh context owns the module and the builder; strings are copied.
         unsafe {
             let context = LLVMContextCreate();
@@ -92,12 +92,12 @@ impl Builder {
     }
 
     /// The module, for the code generator only.
-    pub(super) fn module(&self) -> LLVMModuleRef {
+    pub(crate) fn module(&self) -> LLVMModuleRef {
         self.module
     }
 
     /// Starts `void name(ptr)` and returns its parameter; blocks appended from now on are its own.
-    pub(super) fn begin_function(&self, name: &str, vector_bits: u32) -> Val {
+    pub(crate) fn begin_function(&self, name: &str, vector_bits: u32) -> Val {
         let name = CString::new(name).expect("names have no NUL");
         // SAFETY: types and the function belong to our module; the one parameter exists.
         unsafe {
@@ -132,12 +132,12 @@ impl Builder {
 
     // Types.
 
-    pub(super) fn int(&self, bits: u32) -> Ty {
+    pub(crate) fn int(&self, bits: u32) -> Ty {
         // SAFETY: the context is alive.
         Ty(unsafe { LLVMIntTypeInContext(self.context, bits) })
     }
 
-    pub(super) fn float(&self, bits: u32) -> Ty {
+    pub(crate) fn float(&self, bits: u32) -> Ty {
         // SAFETY: the context is alive.
         Ty(unsafe {
             match bits {
@@ -148,36 +148,36 @@ impl Builder {
         })
     }
 
-    pub(super) fn pointer(&self) -> Ty {
+    pub(crate) fn pointer(&self) -> Ty {
         // SAFETY: the context is alive.
         Ty(unsafe { LLVMPointerTypeInContext(self.context, 0) })
     }
 
     /// `<lanes x ty>`, or `ty` itself for one lane.
-    pub(super) fn vector(&self, ty: Ty, lanes: u32) -> Ty {
+    pub(crate) fn vector(&self, ty: Ty, lanes: u32) -> Ty {
         // SAFETY: `ty` is a scalar of this context.
         if lanes == 1 { ty } else { Ty(unsafe { LLVMVectorType(ty.0, lanes) }) }
     }
 
     /// So many values of a type, one after the other.
-    pub(super) fn array(&self, ty: Ty, count: u64) -> Ty {
+    pub(crate) fn array(&self, ty: Ty, count: u64) -> Ty {
         // SAFETY: the type belongs to our context.
         Ty(unsafe { LLVMArrayType2(ty.0, count) })
     }
 
-    pub(super) fn type_of(&self, v: Val) -> Ty {
+    pub(crate) fn type_of(&self, v: Val) -> Ty {
         // SAFETY: the value is alive.
         Ty(unsafe { LLVMTypeOf(v.0) })
     }
 
     // Constants: of a scalar or (splat) vector type.
 
-    pub(super) fn const_int(&self, ty: Ty, value: u64) -> Val {
+    pub(crate) fn const_int(&self, ty: Ty, value: u64) -> Val {
         // SAFETY: a vector's element type is an integer type of this context, as is a scalar `ty`.
         self.splat_const(ty, |scalar| unsafe { LLVMConstInt(scalar, value, 0) })
     }
 
-    pub(super) fn const_float(&self, ty: Ty, value: f64) -> Val {
+    pub(crate) fn const_float(&self, ty: Ty, value: f64) -> Val {
         // SAFETY: a vector's element type is a float type of this context, as is a scalar `ty`.
         self.splat_const(ty, |scalar| unsafe { LLVMConstReal(scalar, value) })
     }
@@ -195,7 +195,7 @@ impl Builder {
     }
 
     /// `<0, 1, 2, …>` of i64, or 0 for one lane.
-    pub(super) fn const_lanes(&self, lanes: u32) -> Val {
+    pub(crate) fn const_lanes(&self, lanes: u32) -> Val {
         if lanes == 1 {
             return self.const_int(self.int(64), 0);
         }
@@ -203,51 +203,51 @@ impl Builder {
     }
 
     /// A vector of these i64.
-    pub(super) fn const_ints(&self, numbers: &[i64]) -> Val {
+    pub(crate) fn const_ints(&self, numbers: &[i64]) -> Val {
         let mut all: Vec<_> = numbers.iter().map(|&k| self.const_int(self.int(64), k as u64).0).collect();
         // SAFETY: all elements are i64 constants.
         Val(unsafe { LLVMConstVector(all.as_mut_ptr(), numbers.len() as u32) })
     }
 
-    pub(super) fn null(&self, ty: Ty) -> Val {
+    pub(crate) fn null(&self, ty: Ty) -> Val {
         // SAFETY: the type is alive.
         Val(unsafe { LLVMConstNull(ty.0) })
     }
 
-    pub(super) fn poison(&self, ty: Ty) -> Val {
+    pub(crate) fn poison(&self, ty: Ty) -> Val {
         // SAFETY: the type is alive.
         Val(unsafe { LLVMGetPoison(ty.0) })
     }
 
     // Operations that fit no macro.
 
-    pub(super) fn not(&self, a: Val) -> Val {
+    pub(crate) fn not(&self, a: Val) -> Val {
         // SAFETY: see `binary!`.
         Val(unsafe { LLVMBuildNot(self.builder, a.0, EMPTY) })
     }
 
-    pub(super) fn neg(&self, a: Val) -> Val {
+    pub(crate) fn neg(&self, a: Val) -> Val {
         // SAFETY: see `binary!`.
         Val(unsafe { LLVMBuildNeg(self.builder, a.0, EMPTY) })
     }
 
-    pub(super) fn fneg(&self, a: Val) -> Val {
+    pub(crate) fn fneg(&self, a: Val) -> Val {
         // SAFETY: see `binary!`.
         Val(unsafe { LLVMBuildFNeg(self.builder, a.0, EMPTY) })
     }
 
-    pub(super) fn icmp(&self, how: Int, a: Val, b: Val) -> Val {
+    pub(crate) fn icmp(&self, how: Int, a: Val, b: Val) -> Val {
         // SAFETY: see `binary!`.
         Val(unsafe { LLVMBuildICmp(self.builder, how, a.0, b.0, EMPTY) })
     }
 
-    pub(super) fn fcmp(&self, how: Real, a: Val, b: Val) -> Val {
+    pub(crate) fn fcmp(&self, how: Real, a: Val, b: Val) -> Val {
         // SAFETY: see `binary!`.
         Val(unsafe { LLVMBuildFCmp(self.builder, how, a.0, b.0, EMPTY) })
     }
 
     /// A comparison that raises no flag for a quiet NaN; a plain one may, LLVM being free to choose.
-    pub(super) fn fcmp_quiet(&self, how: Real, a: Val, b: Val) -> Val {
+    pub(crate) fn fcmp_quiet(&self, how: Real, a: Val, b: Val) -> Val {
         let name = match how {
             Real::LLVMRealOLT => "olt",
             Real::LLVMRealOLE => "ole",
@@ -261,7 +261,7 @@ impl Builder {
     }
 
     /// `a / b` or `a * b` that is computed for its flags alone.
-    pub(super) fn flagged(&self, name: &str, a: Val, b: Val) {
+    pub(crate) fn flagged(&self, name: &str, a: Val, b: Val) {
         let words = [self.word("round.tonearest"), self.word("fpexcept.strict")];
         let name = format!("llvm.experimental.constrained.{name}");
         self.intrinsic(&name, &[self.type_of(a)], &[a, b, words[0], words[1]]);
@@ -276,25 +276,25 @@ impl Builder {
         }
     }
 
-    pub(super) fn select(&self, condition: Val, a: Val, b: Val) -> Val {
+    pub(crate) fn select(&self, condition: Val, a: Val, b: Val) -> Val {
         // SAFETY: see `binary!`.
         Val(unsafe { LLVMBuildSelect(self.builder, condition.0, a.0, b.0, EMPTY) })
     }
 
-    pub(super) fn insert(&self, vector: Val, lane: u32, value: Val) -> Val {
+    pub(crate) fn insert(&self, vector: Val, lane: u32, value: Val) -> Val {
         let lane = self.const_int(self.int(32), lane.into());
         // SAFETY: see `binary!`.
         Val(unsafe { LLVMBuildInsertElement(self.builder, vector.0, value.0, lane.0, EMPTY) })
     }
 
-    pub(super) fn extract(&self, vector: Val, lane: u32) -> Val {
+    pub(crate) fn extract(&self, vector: Val, lane: u32) -> Val {
         let lane = self.const_int(self.int(32), lane.into());
         // SAFETY: see `binary!`.
         Val(unsafe { LLVMBuildExtractElement(self.builder, vector.0, lane.0, EMPTY) })
     }
 
     /// Vectors of so many lanes one after the other, a power of two of them.
-    pub(super) fn join(&self, mut parts: Vec<Val>, mut lanes: u32) -> Val {
+    pub(crate) fn join(&self, mut parts: Vec<Val>, mut lanes: u32) -> Val {
         while parts.len() > 1 {
             let both: Vec<u32> = (0..2 * lanes).collect();
             parts = parts.chunks(2).map(|two| self.shuffle(two[0], two[1], &both)).collect();
@@ -304,7 +304,7 @@ impl Builder {
     }
 
     /// Lanes of the concatenation of `a` and `b`, by number.
-    pub(super) fn shuffle(&self, a: Val, b: Val, lanes: &[u32]) -> Val {
+    pub(crate) fn shuffle(&self, a: Val, b: Val, lanes: &[u32]) -> Val {
         let i32t = self.int(32);
         let mut mask: Vec<_> = lanes.iter().map(|&k| self.const_int(i32t, k.into()).0).collect();
         // SAFETY: the mask is a constant vector of i32 whose entries the caller keeps in range.
@@ -315,7 +315,7 @@ impl Builder {
     }
 
     /// A scalar in every lane; the scalar itself for one lane.
-    pub(super) fn splat(&self, scalar: Val, lanes: u32) -> Val {
+    pub(crate) fn splat(&self, scalar: Val, lanes: u32) -> Val {
         if lanes == 1 {
             return scalar;
         }
@@ -325,18 +325,18 @@ impl Builder {
     }
 
     /// The address `bytes` after `base`.
-    pub(super) fn offset(&self, base: Val, bytes: Val) -> Val {
+    pub(crate) fn offset(&self, base: Val, bytes: Val) -> Val {
         self.element(self.int(8), base, bytes)
     }
 
     /// The address of element `index` of an array of `ty` at `base`.
-    pub(super) fn element(&self, ty: Ty, base: Val, index: Val) -> Val {
+    pub(crate) fn element(&self, ty: Ty, base: Val, index: Val) -> Val {
         let mut index = [index.0];
         // SAFETY: see `binary!`; plain gep wraps, so no address is undefined.
         Val(unsafe { LLVMBuildGEP2(self.builder, ty.0, base.0, index.as_mut_ptr(), 1, EMPTY) })
     }
 
-    pub(super) fn load(&self, ty: Ty, address: Val, align: u32) -> Val {
+    pub(crate) fn load(&self, ty: Ty, address: Val, align: u32) -> Val {
         // SAFETY: see `binary!`.
         unsafe {
             let value = LLVMBuildLoad2(self.builder, ty.0, address.0, EMPTY);
@@ -345,19 +345,19 @@ impl Builder {
         }
     }
 
-    pub(super) fn store(&self, value: Val, address: Val, align: u32) {
+    pub(crate) fn store(&self, value: Val, address: Val, align: u32) {
         // SAFETY: see `binary!`.
         unsafe { LLVMSetAlignment(LLVMBuildStore(self.builder, value.0, address.0), align) }
     }
 
     /// An address as a number.
-    pub(super) fn address(&self, pointer: Val) -> Val {
+    pub(crate) fn address(&self, pointer: Val) -> Val {
         // SAFETY: see `binary!`.
         Val(unsafe { LLVMBuildPtrToInt(self.builder, pointer.0, LLVMInt64TypeInContext(self.context), EMPTY) })
     }
 
     /// A store past the caches, to an address aligned to the value's size.
-    pub(super) fn store_past(&self, value: Val, address: Val, align: u32) {
+    pub(crate) fn store_past(&self, value: Val, address: Val, align: u32) {
         // SAFETY: see `binary!`; the metadata belongs to our context.
         unsafe {
             let store = LLVMBuildStore(self.builder, value.0, address.0);
@@ -371,7 +371,7 @@ impl Builder {
     }
 
     /// Stack memory for one `ty`, allotted once per call of the function wherever this is asked for.
-    pub(super) fn scratch(&self, ty: Ty) -> Val {
+    pub(crate) fn scratch(&self, ty: Ty) -> Val {
         // SAFETY: the function has an entry block with an instruction, since its operands are loaded there.
         unsafe {
             let here = LLVMGetInsertBlock(self.builder);
@@ -384,7 +384,7 @@ impl Builder {
     }
 
     /// Calls an LLVM intrinsic overloaded on `types`.
-    pub(super) fn intrinsic(&self, name: &str, types: &[Ty], args: &[Val]) -> Val {
+    pub(crate) fn intrinsic(&self, name: &str, types: &[Ty], args: &[Val]) -> Val {
         let mut types: Vec<_> = types.iter().map(|t| t.0).collect();
         // SAFETY: the name is passed with its length; the declaration is added to our own module.
         unsafe {
@@ -396,14 +396,14 @@ impl Builder {
     }
 
     /// Brings the cache line at an address near; it need not be there at all.
-    pub(super) fn prefetch(&self, address: Val) {
+    pub(crate) fn prefetch(&self, address: Val) {
         let number = |value| self.const_int(self.int(32), value);
         // to read, to be kept, data
         self.intrinsic("llvm.prefetch", &[self.pointer()], &[address, number(0), number(3), number(1)]);
     }
 
     /// Calls an external pure function of `args`' types.
-    pub(super) fn call_pure(&self, name: &str, result: Ty, args: &[Val]) -> Val {
+    pub(crate) fn call_pure(&self, name: &str, result: Ty, args: &[Val]) -> Val {
         let symbol = CString::new(name).expect("names have no NUL");
         let mut types: Vec<_> = args.iter().map(|a| self.type_of(*a).0).collect();
         // SAFETY: the declaration is found in or added to our module with the types we call it by.
@@ -421,7 +421,7 @@ impl Builder {
     }
 
     /// Calls an external procedure that may touch memory.
-    pub(super) fn call_memory(&self, name: &str, args: &[Val]) {
+    pub(crate) fn call_memory(&self, name: &str, args: &[Val]) {
         let symbol = CString::new(name).expect("names have no NUL");
         let mut types: Vec<_> = args.iter().map(|a| self.type_of(*a).0).collect();
         // SAFETY: the declaration is found in or added to our module with the types we call it by.
@@ -445,45 +445,45 @@ impl Builder {
     // Control flow.
 
     /// Appends an empty block to the function; it does not become the insertion point.
-    pub(super) fn block(&self, name: &CStr) -> Block {
+    pub(crate) fn block(&self, name: &CStr) -> Block {
         // SAFETY: `begin_function` has set the function.
         Block(unsafe { LLVMAppendBasicBlockInContext(self.context, self.function.get(), name.as_ptr()) })
     }
 
     /// Instructions go to the end of `block` from now on.
-    pub(super) fn enter(&self, block: Block) {
+    pub(crate) fn enter(&self, block: Block) {
         // SAFETY: the block belongs to our function.
         unsafe { LLVMPositionBuilderAtEnd(self.builder, block.0) }
     }
 
     /// Where instructions go now.
-    pub(super) fn current(&self) -> Block {
+    pub(crate) fn current(&self) -> Block {
         // SAFETY: the builder is positioned after the first `enter`.
         Block(unsafe { LLVMGetInsertBlock(self.builder) })
     }
 
-    pub(super) fn jump(&self, to: Block) {
+    pub(crate) fn jump(&self, to: Block) {
         // SAFETY: the block belongs to our function.
         unsafe { LLVMBuildBr(self.builder, to.0) };
     }
 
-    pub(super) fn branch(&self, condition: Val, yes: Block, no: Block) {
+    pub(crate) fn branch(&self, condition: Val, yes: Block, no: Block) {
         // SAFETY: the blocks belong to our function, the condition is an i1.
         unsafe { LLVMBuildCondBr(self.builder, condition.0, yes.0, no.0) };
     }
 
-    pub(super) fn ret(&self) {
+    pub(crate) fn ret(&self) {
         // SAFETY: the function returns void.
         unsafe { LLVMBuildRetVoid(self.builder) };
     }
 
     /// An empty phi; [`Builder::incoming`] adds its sources.
-    pub(super) fn phi(&self, ty: Ty) -> Val {
+    pub(crate) fn phi(&self, ty: Ty) -> Val {
         // SAFETY: see `binary!`.
         Val(unsafe { LLVMBuildPhi(self.builder, ty.0, EMPTY) })
     }
 
-    pub(super) fn incoming(&self, phi: Val, value: Val, from: Block) {
+    pub(crate) fn incoming(&self, phi: Val, value: Val, from: Block) {
         let (mut value, mut from) = ([value.0], [from.0]);
         // SAFETY: `phi` came from `phi`, the others are of our function.
         unsafe { LLVMAddIncoming(phi.0, value.as_mut_ptr(), from.as_mut_ptr(), 1) }
@@ -492,7 +492,7 @@ impl Builder {
     // Results.
 
     /// The module as LLVM prints it.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         // SAFETY: LLVM returns a NUL-terminated string that we copy and dispose.
         unsafe {
             let raw = LLVMPrintModuleToString(self.module);
@@ -503,7 +503,7 @@ impl Builder {
     }
 
     /// LLVM's own check of the module's form.
-    pub(super) fn verify(&self) -> Result<(), String> {
+    pub(crate) fn verify(&self) -> Result<(), String> {
         let mut message = std::ptr::null_mut();
         // SAFETY: the message is set by LLVM on success too; it is copied and disposed.
         unsafe {

@@ -2,7 +2,10 @@
 //!
 //! The driver owns loops beyond the two innermost, threads and folding; a tier owns arithmetic. A
 //! reduction's value is just another store to a body: the driver points the `Reduced` argument at
-//! packed scratch memory of the reduction's loop dtype, and folds it afterwards in NumPy's order.
+//! packed scratch memory of the reduction's loop dtype, and folds it afterwards in NumPy's order. Reductions of one value
+//! share what the first of them stores.
+
+use numelt_opt::{Kernel, Node, ValueId};
 
 /// A rectangle of points: `outer` rows of `inner` neighbours along the innermost loop.
 ///
@@ -41,4 +44,20 @@ pub trait Body: Send + Sync {
     /// Every address reachable by the tile is valid for its access, aligned to its element, and not
     /// accessed by other threads in conflict; the tile has the kernel's number of arguments and parameters.
     unsafe fn run(&self, tile: &Tile);
+}
+
+/// Does an earlier reduction fold the same value? Then the body stores that one's only.
+pub fn repeats(kernel: &Kernel, reduction: usize) -> bool {
+    first_of_value(kernel, reduction) < reduction
+}
+
+/// The first reduction of the same value.
+pub fn first_of_value(kernel: &Kernel, reduction: usize) -> usize {
+    let node = |value: ValueId| &kernel.body[value as usize];
+    let value = kernel.reductions[reduction].value;
+    let same = |other: ValueId| match (node(value), node(other)) {
+        (Node::Load(arg), Node::Load(other)) => arg == other,
+        _ => value == other,
+    };
+    kernel.reductions.iter().position(|r| same(r.value)).unwrap_or(reduction)
 }

@@ -2,15 +2,15 @@
 //!
 //! In: dividend and divisor. Out: exact remainders. Not here: integers.
 
-use super::builder::{Int, Real, Val};
-use super::lower::Lower;
+use crate::builder::{Int, Real, Val};
+use crate::lower::Lower;
 use numelt_ir::DType;
 
 impl Lower<'_> {
     /// C's fmod. Where every quotient is below 2^53 (2^24) in size, the remainder is one fused
     /// multiply-add away and exact: rounding can only have raised the truncated quotient by one,
     /// and both possible remainders are representable. Anything else goes to the library, lane by lane.
-    pub(super) fn float_fmod(&self, ty: DType, a: Val, b: Val) -> Val {
+    pub(crate) fn float_fmod(&self, ty: DType, a: Val, b: Val) -> Val {
         if !self.math.has_fma() {
             return self.library_fmod(ty, a, b);
         }
@@ -73,7 +73,7 @@ impl Lower<'_> {
     }
 
     /// NumPy's divmod on floats: floor quotient and remainder with the divisor's sign.
-    pub(super) fn float_divmod(&self, ty: DType, a: Val, b: Val) -> (Val, Val) {
+    pub(crate) fn float_divmod(&self, ty: DType, a: Val, b: Val) -> (Val, Val) {
         let l = self.b;
         let (zero, one) = (self.number(ty, 0.0), self.number(ty, 1.0));
         let rest = self.float_fmod(ty, a, b);

@@ -7,7 +7,7 @@ use numelt_vecmath::Isa;
 use std::sync::OnceLock;
 
 /// Instruction set, processor and library.
-pub(super) fn name(isa: Isa) -> String {
+pub(crate) fn name(isa: Isa) -> String {
     static HOST: OnceLock<String> = OnceLock::new();
     let host = HOST.get_or_init(|| {
         let words: String = processor().iter().map(|word| format!(" {word:x}")).collect();

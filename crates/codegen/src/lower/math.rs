@@ -4,9 +4,9 @@
 //! In: operands in registers of the kernel's width. Out: calls by symbol name; [`MathTable`] tells
 //! the linker the addresses. Not here: the functions themselves.
 
-use super::builder::Val;
-use super::calls;
-use super::lower::{Lower, unsupported};
+use super::quotient;
+use crate::builder::Val;
+use crate::lower::{Lower, unsupported};
 use numelt_ir::{DType, Op, Result};
 use numelt_vecmath::Isa;
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use std::ffi::c_void;
 use std::sync::OnceLock;
 
 /// Names and addresses that compiled code may call.
-pub(super) struct MathTable {
+pub(crate) struct MathTable {
     symbols: HashMap<&'static str, usize>,
     register_bytes: u32,
     isa: Isa,
@@ -40,7 +40,7 @@ unsafe extern "C" {
 
 impl MathTable {
     /// The table of an instruction set, made once.
-    pub(super) fn of(isa: Isa) -> &'static MathTable {
+    pub(crate) fn of(isa: Isa) -> &'static MathTable {
         static TABLES: [OnceLock<MathTable>; 3] = [const { OnceLock::new() }; 3];
         TABLES[isa as usize].get_or_init(|| {
             let libm = [
@@ -56,35 +56,34 @@ impl MathTable {
                 ("rintf", rintf as *const () as usize),
                 ("fma", fma as *const () as usize),
                 ("fmaf", fmaf as *const () as usize),
-                (calls::SYMBOL, calls::address(isa)),
-                (calls::FACTOR, calls::divisor_factor as *const () as usize),
-                (calls::LONG_FACTOR, calls::long_divisor_factor as *const () as usize),
+                (quotient::FACTOR, quotient::divisor_factor as *const () as usize),
+                (quotient::LONG_FACTOR, quotient::long_divisor_factor as *const () as usize),
                 ("memcpy", memcpy as *const () as usize),
                 ("memset", memset as *const () as usize),
             ];
             let vecmath = numelt_vecmath::symbols(isa).iter().map(|symbol| (symbol.name, symbol.addr));
             let symbols = libm.into_iter().chain(vecmath).collect();
-            MathTable { symbols, register_bytes: super::register_bytes(isa), isa }
+            MathTable { symbols, register_bytes: crate::register_bytes(isa), isa }
         })
     }
 
     /// Where the function of this name is.
-    pub(super) fn address(&self, name: &str) -> Option<usize> {
+    pub(crate) fn address(&self, name: &str) -> Option<usize> {
         self.symbols.get(name).copied()
     }
 
     /// The instruction set that it is for.
-    pub(super) fn isa(&self) -> Isa {
+    pub(crate) fn isa(&self) -> Isa {
         self.isa
     }
 
     /// Are conversions between f16 and f32 instructions?
-    pub(super) fn has_half(&self) -> bool {
+    pub(crate) fn has_half(&self) -> bool {
         self.isa != Isa::Portable || cfg!(target_arch = "aarch64")
     }
 
     /// Is a fused multiply-add one instruction?
-    pub(super) fn has_fma(&self) -> bool {
+    pub(crate) fn has_fma(&self) -> bool {
         self.isa != Isa::Portable
     }
 
@@ -95,7 +94,7 @@ impl MathTable {
 
 impl Lower<'_> {
     /// A float function of the vector math crate, which exists for full registers and for scalars.
-    pub(super) fn math(&self, op: Op, ty: DType, args: &[Val]) -> Result<Val> {
+    pub(crate) fn math(&self, op: Op, ty: DType, args: &[Val]) -> Result<Val> {
         let native = self.math.register_bytes / ty.size() as u32;
         let name = if matches!(op, Op::Power | Op::FloatPower) { "pow" } else { op.name() };
         let scalar = format!("numelt_{name}_{ty}");
@@ -117,7 +116,7 @@ impl Lower<'_> {
     }
 
     /// Sine and cosine of one value by one call; `None` where values do not fill a register.
-    pub(super) fn sincos(&self, ty: DType, arg: Val) -> Option<(Val, Val)> {
+    pub(crate) fn sincos(&self, ty: DType, arg: Val) -> Option<(Val, Val)> {
         let native = self.math.register_bytes / ty.size() as u32;
         let name = match self.lanes {
             1 => format!("numelt_sincos_{ty}"),
