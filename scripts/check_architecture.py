@@ -170,7 +170,7 @@ RULES = [
             "crates/engine-gpu/src/device/driver.rs",
             "crates/engine-gpu/src/device/launch.rs",
         ),
-        "calls of each library stand in one file, drivers promise what a launch touches, and one file launches",
+        "calls of each library stand in one file; drivers say what a launch may touch, and one file launches",
     ),
     Rule(
         r"\bpyo3\b|\bPy(Result|Err|Any)\b|\bPython<",

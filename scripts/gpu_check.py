@@ -240,15 +240,13 @@ def main():
     if arguments.wheel:
         sys.exit(with_wheel(arguments.wheel))
     numelt = device_or_exit(arguments.engine)
-    name = name_of_device(arguments.engine)
+    engine, name = arguments.engine, name_of_device(arguments.engine)
     today = datetime.datetime.now(tz=datetime.UTC).date()
-    lines, passed = [f"numelt {numelt.__version__}, {arguments.engine}, {name}, {today}"], True
+    lines, passed = [f"numelt {numelt.__version__}, {engine}, {name}, {today}"], True
     print(lines[0], flush=True)
     parts = {
-        "tests": lambda: test(arguments.engine, arguments.programs, arguments.timeout),
-        "bandwidth": lambda: (
-            (True, line) for line in bandwidth(numelt, arguments.engine, arguments.elements)
-        ),
+        "tests": lambda: test(engine, arguments.programs, arguments.timeout),
+        "bandwidth": lambda: ((True, line) for line in bandwidth(numelt, engine, arguments.elements)),
         "workloads": lambda: ((True, line) for line in workloads(numelt, not arguments.small)),
     }
     for part in arguments.parts:

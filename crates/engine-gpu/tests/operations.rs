@@ -6,7 +6,7 @@ mod support;
 use numelt_ir::interp::{apply, cast};
 use numelt_ir::{C32, C64, DType, Op, OpKind, Scalar, warn};
 use numelt_opt::Node;
-use numelt_runtime::{Engine, Task};
+use numelt_runtime::Task;
 use numelt_testing::closeness::Closeness;
 use numelt_testing::compare::{Tolerance, agree};
 use std::collections::BTreeMap;

@@ -5,7 +5,6 @@ mod support;
 
 use numelt_ir::{DType, Op, OpKind, Program};
 use numelt_opt::{Fuse, Options};
-use numelt_runtime::Engine;
 use numelt_testing::engine::{Tested, check_engine, supports};
 use support::device;
 

@@ -5,7 +5,7 @@
 use numelt_engine_gpu::{Cuda, Devices, OpenCl, Options};
 use numelt_ir::{DType, Pieces, Scalar};
 use numelt_opt::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, Node, Store, StrideClass};
-use numelt_runtime::{Buffer, Engine, Launch, Storage, Task, Ticket, Work};
+use numelt_runtime::{Buffer, Engine, Launch, Task, Ticket, Work};
 use std::env;
 use std::sync::Arc;
 
