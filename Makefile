@@ -22,7 +22,7 @@ CORE := NUMELT_PARITY_STEP=23 $(PY) -m pytest $(PYTEST_ARGS) -m core
 # the part of it that runs on an OpenCL device: warnings, the order of sums, loops in place
 OPENCL_CORE := $(addprefix tests/python/,ufunc/test_floating_point_warnings.py api/test_reduction_bits.py engine/test_stencils_in_place.py)
 
-.PHONY: help setup build wheel demo bench fusion-report test test-quick lint test-rust test-python test-with test-hostile test-far gpu-compile-check test-wheel docs clean
+.PHONY: help setup build wheel demo bench fusion-report test test-quick lint test-rust test-python test-with test-hostile test-far gpu-check gpu-compile-check test-wheel docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -103,6 +103,9 @@ test-hostile: setup ## the core tests again: no fast paths into our own types, n
 test-far: setup ## all Python tests on the tests' device, and with each kernel there or on the CPU by chance (make build)
 	NUMELT_ENGINE=far $(PY) -m pytest $(PYTEST_ARGS)
 	NUMELT_ENGINE=auto NUMELT_DEVICES=far NUMELT_PLACEMENT=random:3 $(PY) -m pytest $(PYTEST_ARGS)
+
+gpu-check: build ## the tests on an NVIDIA device, then bandwidths and programs there (CHECK_ARGS="--engine opencl" for an OpenCL device, "--wheel FILE" for a wheel)
+	$(PY) scripts/gpu_check.py $(CHECK_ARGS)
 
 gpu-compile-check: setup ## kernels as CUDA C++, compiled by NVRTC for several architectures (pip install nvidia-cuda-nvrtc-cu12; no graphics card needed)
 	$(PY) scripts/gpu_compile_check.py $(CHECK_ARGS)

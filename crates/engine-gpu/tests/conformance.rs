@@ -1,12 +1,15 @@
-//! The workspace's conformance suite on the best OpenCL device here.
+//! The workspace's conformance suite on the best OpenCL device here, or on the one that `NUMELT_TEST_ENGINE` names;
+//! `NUMELT_TEST_PROGRAMS` says how many random programs.
 
 mod support;
 
 use numelt_testing::engine::{Tested, conforms};
+use std::env;
 use support::device;
 
 #[test]
 fn conforms_to_the_suite() {
     let Some(device) = device() else { return };
-    conforms(Tested::device(&device), 40);
+    let programs = env::var("NUMELT_TEST_PROGRAMS").map_or(40, |text| text.parse().unwrap());
+    conforms(Tested::device(&*device), programs);
 }

@@ -104,8 +104,8 @@ fn functions_of_one_argument() {
     let narrow: Vec<f32> = wide.iter().map(|&x| x as f32).collect();
     for functions in Func1::ALL.chunks(TOGETHER) {
         let nodes = |ty| functions.iter().map(|f| Node::Op(op(f.name()), ty, [0].into_iter().collect())).collect();
-        let (doubles, _) = run(&device, kernel(&[DType::F64], nodes(DType::F64)), &[bytes64(&wide)], COUNT);
-        let (singles, _) = run(&device, kernel(&[DType::F32], nodes(DType::F32)), &[bytes32(&narrow)], COUNT);
+        let (doubles, _) = run(&*device, kernel(&[DType::F64], nodes(DType::F64)), &[bytes64(&wide)], COUNT);
+        let (singles, _) = run(&*device, kernel(&[DType::F32], nodes(DType::F32)), &[bytes32(&narrow)], COUNT);
         for ((&f, doubles), singles) in functions.iter().zip(&doubles).zip(&singles) {
             let mut want = vec![0.0; COUNT];
             // SAFETY: both slices hold as many elements, and the instruction set was detected.
@@ -130,8 +130,8 @@ fn functions_of_two_arguments() {
     let node = |f: &Func2, ty| Node::Op(op(f.name()), ty, [0, 1].into_iter().collect());
     let nodes = |ty| Func2::ALL.iter().map(|f| node(f, ty)).collect();
     let [f32, f64] = [DType::F32, DType::F64];
-    let (doubles, _) = run(&device, kernel(&[f64, f64], nodes(f64)), &[bytes64(&a), bytes64(&b)], COUNT);
-    let (singles, _) = run(&device, kernel(&[f32, f32], nodes(f32)), &[bytes32(&a32), bytes32(&b32)], COUNT);
+    let (doubles, _) = run(&*device, kernel(&[f64, f64], nodes(f64)), &[bytes64(&a), bytes64(&b)], COUNT);
+    let (singles, _) = run(&*device, kernel(&[f32, f32], nodes(f32)), &[bytes32(&a32), bytes32(&b32)], COUNT);
     for ((&f, doubles), singles) in Func2::ALL.iter().zip(&doubles).zip(&singles) {
         let mut want = vec![0.0; COUNT];
         // SAFETY: all slices hold as many elements, and the instruction set was detected.

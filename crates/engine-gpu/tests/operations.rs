@@ -6,7 +6,7 @@ mod support;
 use numelt_ir::interp::{apply, cast};
 use numelt_ir::{C32, C64, DType, Op, OpKind, Scalar, warn};
 use numelt_opt::Node;
-use numelt_runtime::{Engine, Task};
+use numelt_runtime::Task;
 use numelt_testing::closeness::Closeness;
 use numelt_testing::compare::{Tolerance, agree};
 use std::collections::BTreeMap;
@@ -130,7 +130,7 @@ fn operations() {
         let point = |i: usize| inputs.iter().map(|values| values[i]).collect::<Vec<_>>();
         for some in all.chunks(TOGETHER) {
             let nodes = some.iter().map(|&(op, ty)| node(op, ty)).collect();
-            let (stored, _) = run(&device, kernel(dtypes, nodes), &columns, n);
+            let (stored, _) = run(&*device, kernel(dtypes, nodes), &columns, n);
             for (&(op, ty), got) in some.iter().zip(&stored) {
                 let want: Vec<Scalar> = (0..n).map(|i| apply(op, ty, &point(i)).unwrap()).collect();
                 let function = matches!(op, numelt_ir::transcendental!());
@@ -155,7 +155,7 @@ fn conversions() {
         let others: Vec<DType> = DType::ALL.into_iter().filter(|&to| to != from).collect();
         let inputs = vec![values(from)];
         let nodes = others.iter().map(|&to| Node::Cast(to, 0)).collect();
-        let (stored, _) = run(&device, kernel(&[from], nodes), &[bytes(&inputs[0])], inputs[0].len());
+        let (stored, _) = run(&*device, kernel(&[from], nodes), &[bytes(&inputs[0])], inputs[0].len());
         for (&to, got) in others.iter().zip(&stored) {
             let want: Vec<Scalar> = inputs[0].iter().map(|&value| cast(value, to)).collect();
             compare(&format!("{from} to {to}"), &inputs, got, &want, Closeness::Exact);
@@ -190,13 +190,13 @@ fn conditions() {
     for (op, operands, want) in cases {
         let columns: Vec<Vec<u8>> = operands.iter().map(|v| v[0].to_le_bytes().to_vec()).collect();
         let (_, met) =
-            run(&device, kernel(&vec![DType::F64; operands.len()], vec![node(*op, DType::F64)]), &columns, 1);
+            run(&*device, kernel(&vec![DType::F64; operands.len()], vec![node(*op, DType::F64)]), &columns, 1);
         assert!(met & want == *want && (*want != 0 || met == 0), "{} of {operands:?}: {met}", op.name());
     }
     let integers = |a: i32, b: i32| [a, b].map(|v| v.to_le_bytes().to_vec());
     for (a, b, want) in [(1, 0, warn::DIVIDE), (i32::MIN, -1, warn::OVER), (7, 2, 0)] {
         let made = kernel(&[DType::I32; 2], vec![node(Op::FloorDivide, DType::I32)]);
-        assert_eq!(run(&device, made, &integers(a, b), 1).1, want, "{a} // {b}");
+        assert_eq!(run(&*device, made, &integers(a, b), 1).1, want, "{a} // {b}");
     }
     for (value, to, want) in [
         (1e10, DType::I32, warn::INVALID),
@@ -205,7 +205,8 @@ fn conditions() {
         (1e6, DType::F16, warn::OVER),
         (7.5, DType::I8, 0),
     ] {
-        let (_, met) = run(&device, kernel(&[DType::F64], vec![Node::Cast(to, 0)]), &[value.to_le_bytes().to_vec()], 1);
+        let (_, met) =
+            run(&*device, kernel(&[DType::F64], vec![Node::Cast(to, 0)]), &[value.to_le_bytes().to_vec()], 1);
         assert_eq!(met, want, "{value} to {to}");
     }
 }

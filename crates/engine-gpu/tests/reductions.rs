@@ -5,7 +5,6 @@ mod support;
 
 use numelt_ir::{DType, Op, OpKind, Program};
 use numelt_opt::{Fuse, Options};
-use numelt_runtime::Engine;
 use numelt_testing::engine::{Tested, check_engine, supports};
 use support::device;
 
@@ -66,11 +65,11 @@ fn reductions() {
                 let text = program(op, ty, shape, axes, 1 + seed as i64 % 2, fused);
                 let program: Program = text.parse().unwrap_or_else(|why| panic!("{why}\n{text}"));
                 let options = Options { target: *device.target(), ..Options::default() };
-                if !supports(&device, &numelt_opt::plan(&program, &options).unwrap()) {
+                if !supports(&*device, &numelt_opt::plan(&program, &options).unwrap()) {
                     left.push(format!("{}.{ty} of {shape:?} over {axes:?}", op.name()));
                     continue;
                 }
-                check_engine(Tested::device(&device), &program, seed as u64, Fuse::Greedy)
+                check_engine(Tested::device(&*device), &program, seed as u64, Fuse::Greedy)
                     .unwrap_or_else(|why| panic!("{why}\n{text}"));
                 done += 1;
             }

@@ -5,6 +5,7 @@
 //! with an engine of its own adds it to its list by [`Engines::register`]. Not here: what an engine does, and when it is used.
 
 mod cpu;
+mod cuda;
 #[cfg(feature = "far")]
 mod far;
 mod opencl;
@@ -43,6 +44,7 @@ impl Default for Engines {
         let built_in = [
             (HOST, Maker::Host(|config| Ok(Arc::new(cpu::engine(config))))),
             ("null", Maker::Host(|_| Ok(Arc::new(NullEngine)))),
+            (cuda::NAME, Maker::Device(Arc::new(|config, _| Ok(Arc::new(cuda::engine(config)?))))),
             (opencl::NAME, Maker::Device(Arc::new(|config, _| Ok(Arc::new(opencl::engine(config)?))))),
             #[cfg(feature = "far")]
             ("far", Maker::Device(Arc::new(|config, host| Ok(Arc::new(far::engine(config, host)))))),
@@ -95,11 +97,34 @@ impl Engines {
         }
     }
 
+    /// As [`Engines::make`] for the engine of the settings; a device that cannot be had is said on standard error, once, and
+    /// the settings then have the host engine.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a name that no engine has.
+    pub fn start(&self, config: &mut Config) -> Result<EngineSet> {
+        match self.make(&config.engine, config) {
+            Err(Error::Engine(why)) => {
+                eprintln!("numelt: {why}; programs run on the CPU");
+                config.engine = HOST.into();
+                self.make(HOST, config)
+            }
+            outcome => outcome,
+        }
+    }
+
     fn automatic(&self, config: &Config, host: Arc<dyn Host>) -> Result<EngineSet> {
         let mut devices = Vec::new();
         for (name, maker) in &self.all {
             let Maker::Device(maker) = maker else { continue };
             let asked = config.devices.iter().any(|device| device == name);
+            // a card of NVIDIA's is an OpenCL device too
+            if name == opencl::NAME
+                && !asked
+                && devices.iter().any(|device: &Arc<dyn Engine>| device.name() == cuda::NAME)
+            {
+                continue;
+            }
             match maker(config, &host) {
                 Ok(device) if asked || config.devices.is_empty() => devices.push(device),
                 // one that nobody asked for by name may be missing
@@ -157,6 +182,11 @@ mod tests {
         }
         let error = engines.make("gpu", &config()).err().unwrap().to_string();
         assert!(error.contains("engine: \"gpu\" is not cpu") && error.ends_with("or auto"), "{error}");
+        // at the start it is said, and the host engine takes its place
+        let mut settings = Config { engine: "missing".into(), ..config() };
+        let started = engines.start(&mut settings).unwrap();
+        assert_eq!((started.devices.len(), started.rule, settings.engine.as_str()), (0, Rule::Host, "cpu"));
+        assert!(engines.start(&mut Config { engine: "gpu".into(), ..config() }).is_err());
         // what cannot be made is left out, unless somebody asks for it
         let own = |devices: &[&str]| Config { devices: devices.iter().map(|d| d.to_string()).collect(), ..config() };
         let only = engines.make("auto", &own(&["own"])).unwrap();

@@ -20,7 +20,7 @@ pub fn engine(config: &Config) -> Result<OpenCl> {
 }
 
 /// Where programs are kept: the set directory, none for an empty path, else the user's cache.
-fn cache_folder(config: &Config) -> Option<PathBuf> {
+pub fn cache_folder(config: &Config) -> Option<PathBuf> {
     match &config.cache_dir {
         Some(path) if path.as_os_str().is_empty() => None,
         Some(path) => Some(path.clone()),

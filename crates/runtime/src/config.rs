@@ -111,7 +111,7 @@ impl Default for Config {
         Config {
             threads: 0,
             engine: "cpu".into(),
-            engines: ["cpu", "null", "opencl", "auto"].map(String::from).into(),
+            engines: ["cpu", "null", "cuda", "opencl", "auto"].map(String::from).into(),
             jit: Jit::On,
             variants: Variants::Selected,
             isa: InstructionSet::Best,

@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 /// ```
 pub fn runtime() -> &'static Runtime {
     static MADE: OnceLock<&'static Runtime> = OnceLock::new();
-    MADE.get_or_init(|| match settings().and_then(start) {
+    MADE.get_or_init(|| match started() {
         Ok(_) => Runtime::global(),
         Err(error) => panic!("{error}"),
     })
@@ -46,6 +46,13 @@ fn settings() -> Result<Config, Error> {
     let (config, refused) = Config::load(Engines::default().names())?;
     refused.iter().for_each(|line| eprintln!("numelt: {line}"));
     Ok(config)
+}
+
+/// Makes the runtime from the settings; a device that is missing is said, and the CPU's engine takes its place.
+fn started() -> Result<bool, Error> {
+    let mut config = settings()?;
+    let engines = Engines::default().start(&mut config)?;
+    Ok(Runtime::init(engines, config))
 }
 
 fn start(config: Config) -> Result<bool, Error> {

@@ -5,8 +5,10 @@
 //! library is never closed: drivers keep threads of their own. Not here: what is computed.
 
 use super::signals::Handlers;
+use crate::device::Argument;
+use crate::library::{Library, functions};
 use numelt_ir::{Error, Result};
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 
@@ -26,33 +28,8 @@ const PROGRAM_BINARIES: Uint = 0x1166;
 const PROGRAM_BUILD_LOG: Uint = 0x1183;
 const MEM_READ_WRITE: Bits = 1;
 
-macro_rules! functions {
-    ($($field:ident $name:literal ($($arg:ty),*) -> $out:ty;)*) => {
-        /// Addresses of the functions, with their types from the OpenCL 1.2 specification.
-        struct Api {
-            $($field: unsafe extern "C" fn($($arg),*) -> $out,)*
-        }
-
-        impl Api {
-            fn find(library: Handle) -> std::result::Result<Api, String> {
-                Ok(Api {
-                    $($field: {
-                        let name = CString::new($name).map_err(|_| "a name with NUL".to_owned())?;
-                        // SAFETY: a library that `dlopen` gave, and a C string.
-                        let address = unsafe { libc::dlsym(library, name.as_ptr()) };
-                        if address.is_null() {
-                            return Err(format!("the OpenCL library has no {}", $name));
-                        }
-                        // SAFETY: the specification gives the function this type.
-                        unsafe { std::mem::transmute::<Handle, unsafe extern "C" fn($($arg),*) -> $out>(address) }
-                    },)*
-                })
-            }
-        }
-    };
-}
-
 functions! {
+    "OpenCL":
     platforms "clGetPlatformIDs" (Uint, *mut Handle, *mut Uint) -> Int;
     devices "clGetDeviceIDs" (Handle, Bits, Uint, *mut Handle, *mut Uint) -> Int;
     device_info "clGetDeviceInfo" (Handle, Uint, usize, *mut c_void, *mut usize) -> Int;
@@ -87,11 +64,8 @@ fn api() -> Result<&'static Api> {
 }
 
 fn load() -> std::result::Result<Api, String> {
-    // SAFETY: C strings; the constructors of the loader library and of drivers are what a program asks for that wants OpenCL.
-    let opened = NAMES.iter().map(|name| unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) });
-    let library = opened.into_iter().find(|library| !library.is_null());
     let missing = "there is no OpenCL library here (libOpenCL.so.1, the package ocl-icd-libopencl1 on Debian)";
-    Api::find(library.ok_or(missing)?)
+    Api::find(NAMES.iter().find_map(|name| Library::open(name)).ok_or(missing)?)
 }
 
 /// OpenCL's error code as an error: memory that is not there, a device that is gone, or something else.
@@ -390,21 +364,12 @@ impl Program {
     }
 }
 
-/// An argument of a kernel.
-#[derive(Clone, Copy)]
-pub enum Argument<'a> {
-    /// Memory.
-    Memory(&'a Memory),
-    /// The bytes of a number.
-    Bytes(&'a [u8]),
-}
-
 impl KernelObject {
     /// Sets one argument of the launches to come.
     ///
     /// # Errors
     /// The driver's: there is no such argument, or it has another size.
-    pub fn set(&mut self, at: usize, argument: Argument<'_>) -> Result<()> {
+    pub fn set(&mut self, at: usize, argument: &Argument<'_, Memory>) -> Result<()> {
         let (size, value) = match argument {
             Argument::Memory(memory) => (size_of::<Handle>(), (&raw const memory.0).cast::<c_void>()),
             Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr().cast()),

@@ -1,111 +1,21 @@
-//! The engine for OpenCL devices.
-//!
-//! One device, one queue that works in the order in which it is given work: waiting for a ticket is reading what the launch has
-//! written, or waiting for the queue. A kernel that may meet floating-point conditions collects them in a word of the
-//! device's memory, which is read when somebody waits for it.
+//! OpenCL devices: graphics cards, other accelerators, processors.
 
 mod api;
-mod capabilities;
-mod compiled;
-mod launch;
 mod signals;
 
-use self::api::{Context, DeviceId, Memory, Query, Queue};
-use self::capabilities::Capabilities;
-use self::compiled::{Compiled, Compiler};
-use crate::render::{self, Variant};
-use numelt_ir::{Error, Result, warn};
-use numelt_opt::{Kernel, Target};
-use numelt_runtime::{Buffer, Engine, Executable, Storage, Task, Ticket, Work};
-use std::collections::{HashMap, VecDeque};
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use self::api::{Context, DeviceId, KernelObject, Memory, Program, Query, Queue};
+use crate::device::{Argument, Capabilities, Code, Devices, Driver};
+use crate::render::Dialect;
+use numelt_ir::{Error, Result};
+use std::ffi::{CStr, CString};
 
-/// Words for conditions of launches that nobody has waited for yet.
-const WORDS: usize = 1024;
-
-/// Which devices an engine may be made for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Devices {
-    /// The best there is: a graphics card, another accelerator, or the processor.
-    All,
-    /// No processors: those are the host engine's.
-    Accelerators,
-}
-
-/// Settings of the engine.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Which devices it may use.
-    pub devices: Devices,
-    /// Bytes of memory that it may hand out; as many as the device has if none are given.
-    pub memory: Option<usize>,
-    /// Where compiled programs are kept between processes; none are without.
-    pub cache_dir: Option<PathBuf>,
-}
-
-/// An engine for one OpenCL device.
-pub struct OpenCl {
-    target: Target,
-    capabilities: Capabilities,
-    compiler: Compiler,
-    context: Context,
-    state: Mutex<State>,
-}
-
-/// What is used by one thread at a time.
-struct State {
+/// An OpenCL device.
+pub struct OpenClDriver {
     queue: Queue,
-    /// Bytes that may still be handed out.
-    left: usize,
-    /// The number given last, of a piece of memory or a ticket.
-    last: u64,
-    pieces: HashMap<u64, Memory>,
-    /// A word for each launch that may meet conditions, in turn.
-    conditions: Memory,
-    /// Tickets of such launches, oldest first, with their words.
-    watched: VecDeque<(u64, usize)>,
-    /// The last ticket whose word went to another launch before anybody waited for it.
-    dropped: u64,
-    next: usize,
-}
-
-impl OpenCl {
-    /// An engine for the best device.
-    ///
-    /// # Errors
-    /// There is no OpenCL library, no device, or none that can be used.
-    pub fn new(options: &Options) -> Result<OpenCl> {
-        let device = best(options.devices)?;
-        let capabilities = Capabilities::of(device);
-        let context = Context::new(device)?;
-        let queue = context.queue(device)?;
-        let conditions = context.memory(4 * WORDS)?;
-        queue.write(&[0; 4 * WORDS], &conditions, 0)?;
-        let own = usize::try_from(device.number(Query::Memory)).unwrap_or(usize::MAX);
-        let state = State {
-            queue,
-            left: options.memory.unwrap_or(own),
-            last: 0,
-            pieces: HashMap::new(),
-            conditions,
-            watched: VecDeque::new(),
-            dropped: 0,
-            next: 0,
-        };
-        let target = capabilities.target();
-        let compiler = Compiler::new(device, &capabilities, options.cache_dir.as_deref());
-        Ok(OpenCl { target, capabilities, compiler, context, state: Mutex::new(state) })
-    }
-
-    /// Name of the device and version of its driver.
-    pub fn device(&self) -> &str {
-        &self.capabilities.name
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    context: Context,
+    device: DeviceId,
+    options: CString,
+    identity: String,
 }
 
 /// The best device: graphics cards before other accelerators before processors.
@@ -124,131 +34,114 @@ fn best(devices: Devices) -> Result<DeviceId> {
     usable.min_by_key(rank).ok_or_else(|| Error::Engine(missing.into()))
 }
 
-impl State {
-    fn piece(&self, place: Buffer) -> Result<(&Memory, usize)> {
-        let piece = self.pieces.get(&place.handle);
-        let piece = piece.ok_or_else(|| Error::Engine(format!("opencl: there is no memory {}", place.handle)))?;
-        let offset =
-            usize::try_from(place.offset).map_err(|_| Error::Engine("opencl: a place before memory".into()))?;
-        Ok((piece, offset))
-    }
+/// Bits of the arithmetic that a device has for a type of floats.
+mod arithmetic {
+    /// Numbers below the least normal one.
+    pub const SUBNORMAL: u64 = 1;
+    /// Infinities and NaN.
+    pub const SPECIAL: u64 = 2;
+    /// Rounding to nearest, ties to even.
+    pub const NEAREST: u64 = 4;
+    /// A fused multiply-add.
+    pub const FUSED: u64 = 32;
+    /// Quotients and roots of f32 that are rounded correctly, if the compiler is asked for that.
+    pub const DIVIDES: u64 = 128;
+    /// What NumPy's results need.
+    pub const NEEDED: u64 = SUBNORMAL | SPECIAL | NEAREST;
+}
 
-    /// A word for the conditions of the next launch. One whose ticket nobody has waited for may still hold conditions: the
-    /// launch then seems to have met those, too, which costs the host a look.
-    fn word(&mut self) -> usize {
-        if self.watched.len() == WORDS {
-            self.dropped = self.watched.pop_front().map_or(self.dropped, |(ticket, _)| ticket);
-        }
-        self.next = (self.next + 1) % WORDS;
-        self.next
-    }
-
-    fn met(&mut self, word: usize) -> Result<u8> {
-        let mut bytes = [0; 4];
-        self.queue.read(&self.conditions, 4 * word, &mut bytes)?;
-        if bytes != [0; 4] {
-            self.queue.write(&[0; 4], &self.conditions, 4 * word)?;
-        }
-        Ok(u32::from_le_bytes(bytes) as u8 & warn::ALL)
+/// Asks a device what it can do.
+fn capabilities(device: DeviceId) -> Capabilities {
+    let number = |query| device.number(query);
+    let (single, double) = (number(Query::SingleArithmetic), number(Query::DoubleArithmetic));
+    let has = |bits: u64, needed: u64| bits & needed == needed;
+    let small = |query, least: u64| number(query).clamp(least, 1 << 20) as usize;
+    Capabilities {
+        name: format!("{}, {}", device.text(Query::Name), device.text(Query::Driver)),
+        double: has(double, arithmetic::NEEDED | arithmetic::FUSED),
+        single: has(single, arithmetic::NEEDED),
+        divides: has(single, arithmetic::DIVIDES),
+        fused: has(single, arithmetic::FUSED),
+        parameter_bytes: small(Query::ParameterSize, 1024),
+        memory: usize::try_from(number(Query::Memory)).unwrap_or(usize::MAX),
+        group: small(Query::GroupSize, 1).min(256),
+        groups: 32 * small(Query::ComputeUnits, 1),
     }
 }
 
-impl Storage for OpenCl {
-    fn alloc(&self, nbytes: usize) -> Result<u64> {
-        let mut state = self.state();
-        let left = state.left.checked_sub(nbytes).ok_or(Error::OutOfMemory(nbytes))?;
-        let memory = self.context.memory(nbytes).map_err(|error| match error {
-            Error::OutOfMemory(_) => Error::OutOfMemory(nbytes),
-            other => other,
-        })?;
-        state.left = left;
-        state.last += 1;
-        let handle = state.last;
-        state.pieces.insert(handle, memory);
-        Ok(handle)
+impl Driver for OpenClDriver {
+    type Memory = Memory;
+    type Program = Program;
+    type Function = KernelObject;
+
+    const NAME: &'static str = "opencl";
+    const DIALECT: Dialect = Dialect::OpenCl;
+
+    fn open(devices: Devices) -> Result<(OpenClDriver, Capabilities)> {
+        let device = best(devices)?;
+        let capabilities = capabilities(device);
+        let context = Context::new(device)?;
+        let queue = context.queue(device)?;
+        let rounded = if capabilities.divides { " -cl-fp32-correctly-rounded-divide-sqrt" } else { "" };
+        let options = format!("-cl-std=CL1.2{rounded}");
+        let identity = format!("{}\0{options}", capabilities.name);
+        let options = CString::new(options).unwrap_or_default();
+        Ok((OpenClDriver { queue, context, device, options, identity }, capabilities))
     }
 
-    /// What is queued keeps memory alive, so there is nothing to wait for.
-    fn free(&self, handle: u64, nbytes: usize, _after: Ticket) {
-        let mut state = self.state();
-        if state.pieces.remove(&handle).is_some() {
-            state.left += nbytes;
-        }
+    fn identity(&self) -> &str {
+        &self.identity
     }
 
-    fn upload(&self, from: &[u8], to: Buffer) -> Result<()> {
-        if from.is_empty() {
-            return Ok(());
-        }
-        let state = self.state();
-        let (memory, offset) = state.piece(to)?;
-        state.queue.write(from, memory, offset)
+    fn memory(&self, nbytes: usize) -> Result<Memory> {
+        self.context.memory(nbytes)
     }
 
-    fn download(&self, from: Buffer, to: &mut [u8]) -> Result<()> {
-        if to.is_empty() {
-            return Ok(());
-        }
-        let state = self.state();
-        let (memory, offset) = state.piece(from)?;
-        state.queue.read(memory, offset, to)
-    }
-}
-
-impl Engine for OpenCl {
-    fn name(&self) -> &'static str {
-        "opencl"
-    }
-
-    fn target(&self) -> &Target {
-        &self.target
-    }
-
-    fn supports(&self, task: &Task<'_>) -> bool {
-        match task {
-            Task::Kernel(kernel, None) => self.capabilities.run(kernel),
-            Task::Kernel(_, Some(_)) | Task::Nest(_) | Task::Call(..) => false,
-        }
-    }
-
-    fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>> {
-        Ok(Arc::new(Compiled::new(Arc::clone(kernel), &self.compiler, &self.context)?))
-    }
-
-    fn source(&self, kernel: &Kernel) -> Option<String> {
-        let variant = Variant { narrow: true, rolled: false };
-        render::render(kernel, Capabilities::DIALECT, variant).map(|source| source.text)
-    }
-
-    fn submit(&self, work: &Work<'_>) -> Result<Ticket> {
-        let Work::Kernel(executable, launch, None) = work else {
-            return Err(Error::Unsupported("opencl runs plain kernels only".into()));
+    fn program(&self, code: Code<'_>) -> Result<Program> {
+        let mut program = match code {
+            Code::Text(text) => self.context.program(text)?,
+            Code::Binary(binary) => self.context.program_of_binary(self.device, binary)?,
         };
-        let compiled = executable.as_any().downcast_ref::<Compiled>();
-        let compiled = compiled.ok_or_else(|| Error::Engine("a kernel compiled by another engine".into()))?;
-        let mut state = self.state();
-        let word = launch::launch(self, &mut state, compiled, launch)?;
-        state.last += 1;
-        let ticket = state.last;
-        if let Some(word) = word {
-            state.watched.push_back((ticket, word));
-        }
-        Ok(Ticket(ticket))
+        let options: &CStr = &self.options;
+        program.build(self.device, options).map(|()| program)
     }
 
-    fn wait(&self, ticket: Ticket) -> Result<u8> {
-        let mut state = self.state();
-        match state.watched.iter().position(|(own, _)| *own == ticket.0) {
-            Some(at) => match state.watched.remove(at) {
-                Some((_, word)) => state.met(word),
-                None => Ok(0),
-            },
-            // a launch so long ago that its word is another one's now may have met anything
-            None if ticket.0 <= state.dropped => {
-                state.queue.finish()?;
-                Ok(warn::ALL)
-            }
-            None => state.queue.finish().map(|()| 0),
+    fn binary(&self, program: &Program) -> Option<Vec<u8>> {
+        program.binary()
+    }
+
+    fn function(&self, program: &Program, name: &str) -> Result<KernelObject> {
+        let name = CString::new(name).map_err(|error| Error::Engine(error.to_string()))?;
+        program.kernel(&name)
+    }
+
+    unsafe fn launch(
+        &self,
+        function: &mut KernelObject,
+        arguments: &[Argument<'_, Memory>],
+        groups: usize,
+        size: usize,
+    ) -> Result<()> {
+        for (place, argument) in arguments.iter().enumerate() {
+            function.set(place, argument)?;
         }
+        // SAFETY: the caller's promise.
+        unsafe { self.queue.launch(function, groups, size) }
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.queue.flush()
+    }
+
+    fn finish(&self) -> Result<()> {
+        self.queue.finish()
+    }
+
+    fn write(&self, from: &[u8], to: &Memory, offset: usize) -> Result<()> {
+        self.queue.write(from, to, offset)
+    }
+
+    fn read(&self, from: &Memory, offset: usize, to: &mut [u8]) -> Result<()> {
+        self.queue.read(from, offset, to)
     }
 }

@@ -43,7 +43,8 @@ typedef u16 f16;  // the bits of a half; arithmetic on halves is that of f32
 struct c64 { f32 re, im; };
 struct c128 { f64 re, im; };
 #define FUNCTION static __device__
-#define KERNEL extern \"C\" __global__
+// groups have at most 256 work-items, which leaves each of them 255 registers
+#define KERNEL extern \"C\" __global__ __launch_bounds__(256)
 #define GLOBAL
 #define LOCAL __shared__
 #define TABLE static __device__ const

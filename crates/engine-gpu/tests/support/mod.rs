@@ -2,16 +2,22 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use numelt_engine_gpu::{Devices, OpenCl, Options};
+use numelt_engine_gpu::{Cuda, Devices, OpenCl, Options};
 use numelt_ir::{DType, Pieces, Scalar};
 use numelt_opt::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, Node, Store, StrideClass};
-use numelt_runtime::{Buffer, Engine, Launch, Storage, Task, Ticket, Work};
+use numelt_runtime::{Buffer, Engine, Launch, Task, Ticket, Work};
+use std::env;
 use std::sync::Arc;
 
-/// The device that tests run on; nothing where there is none, as on a machine without a driver.
-pub fn device() -> Option<OpenCl> {
-    match OpenCl::new(&Options { devices: Devices::All, memory: None, cache_dir: None }) {
-        Ok(device) => Some(device),
+/// The device that tests run on: `NUMELT_TEST_ENGINE` names `cuda`, which has to be there then; else the best OpenCL device, and
+/// nothing where there is none, as on a machine without a driver.
+pub fn device() -> Option<Box<dyn Engine>> {
+    let options = Options { devices: Devices::All, memory: None, cache_dir: None };
+    if env::var_os("NUMELT_TEST_ENGINE").is_some_and(|name| name == "cuda") {
+        return Some(Box::new(Cuda::new(&options).unwrap_or_else(|why| panic!("{why}"))));
+    }
+    match OpenCl::new(&options) {
+        Ok(device) => Some(Box::new(device)),
         Err(why) => {
             eprintln!("not tested: {why}");
             None
@@ -37,10 +43,10 @@ pub fn kernel(inputs: &[DType], nodes: Vec<Node>) -> Kernel {
 }
 
 /// Memory of a device that is given back.
-struct Piece<'a>(&'a OpenCl, u64, usize);
+struct Piece<'a>(&'a dyn Engine, u64, usize);
 
 impl<'a> Piece<'a> {
-    fn new(device: &'a OpenCl, bytes: &[u8]) -> Piece<'a> {
+    fn new(device: &'a dyn Engine, bytes: &[u8]) -> Piece<'a> {
         let piece = Piece(device, device.alloc(bytes.len()).unwrap(), bytes.len());
         device.upload(bytes, piece.place()).unwrap();
         piece
@@ -63,7 +69,7 @@ pub fn bytes(values: &[Scalar]) -> Vec<u8> {
 
 /// Runs a kernel of [`kernel`] on elements of its operands: the bytes that each node stores, and the conditions that the device says it
 /// met.
-pub fn run(device: &OpenCl, kernel: Kernel, inputs: &[Vec<u8>], n: usize) -> (Vec<Vec<u8>>, u8) {
+pub fn run(device: &dyn Engine, kernel: Kernel, inputs: &[Vec<u8>], n: usize) -> (Vec<Vec<u8>>, u8) {
     assert!(device.supports(&Task::Kernel(&kernel, None)), "{kernel}");
     let outputs: Vec<usize> = kernel.args[inputs.len()..].iter().map(|arg| n * arg.dtype.size()).collect();
     let place = |arg: &Arg| ArgGeometry::new(0, [arg.dtype.size() as i64].into_iter().collect());

@@ -341,11 +341,12 @@ fn engines_for(config: &Config) -> PyResult<EngineSet> {
 
 /// Makes the process's runtime from the settings in the environment and in the settings file.
 pub fn start_runtime() -> PyResult<()> {
-    let (config, refused) = Config::load(Engines::default().names()).map_err(errors::to_py)?;
+    let (mut config, refused) = Config::load(Engines::default().names()).map_err(errors::to_py)?;
     for line in refused {
         eprintln!("numelt: {line}");
     }
-    let engines = engines_for(&config)?;
+    let engines = Engines::default().start(&mut config).map_err(errors::to_py)?;
+    blas::register_numpys(&*engines.host);
     library::set_trace(config.trace);
     progress::show_after(config.progress);
     Runtime::init(engines, config);

@@ -1,10 +1,9 @@
 //! Launches: the arguments of a kernel's functions, in the order of their parameters, and how many work-items they have.
 
-use super::api::{Argument, Memory};
 use super::compiled::{Compiled, Ready};
-use super::{OpenCl, State};
+use super::{Argument, Device, Driver, State};
 use crate::render::{self, Kind, Param, Variant, unit};
-use numelt_ir::{Error, Op, Result, Scalar};
+use numelt_ir::{Error, Op, Result};
 use numelt_opt::{ArgKind, Kernel, Reduction};
 use numelt_runtime::Launch;
 
@@ -15,9 +14,11 @@ const MANY_STEPS: i64 = 1 << 16;
 /// Levels of a tree that one work-item joins.
 const LEVELS: i64 = 8;
 
+/// Scratch memory of each reduction, and that for its positions if it has any.
+type Scratch<M> = Vec<(M, Option<M>)>;
+
 /// Numbers of a launch that are no geometry.
-#[derive(Default)]
-struct Numbers {
+struct Numbers<M> {
     word: i64,
     items: i64,
     outer: i64,
@@ -28,19 +29,41 @@ struct Numbers {
     depth: i64,
     top: i64,
     bottom: i64,
-    /// Scratch memory of each reduction, and that for its positions if it has any.
-    scratch: Vec<(Memory, Option<Memory>)>,
+    scratch: Scratch<M>,
+}
+
+impl<M> Default for Numbers<M> {
+    fn default() -> Numbers<M> {
+        Numbers {
+            word: 0,
+            items: 0,
+            outer: 0,
+            run: 0,
+            stretch: 0,
+            piece: 0,
+            pieces: 0,
+            depth: 0,
+            top: 0,
+            bottom: 0,
+            scratch: Vec::new(),
+        }
+    }
 }
 
 /// Queues a launch; the word in which it collects conditions, if it meets any.
-pub fn launch(engine: &OpenCl, state: &mut State, compiled: &Compiled, launch: &Launch<'_>) -> Result<Option<usize>> {
+pub fn launch<D: Driver>(
+    engine: &Device<D>,
+    state: &mut State<D>,
+    compiled: &Compiled<D>,
+    launch: &Launch<'_>,
+) -> Result<Option<usize>> {
     let points: i64 = launch.geometry.extents.iter().product();
     if points == 0 && compiled.kernel.reductions.is_empty() {
         return Ok(None);
     }
     let rolled = launch.geometry.args.iter().any(|arg| arg.wraps.iter().any(|wrap| *wrap != 0));
     let variant = Variant { narrow: points < 1 << 31, rolled };
-    compiled.with(variant, &engine.compiler, &engine.context, |ready| {
+    compiled.with(variant, &engine.compiler, |ready| {
         let word = ready.watches.then(|| state.word());
         let numbers = Numbers { word: word.unwrap_or(0) as i64, ..Numbers::default() };
         let order = Order { engine, state, kernel: &compiled.kernel, launch, points };
@@ -49,26 +72,26 @@ pub fn launch(engine: &OpenCl, state: &mut State, compiled: &Compiled, launch: &
             Kind::Columns => order.columns(ready, numbers)?,
             Kind::Runs { lanes } => order.runs(ready, numbers, lanes as i64)?,
         }
-        state.queue.flush()?;
+        engine.driver().flush()?;
         Ok(word)
     })
 }
 
 /// A launch that is being queued.
-struct Order<'a> {
-    engine: &'a OpenCl,
-    state: &'a State,
+struct Order<'a, D: Driver> {
+    engine: &'a Device<D>,
+    state: &'a State<D>,
     kernel: &'a Kernel,
     launch: &'a Launch<'a>,
     points: i64,
 }
 
-impl Order<'_> {
+impl<D: Driver> Order<'_, D> {
     fn product(&self, axes: &[usize]) -> i64 {
         axes.iter().map(|&axis| self.launch.geometry.extents[axis]).product()
     }
 
-    fn columns(&self, ready: &mut Ready, numbers: Numbers) -> Result<()> {
+    fn columns(&self, ready: &mut Ready<D::Function>, numbers: Numbers<D::Memory>) -> Result<()> {
         let [kept, outer, _] = render::loops(self.kernel);
         let numbers = Numbers { items: self.product(&kept), outer: self.product(&outer), ..numbers };
         if numbers.items < FEW_RESULTS && numbers.outer > MANY_STEPS {
@@ -77,7 +100,7 @@ impl Order<'_> {
         self.run(ready, 0, &numbers)
     }
 
-    fn runs(&self, ready: &mut Ready, mut numbers: Numbers, lanes: i64) -> Result<()> {
+    fn runs(&self, ready: &mut Ready<D::Function>, mut numbers: Numbers<D::Memory>, lanes: i64) -> Result<()> {
         let [kept, outer, run] = render::loops(self.kernel);
         let (results, pieces) = (self.product(&kept), self.launch.geometry.pieces);
         (numbers.outer, numbers.run) = (self.product(&outer), self.product(&run));
@@ -112,8 +135,8 @@ impl Order<'_> {
     }
 
     /// Memory for partial results. What is queued keeps it alive.
-    fn scratch(&self, slots: i64) -> Result<Vec<(Memory, Option<Memory>)>> {
-        let memory = |bytes: usize| self.engine.context.memory(slots as usize * bytes);
+    fn scratch(&self, slots: i64) -> Result<Scratch<D::Memory>> {
+        let memory = |bytes: usize| self.engine.driver().memory(slots as usize * bytes);
         let of = |(at, fold): (usize, &Reduction)| {
             let finds = matches!(fold.op, Op::Argmin | Op::Argmax);
             let positions = if finds { Some(memory(8)?) } else { None };
@@ -123,38 +146,29 @@ impl Order<'_> {
     }
 
     /// Queues one of the text's functions.
-    fn run(&self, ready: &mut Ready, function: usize, numbers: &Numbers) -> Result<()> {
+    fn run(&self, ready: &mut Ready<D::Function>, function: usize, numbers: &Numbers<D::Memory>) -> Result<()> {
         if numbers.items == 0 {
             return Ok(());
         }
-        self.set_arguments(ready, function, numbers)?;
+        let Ready { functions, params, .. } = ready;
+        let bytes: Vec<[u8; 8]> = params.iter().map(|param| self.number(*param, numbers)).collect();
+        let mut arguments = Vec::with_capacity(params.len());
+        for (param, bytes) in params.iter().zip(&bytes) {
+            arguments.push(match self.memory(*param, numbers)? {
+                Some(memory) => Argument::Memory(memory),
+                None => Argument::Bytes(&bytes[..self.size(*param)]),
+            });
+        }
         let group = self.engine.capabilities.group;
         let groups = (numbers.items as usize).div_ceil(group).min(self.engine.capabilities.groups);
         // SAFETY: the text is that of the kernel, its arguments are those of the launch, and the runtime guarantees that
         // each byte which a kernel touches lies inside of the memory that it names. Scratch memory has a place for
         // each partial result.
-        unsafe { self.state.queue.launch(&mut ready.functions[function], groups, group) }
-    }
-
-    fn set_arguments(&self, ready: &mut Ready, function: usize, numbers: &Numbers) -> Result<()> {
-        let Ready { functions, params, .. } = ready;
-        let object = &mut functions[function];
-        for (place, param) in params.iter().enumerate() {
-            let bytes;
-            let argument = match self.memory(*param, numbers)? {
-                Some(memory) => Argument::Memory(memory),
-                None => {
-                    bytes = self.number(*param, numbers);
-                    Argument::Bytes(&bytes)
-                }
-            };
-            object.set(place, argument)?;
-        }
-        Ok(())
+        unsafe { self.engine.driver().launch(&mut functions[function], &arguments, groups, group) }
     }
 
     /// The memory that a parameter stands for, if it stands for any.
-    fn memory<'m>(&'m self, param: Param, numbers: &'m Numbers) -> Result<Option<&'m Memory>> {
+    fn memory<'m>(&'m self, param: Param, numbers: &'m Numbers<D::Memory>) -> Result<Option<&'m D::Memory>> {
         Ok(match param {
             Param::Memory(at) => Some(self.state.piece(self.launch.buffers[at])?.0),
             Param::Conditions => Some(&self.state.conditions),
@@ -164,8 +178,16 @@ impl Order<'_> {
         })
     }
 
-    /// The bytes of the number that a parameter stands for.
-    fn number(&self, param: Param, numbers: &Numbers) -> Vec<u8> {
+    /// Bytes of the number that a parameter stands for.
+    fn size(&self, param: Param) -> usize {
+        match param {
+            Param::Literal(at) | Param::Imaginary(at) => unit(self.launch.params[at].dtype()) as usize,
+            _ => 8,
+        }
+    }
+
+    /// The number that a parameter stands for, in the first of these bytes; of memory it is zero.
+    fn number(&self, param: Param, numbers: &Numbers<D::Memory>) -> [u8; 8] {
         let geometry = self.launch.geometry;
         let units = |at: usize, bytes: i64| match self.kernel.args[at].kind {
             ArgKind::Index => bytes,
@@ -176,7 +198,9 @@ impl Order<'_> {
                 let literal = self.launch.params[at];
                 let size = unit(literal.dtype()) as usize;
                 let from = if matches!(param, Param::Literal(_)) { 0 } else { size };
-                return literal.to_bytes()[from..from + size].to_vec();
+                let mut bytes = [0; 8];
+                bytes[..size].copy_from_slice(&literal.to_bytes()[from..from + size]);
+                return bytes;
             }
             Param::Points => self.points,
             Param::Extent(axis) => geometry.extents[axis],
@@ -197,7 +221,7 @@ impl Order<'_> {
             // memory, which `memory` has found
             Param::Memory(_) | Param::Conditions | Param::Scratch(_) | Param::Positions(_) => 0,
         };
-        Scalar::I64(number).to_bytes()[..8].to_vec()
+        number.to_le_bytes()
     }
 }
 

@@ -1,0 +1,125 @@
+//! NVIDIA's devices, through the CUDA driver and NVRTC.
+
+mod api;
+mod nvrtc;
+mod staging;
+
+use self::api::{Attribute, DeviceId, Function, Memory, Module, Stream};
+use self::nvrtc::Nvrtc;
+use self::staging::Staging;
+use crate::device::{Argument, Capabilities, Code, Devices, Driver};
+use crate::render::Dialect;
+use numelt_ir::{Error, Result};
+use std::sync::{Mutex, PoisonError};
+
+/// Work-items of a group: kernels are compiled for no more (see the dialect's `KERNEL`).
+const GROUP: usize = 256;
+
+/// Bytes of all arguments of a kernel, on every device.
+const PARAMETER_BYTES: usize = 4096;
+
+/// A CUDA device.
+pub struct CudaDriver {
+    staging: Mutex<Staging>,
+    stream: Stream,
+    compiler: Nvrtc,
+    /// Version of its instructions, as 90 for 9.0.
+    arch: i32,
+    identity: String,
+}
+
+/// A program, with its machine code.
+pub struct CudaProgram {
+    module: Module,
+    code: Vec<u8>,
+}
+
+impl Driver for CudaDriver {
+    type Memory = Memory;
+    type Program = CudaProgram;
+    type Function = Function;
+
+    const NAME: &'static str = "cuda";
+    const DIALECT: Dialect = Dialect::Cuda;
+
+    fn open(_: Devices) -> Result<(CudaDriver, Capabilities)> {
+        let version = api::version()?;
+        let device = DeviceId::all()?.into_iter().next();
+        let device = device.ok_or_else(|| Error::Engine("cuda: there is no CUDA device here".into()))?;
+        if device.number(Attribute::Pools)? == 0 {
+            return Err(Error::Engine("cuda: the device or its driver has no memory pools".into()));
+        }
+        let compiler = Nvrtc::open(version / 1000)?;
+        let arch = 10 * device.number(Attribute::Major)? + device.number(Attribute::Minor)?;
+        let stream = Stream::new(device)?;
+        let capabilities = Capabilities {
+            name: format!("{}, sm_{arch}, CUDA {}.{}", device.name()?, version / 1000, version % 1000 / 10),
+            double: true,
+            single: true,
+            divides: true,
+            fused: true,
+            parameter_bytes: PARAMETER_BYTES,
+            memory: device.memory()?,
+            group: GROUP,
+            groups: 32 * device.number(Attribute::Processors)?.max(1) as usize,
+        };
+        let options = compiler.options(arch).join(" ");
+        let identity = format!("{}\0NVRTC {:?}\0{options}", capabilities.name, compiler.version);
+        let staging = Mutex::default();
+        Ok((CudaDriver { staging, stream, compiler, arch, identity }, capabilities))
+    }
+
+    fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    fn memory(&self, nbytes: usize) -> Result<Memory> {
+        self.stream.memory(nbytes)
+    }
+
+    fn program(&self, code: Code<'_>) -> Result<CudaProgram> {
+        let code = match code {
+            Code::Text(text) => self.compiler.compile(text, self.arch)?,
+            Code::Binary(code) => code.to_vec(),
+        };
+        Ok(CudaProgram { module: self.stream.module(&code)?, code })
+    }
+
+    fn binary(&self, program: &CudaProgram) -> Option<Vec<u8>> {
+        Some(program.code.clone())
+    }
+
+    fn function(&self, program: &CudaProgram, name: &str) -> Result<Function> {
+        program.module.function(name)
+    }
+
+    unsafe fn launch(
+        &self,
+        function: &mut Function,
+        arguments: &[Argument<'_, Memory>],
+        groups: usize,
+        size: usize,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.stream.launch(function, arguments, groups, size) }
+    }
+
+    /// The driver hands on by itself what it is given.
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<()> {
+        self.stream.finish()
+    }
+
+    fn write(&self, from: &[u8], to: &Memory, offset: usize) -> Result<()> {
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        staging.write(&self.stream, from, to, offset)
+    }
+
+    fn read(&self, from: &Memory, offset: usize, to: &mut [u8]) -> Result<()> {
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        staging.read(&self.stream, from, offset, to)
+    }
+}

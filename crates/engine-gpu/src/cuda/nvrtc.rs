@@ -1,0 +1,214 @@
+//! NVRTC, which compiles CUDA C++ to machine code. It needs no device.
+//!
+//! In: a text and the version of a device's instructions. Out: a cubin; PTX where this NVRTC is older than the device. The library
+//! comes with CUDA toolkits and as PyPI packages, which the extras `cuda12` and `cuda13` of numelt ask for.
+
+use crate::library::{Library, functions};
+use numelt_ir::{Error, Result};
+use std::env;
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr::{null, null_mut};
+
+type Handle = *mut c_void;
+
+functions! {
+    "NVRTC":
+    version "nvrtcVersion" (*mut i32, *mut i32) -> i32;
+    arch_count "nvrtcGetNumSupportedArchs" (*mut i32) -> i32;
+    archs "nvrtcGetSupportedArchs" (*mut i32) -> i32;
+    create "nvrtcCreateProgram"
+        (*mut Handle, *const c_char, *const c_char, i32, *const *const c_char, *const *const c_char) -> i32;
+    compile "nvrtcCompileProgram" (Handle, i32, *const *const c_char) -> i32;
+    log_size "nvrtcGetProgramLogSize" (Handle, *mut usize) -> i32;
+    log "nvrtcGetProgramLog" (Handle, *mut c_char) -> i32;
+    cubin_size "nvrtcGetCUBINSize" (Handle, *mut usize) -> i32;
+    cubin "nvrtcGetCUBIN" (Handle, *mut c_char) -> i32;
+    ptx_size "nvrtcGetPTXSize" (Handle, *mut usize) -> i32;
+    ptx "nvrtcGetPTX" (Handle, *mut c_char) -> i32;
+    destroy "nvrtcDestroyProgram" (*mut Handle) -> i32;
+}
+
+/// Oldest and newest toolkit whose NVRTC is looked for.
+const TOOLKITS: [i32; 2] = [12, 13];
+
+/// The compiler.
+pub struct Nvrtc {
+    api: Api,
+    /// Its version.
+    pub version: (i32, i32),
+    /// The newest instructions that it knows, as 90 for 9.0.
+    newest: i32,
+}
+
+impl Nvrtc {
+    /// The newest one whose code a driver of this toolkit takes.
+    ///
+    /// # Errors
+    /// There is none here.
+    pub fn open(toolkit: i32) -> Result<Nvrtc> {
+        let majors = (TOOLKITS[0]..=TOOLKITS[1].min(toolkit)).rev();
+        let library = majors.clone().flat_map(candidates).find_map(|path| Library::open(&path));
+        let missing = || {
+            let extra = toolkit.clamp(TOOLKITS[0], TOOLKITS[1]);
+            let text = "cuda: the compiler NVRTC is missing (pip install 'numelt[cuda";
+            Error::Engine(format!("{text}{extra}]', or libnvrtc.so.{extra} of a CUDA toolkit)"))
+        };
+        let api = Api::find(library.ok_or_else(missing)?).map_err(|why| Error::Engine(format!("cuda: {why}")))?;
+        let (mut version, mut count) = ((0, 0), 0);
+        // SAFETY: places for both numbers.
+        check("nvrtcVersion", unsafe { (api.version)(&raw mut version.0, &raw mut version.1) })?;
+        // SAFETY: a place for the number.
+        check("nvrtcGetNumSupportedArchs", unsafe { (api.arch_count)(&raw mut count) })?;
+        let mut archs = vec![0; count.max(0) as usize];
+        // SAFETY: room for as many as were said.
+        check("nvrtcGetSupportedArchs", unsafe { (api.archs)(archs.as_mut_ptr()) })?;
+        Ok(Nvrtc { api, version, newest: archs.into_iter().max().unwrap_or(0) })
+    }
+
+    /// Options for a device with these instructions.
+    pub fn options(&self, arch: i32) -> Vec<String> {
+        let arch = if self.makes_ptx(arch) { format!("compute_{}", self.newest) } else { format!("sm_{arch}") };
+        vec![format!("--gpu-architecture={arch}"), "--fmad=false".into(), "--std=c++17".into()]
+    }
+
+    /// Does the driver have to compile for a device that this NVRTC does not know?
+    fn makes_ptx(&self, arch: i32) -> bool {
+        arch > self.newest
+    }
+
+    /// The machine code of a text.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn compile(&self, text: &str, arch: i32) -> Result<Vec<u8>> {
+        let nul = |error: std::ffi::NulError| Error::Engine(error.to_string());
+        let text = CString::new(text).map_err(nul)?;
+        let options: Vec<CString> = self.options(arch).into_iter().filter_map(|text| CString::new(text).ok()).collect();
+        let mut program = Program { api: &self.api, handle: null_mut() };
+        let name = c"numelt.cu".as_ptr();
+        // SAFETY: C strings, no headers, and a place for the program.
+        let code = unsafe { (self.api.create)(&raw mut program.handle, text.as_ptr(), name, 0, null(), null()) };
+        check("nvrtcCreateProgram", code)?;
+        let options: Vec<*const c_char> = options.iter().map(|text| text.as_ptr()).collect();
+        // SAFETY: a program, and as many C strings as are said.
+        let code = unsafe { (self.api.compile)(program.handle, options.len() as i32, options.as_ptr()) };
+        if let Err(why) = check("nvrtcCompileProgram", code) {
+            let log = program.bytes(self.api.log_size, self.api.log).unwrap_or_default();
+            return Err(Error::Engine(format!("{why}: {}", String::from_utf8_lossy(&log).trim_end_matches('\0'))));
+        }
+        if self.makes_ptx(arch) {
+            program.bytes(self.api.ptx_size, self.api.ptx)
+        } else {
+            program.bytes(self.api.cubin_size, self.api.cubin)
+        }
+    }
+}
+
+fn check(function: &str, code: i32) -> Result<()> {
+    if code == 0 { Ok(()) } else { Err(Error::Engine(format!("cuda: {function} failed ({code})"))) }
+}
+
+/// A text that is being compiled.
+struct Program<'a> {
+    api: &'a Api,
+    handle: Handle,
+}
+
+impl Program<'_> {
+    /// What one function gives, whose size another one tells.
+    fn bytes(
+        &self,
+        size: unsafe extern "C" fn(Handle, *mut usize) -> i32,
+        fill: unsafe extern "C" fn(Handle, *mut c_char) -> i32,
+    ) -> Result<Vec<u8>> {
+        let mut count = 0;
+        // SAFETY: a program, and a place for the number.
+        check("nvrtc", unsafe { size(self.handle, &raw mut count) })?;
+        let mut bytes = vec![0u8; count];
+        // SAFETY: a program, and room for as many bytes as were said.
+        check("nvrtc", unsafe { fill(self.handle, bytes.as_mut_ptr().cast()) })?;
+        Ok(bytes)
+    }
+}
+
+impl Drop for Program<'_> {
+    fn drop(&mut self) {
+        if !self.handle.is_null() {
+            // SAFETY: a program that was created, which is destroyed once.
+            unsafe { (self.api.destroy)(&raw mut self.handle) };
+        }
+    }
+}
+
+/// Where a toolkit's NVRTC may be: beside numelt in site-packages, where PyPI's package puts it; where the system looks; in
+/// the folder of a toolkit.
+fn candidates(major: i32) -> impl Iterator<Item = CString> {
+    let file = format!("libnvrtc.so.{major}");
+    let packages = own_path().and_then(|path| Some(path.parent()?.parent()?.to_owned()));
+    let folder = if major == 12 { "nvidia/cuda_nvrtc/lib".to_owned() } else { format!("nvidia/cu{major}/lib") };
+    let wheel = packages.map(|packages| packages.join(folder).join(&file));
+    let homes = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os).map(PathBuf::from);
+    let toolkits: Vec<PathBuf> =
+        homes.chain([PathBuf::from("/usr/local/cuda")]).map(|home| home.join("lib64").join(&file)).collect();
+    let all = wheel.into_iter().chain([PathBuf::from(&file)]).chain(toolkits);
+    all.filter_map(|path| CString::new(path.as_os_str().as_bytes()).ok())
+}
+
+/// The file in which this code is: numelt's compiled module, or a Rust program.
+fn own_path() -> Option<PathBuf> {
+    let mut found = MaybeUninit::<libc::Dl_info>::zeroed();
+    let address = own_path as fn() -> Option<PathBuf> as *const c_void;
+    // SAFETY: any address, and room for the answer.
+    if unsafe { libc::dladdr(address, found.as_mut_ptr()) } == 0 {
+        return None;
+    }
+    // SAFETY: the call has filled it; the name is a C string of the loader's, or null.
+    let name = unsafe { found.assume_init() }.dli_fname;
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: as above.
+    let name = unsafe { CStr::from_ptr(name) };
+    Some(Path::new(std::ffi::OsStr::from_bytes(name.to_bytes())).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where there is an NVRTC: `LD_LIBRARY_PATH` may say where.
+    fn nvrtc() -> Option<Nvrtc> {
+        Nvrtc::open(TOOLKITS[1]).inspect_err(|why| eprintln!("not tested: {why}")).ok()
+    }
+
+    const TEXT: &str = include_str!("../../tests/texts/elementwise.cu");
+
+    #[test]
+    fn texts_become_machine_code() {
+        let Some(nvrtc) = nvrtc() else { return };
+        assert!(nvrtc.compile(TEXT, 80).unwrap().starts_with(b"\x7fELF"));
+    }
+
+    #[test]
+    fn devices_newer_than_the_compiler_get_ptx() {
+        let Some(nvrtc) = nvrtc() else { return };
+        let code = nvrtc.compile(TEXT, 999).unwrap();
+        assert!(code.ends_with(b"\0") && String::from_utf8_lossy(&code).contains(".entry numelt_kernel"));
+    }
+
+    #[test]
+    fn what_is_refused_is_an_error_with_the_compilers_words() {
+        let Some(nvrtc) = nvrtc() else { return };
+        let why = nvrtc.compile("__global__ void f() { this is no program; }", 80).unwrap_err().to_string();
+        assert!(why.contains("nvrtcCompileProgram") && why.contains("numelt.cu(1)"), "{why}");
+    }
+
+    #[test]
+    fn drivers_that_are_too_old_have_no_compiler() {
+        let why = Nvrtc::open(11).err().unwrap().to_string();
+        assert!(why.contains("numelt[cuda12]"), "{why}");
+    }
+}

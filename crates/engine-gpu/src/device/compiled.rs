@@ -1,0 +1,121 @@
+//! Kernels as the driver compiled them.
+
+use super::{Code, Driver};
+use crate::render::{self, Kind, Param, Variant};
+use numelt_ir::{Error, Result};
+use numelt_opt::Kernel;
+use numelt_runtime::Executable;
+use numelt_runtime::store::{Secret, Store, default_file};
+use std::any::Any;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::Path;
+use std::sync::{Arc, Mutex, Once, PoisonError};
+
+/// What turns text into programs.
+pub struct Compiler<D> {
+    /// The device's driver.
+    pub driver: D,
+    store: Option<Store>,
+}
+
+/// Bytes that programs on disk may take, with those of other engines.
+const CACHE_BYTES: u64 = 256 << 20;
+
+impl<D: Driver> Compiler<D> {
+    /// A driver's compiler, and programs that it made before.
+    pub fn new(driver: D, cache: Option<&Path>) -> Compiler<D> {
+        // a cache that cannot be used costs time only; the host engine says why
+        let secret = || Secret::open(&default_file()?).ok();
+        let store = cache.and_then(|folder| Store::open(folder, secret()?, CACHE_BYTES).ok());
+        Compiler { driver, store }
+    }
+
+    /// A program of this text, from the cache if it is there.
+    fn program(&self, text: &str) -> Result<D::Program> {
+        let key = [text, self.driver.identity()].join("\0").into_bytes();
+        if let Some(binary) = self.store.as_ref().and_then(|store| store.load(&key)) {
+            // what the driver does not take any more is compiled anew
+            if let Ok(program) = self.driver.program(Code::Binary(&binary)) {
+                return Ok(program);
+            }
+        }
+        let program = self.driver.program(Code::Text(text)).inspect_err(|why| refused::<D>(why))?;
+        if let (Some(store), Some(binary)) = (&self.store, self.driver.binary(&program)) {
+            let _ = store.save(&key, &binary);
+        }
+        Ok(program)
+    }
+
+    /// The functions of these names in a text.
+    fn compile(&self, text: &str, names: &[&str]) -> Result<Vec<D::Function>> {
+        let program = self.program(text)?;
+        names.iter().map(|name| self.driver.function(&program, name)).collect()
+    }
+}
+
+/// Says why a compiler refused a text, the first time that one does: the work is then the host's.
+fn refused<D: Driver>(why: &Error) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| eprintln!("numelt: kernels that {} does not compile run on the host: {why}", D::NAME));
+}
+
+/// A text that was compiled.
+pub struct Ready<F> {
+    /// Its functions.
+    pub functions: Vec<F>,
+    /// How it is launched.
+    pub kind: Kind,
+    /// What its parameters stand for.
+    pub params: Vec<Param>,
+    /// Does it collect conditions?
+    pub watches: bool,
+}
+
+/// A kernel, compiled for the variants that were launched.
+pub struct Compiled<D: Driver> {
+    /// Its structure.
+    pub kernel: Arc<Kernel>,
+    variants: Mutex<HashMap<Variant, Ready<D::Function>>>,
+}
+
+impl<D: Driver> Compiled<D> {
+    /// Compiles a kernel for the variant that most launches use.
+    pub fn new(kernel: Arc<Kernel>, compiler: &Compiler<D>) -> Result<Compiled<D>> {
+        let compiled = Compiled { kernel, variants: Mutex::default() };
+        compiled.with(Variant { narrow: true, rolled: false }, compiler, |_| Ok(()))?;
+        Ok(compiled)
+    }
+
+    /// Does something with a variant, which is compiled first where it is new.
+    pub fn with<T>(
+        &self,
+        variant: Variant,
+        compiler: &Compiler<D>,
+        action: impl FnOnce(&mut Ready<D::Function>) -> Result<T>,
+    ) -> Result<T> {
+        let mut variants = self.variants.lock().unwrap_or_else(PoisonError::into_inner);
+        match variants.entry(variant) {
+            Entry::Occupied(mut known) => action(known.get_mut()),
+            Entry::Vacant(place) => action(place.insert(self.ready(variant, compiler)?)),
+        }
+    }
+
+    fn ready(&self, variant: Variant, compiler: &Compiler<D>) -> Result<Ready<D::Function>> {
+        let source = render::render(&self.kernel, D::DIALECT, variant);
+        let source = source.ok_or_else(|| Error::Unsupported("a kernel without a text in C".into()))?;
+        let render::Source { text, params, watches, kind } = source;
+        let functions = compiler.compile(&text, kind.functions())?;
+        Ok(Ready { functions, kind, params, watches })
+    }
+}
+
+impl<D: Driver> Executable for Compiled<D> {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn tier(&self) -> &'static str {
+        D::NAME
+    }
+}

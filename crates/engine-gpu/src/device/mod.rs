@@ -1,0 +1,236 @@
+//! An engine for a device with memory of its own, over a [`Driver`].
+//!
+//! One device, one queue that works in the order in which it is given work: waiting for a ticket is reading what the launch has
+//! written, or waiting for the queue. A kernel that may meet floating-point conditions collects them in a word of the
+//! device's memory, which is read when somebody waits for it. Not here: calls of a driver's library.
+
+mod capabilities;
+mod compiled;
+mod driver;
+mod launch;
+
+pub use self::capabilities::Capabilities;
+pub use self::driver::{Argument, Code, Driver};
+
+use self::compiled::{Compiled, Compiler};
+use crate::render::{self, Variant};
+use numelt_ir::{Error, Result, warn};
+use numelt_opt::{Kernel, Target};
+use numelt_runtime::{Buffer, Engine, Executable, Storage, Task, Ticket, Work};
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Words for conditions of launches that nobody has waited for yet.
+const WORDS: usize = 1024;
+
+/// Which devices an engine may be made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Devices {
+    /// The best there is: a graphics card, another accelerator, or the processor.
+    All,
+    /// No processors: those are the host engine's.
+    Accelerators,
+}
+
+/// Settings of the engine.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Which devices it may use.
+    pub devices: Devices,
+    /// Bytes of memory that it may hand out; as many as the device has if none are given.
+    pub memory: Option<usize>,
+    /// Where compiled programs are kept between processes; none are without.
+    pub cache_dir: Option<PathBuf>,
+}
+
+/// An engine for one device.
+pub struct Device<D: Driver> {
+    target: Target,
+    capabilities: Capabilities,
+    // before the driver, so that memory goes before what it was made of
+    state: Mutex<State<D>>,
+    compiler: Compiler<D>,
+}
+
+/// What is used by one thread at a time.
+struct State<D: Driver> {
+    /// Bytes that may still be handed out.
+    left: usize,
+    /// The number given last, of a piece of memory or a ticket.
+    last: u64,
+    pieces: HashMap<u64, D::Memory>,
+    /// A word for each launch that may meet conditions, in turn.
+    conditions: D::Memory,
+    /// Tickets of such launches, oldest first, with their words.
+    watched: VecDeque<(u64, usize)>,
+    /// The last ticket whose word went to another launch before anybody waited for it.
+    dropped: u64,
+    next: usize,
+}
+
+impl<D: Driver> Device<D> {
+    /// An engine for the best device.
+    ///
+    /// # Errors
+    /// There is no library, no device, or none that can be used.
+    pub fn new(options: &Options) -> Result<Device<D>> {
+        let (driver, capabilities) = D::open(options.devices)?;
+        let conditions = driver.memory(4 * WORDS)?;
+        driver.write(&[0; 4 * WORDS], &conditions, 0)?;
+        let state = State {
+            left: options.memory.unwrap_or(capabilities.memory),
+            last: 0,
+            pieces: HashMap::new(),
+            conditions,
+            watched: VecDeque::new(),
+            dropped: 0,
+            next: 0,
+        };
+        let target = capabilities.target();
+        let compiler = Compiler::new(driver, options.cache_dir.as_deref());
+        Ok(Device { target, capabilities, state: Mutex::new(state), compiler })
+    }
+
+    /// Name of the device and version of its driver.
+    pub fn device(&self) -> &str {
+        &self.capabilities.name
+    }
+
+    fn driver(&self) -> &D {
+        &self.compiler.driver
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<D>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<D: Driver> State<D> {
+    fn piece(&self, place: Buffer) -> Result<(&D::Memory, usize)> {
+        let piece = self.pieces.get(&place.handle);
+        let piece = piece.ok_or_else(|| Error::Engine(format!("{}: there is no memory {}", D::NAME, place.handle)))?;
+        let before = |_| Error::Engine(format!("{}: a place before memory", D::NAME));
+        let offset = usize::try_from(place.offset).map_err(before)?;
+        Ok((piece, offset))
+    }
+
+    /// A word for the conditions of the next launch. One whose ticket nobody has waited for may still hold conditions: the
+    /// launch then seems to have met those, too, which costs the host a look.
+    fn word(&mut self) -> usize {
+        if self.watched.len() == WORDS {
+            self.dropped = self.watched.pop_front().map_or(self.dropped, |(ticket, _)| ticket);
+        }
+        self.next = (self.next + 1) % WORDS;
+        self.next
+    }
+
+    fn met(&self, driver: &D, word: usize) -> Result<u8> {
+        let mut bytes = [0; 4];
+        driver.read(&self.conditions, 4 * word, &mut bytes)?;
+        if bytes != [0; 4] {
+            driver.write(&[0; 4], &self.conditions, 4 * word)?;
+        }
+        Ok(u32::from_le_bytes(bytes) as u8 & warn::ALL)
+    }
+}
+
+impl<D: Driver> Storage for Device<D> {
+    fn alloc(&self, nbytes: usize) -> Result<u64> {
+        let mut state = self.state();
+        let left = state.left.checked_sub(nbytes).ok_or(Error::OutOfMemory(nbytes))?;
+        let memory = self.driver().memory(nbytes).map_err(|error| match error {
+            Error::OutOfMemory(_) => Error::OutOfMemory(nbytes),
+            other => other,
+        })?;
+        state.left = left;
+        state.last += 1;
+        let handle = state.last;
+        state.pieces.insert(handle, memory);
+        Ok(handle)
+    }
+
+    /// What is queued keeps memory alive, so there is nothing to wait for.
+    fn free(&self, handle: u64, nbytes: usize, _after: Ticket) {
+        let mut state = self.state();
+        if state.pieces.remove(&handle).is_some() {
+            state.left += nbytes;
+        }
+    }
+
+    fn upload(&self, from: &[u8], to: Buffer) -> Result<()> {
+        if from.is_empty() {
+            return Ok(());
+        }
+        let state = self.state();
+        let (memory, offset) = state.piece(to)?;
+        self.driver().write(from, memory, offset)
+    }
+
+    fn download(&self, from: Buffer, to: &mut [u8]) -> Result<()> {
+        if to.is_empty() {
+            return Ok(());
+        }
+        let state = self.state();
+        let (memory, offset) = state.piece(from)?;
+        self.driver().read(memory, offset, to)
+    }
+}
+
+impl<D: Driver> Engine for Device<D> {
+    fn name(&self) -> &'static str {
+        D::NAME
+    }
+
+    fn target(&self) -> &Target {
+        &self.target
+    }
+
+    fn supports(&self, task: &Task<'_>) -> bool {
+        match task {
+            Task::Kernel(kernel, None) => self.capabilities.run(kernel),
+            Task::Kernel(_, Some(_)) | Task::Nest(_) | Task::Call(..) => false,
+        }
+    }
+
+    fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>> {
+        Ok(Arc::new(Compiled::<D>::new(Arc::clone(kernel), &self.compiler)?))
+    }
+
+    fn source(&self, kernel: &Kernel) -> Option<String> {
+        let variant = Variant { narrow: true, rolled: false };
+        render::render(kernel, D::DIALECT, variant).map(|source| source.text)
+    }
+
+    fn submit(&self, work: &Work<'_>) -> Result<Ticket> {
+        let Work::Kernel(executable, launch, None) = work else {
+            return Err(Error::Unsupported(format!("{} runs plain kernels only", D::NAME)));
+        };
+        let compiled = executable.as_any().downcast_ref::<Compiled<D>>();
+        let compiled = compiled.ok_or_else(|| Error::Engine("a kernel compiled by another engine".into()))?;
+        let mut state = self.state();
+        let word = launch::launch(self, &mut state, compiled, launch)?;
+        state.last += 1;
+        let ticket = state.last;
+        if let Some(word) = word {
+            state.watched.push_back((ticket, word));
+        }
+        Ok(Ticket(ticket))
+    }
+
+    fn wait(&self, ticket: Ticket) -> Result<u8> {
+        let mut state = self.state();
+        match state.watched.iter().position(|(own, _)| *own == ticket.0) {
+            Some(at) => match state.watched.remove(at) {
+                Some((_, word)) => state.met(self.driver(), word),
+                None => Ok(0),
+            },
+            // a launch so long ago that its word is another one's now may have met anything
+            None if ticket.0 <= state.dropped => {
+                self.driver().finish()?;
+                Ok(warn::ALL)
+            }
+            None => self.driver().finish().map(|()| 0),
+        }
+    }
+}

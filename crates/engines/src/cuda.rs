@@ -1,0 +1,17 @@
+//! The engine for NVIDIA's devices, from the settings.
+
+use numelt_engine_gpu::{Cuda, Devices, Options};
+use numelt_ir::Result;
+use numelt_runtime::Config;
+
+/// Its name.
+pub const NAME: &str = "cuda";
+
+/// The engine for the first CUDA device.
+///
+/// # Errors
+/// There is no driver, no device or no compiler.
+pub fn engine(config: &Config) -> Result<Cuda> {
+    let cache_dir = super::opencl::cache_folder(config);
+    Cuda::new(&Options { devices: Devices::Accelerators, memory: config.device_memory, cache_dir })
+}

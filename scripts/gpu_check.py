@@ -1,0 +1,263 @@
+"""Check numelt on this machine's device, and measure it there.
+
+Goes in: the engine (``cuda`` unless said otherwise), perhaps a wheel, which is then used in place of what is
+installed. Comes out: exit status 0 if all tests pass, and a file of results under benches/results; or a line
+that says that there is no device, and another status. The libraries to compare with are used where they are
+installed.
+"""
+
+import argparse
+import ctypes
+import datetime
+import importlib
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "benches"))
+
+programs = importlib.import_module("programs")
+timing = importlib.import_module("timing")
+
+# the core tests that run on an OpenCL device in `make test-hostile` too
+CORE = [
+    "ufunc/test_floating_point_warnings.py",
+    "api/test_reduction_bits.py",
+    "engine/test_stencils_in_place.py",
+]
+
+# Fused kernels that memory bounds: arrays read and written, and the expression.
+FUSED = {
+    "axpy": (3, lambda np, x, y: 2.5 * x + y),
+    "polynomial": (2, lambda np, x, y: ((x * 0.5 + 1.0) * x - 2.0) * x + 3.0),
+    "distance": (3, lambda np, x, y: np.sqrt(x * x + y * y)),
+}
+
+
+def device_or_exit(engine):
+    """Use the engine for this process; exit with a clear line where there is no device."""
+    numelt = importlib.import_module("numelt")
+    try:
+        numelt.use(engine)
+    except RuntimeError as why:
+        sys.exit(f"no {'CUDA' if engine == 'cuda' else engine} device: {why}")
+    return numelt
+
+
+def name_of_device(engine):
+    """Return the device's name as the driver's tool says it, or the engine's where there is none."""
+    command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        return engine
+    return re.sub(r"[^A-Za-z0-9]+", "-", done.stdout.splitlines()[0]).strip("-")
+
+
+def test(engine, count, timeout):
+    """Run the tests on the engine; return lines of what came of them."""
+    tests = [str(ROOT / "tests" / "python" / name) for name in [*CORE, f"engine/test_{engine}.py"]]
+    settings = {"NUMELT_ENGINE": engine, "NUMELT_AT_ONCE": "0", "NUMELT_PIECEMEAL": "0"}
+    python = [sys.executable, "-m", "pytest", "-q"]
+    rust = ["cargo", "test", "--release", "-p", "numelt-engine-gpu"]
+    runs = [
+        ("core tests", [*python, "-m", "core", str(ROOT / "tests" / "python")], settings),
+        ("tests of warnings, sums and loops", [*python, *tests], settings),
+        (
+            f"operations, functions, reductions and {count} random programs against the interpreter",
+            rust,
+            {"NUMELT_TEST_ENGINE": engine, "NUMELT_TEST_PROGRAMS": str(count)},
+        ),
+    ]
+    for name, command, added in runs:
+        start = time.perf_counter()
+        try:
+            done = subprocess.run(
+                command,
+                cwd=ROOT,
+                env={**os.environ, **added},
+                capture_output=True,
+                text=True,
+                timeout=timeout,
+            )
+            passed, output = done.returncode == 0, done.stdout + done.stderr
+        except (OSError, subprocess.TimeoutExpired) as why:
+            passed, output = False, str(why)
+        words = "passed" if passed else "FAILED"
+        yield passed, f"{words}: {name} ({time.perf_counter() - start:.0f} s)"
+        if not passed:
+            yield False, output[-3000:]
+
+
+def seconds(run, rounds=7):
+    """Return the median time of a run, whose last element is read: that waits for the device."""
+    taken = []
+    for _ in range(rounds + 2):
+        start = time.perf_counter()
+        float(run().ravel()[-1])
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken[2:])
+
+
+def driver_copy(size):
+    """Return the bytes per second, read and written, of the CUDA driver's copy on the device."""
+    cuda = ctypes.CDLL("libcuda.so.1")
+
+    def call(name, *arguments):
+        if code := getattr(cuda, name)(*arguments):
+            sys.exit(f"{name} failed ({code})")
+
+    device, context = ctypes.c_int(), ctypes.c_void_p()
+    call("cuInit", 0)
+    call("cuDeviceGet", ctypes.byref(device), 0)
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+    call("cuCtxPushCurrent_v2", context)
+    places = [ctypes.c_uint64(), ctypes.c_uint64()]
+    for place in places:
+        call("cuMemAlloc_v2", ctypes.byref(place), ctypes.c_size_t(size))
+    taken = []
+    for _ in range(9):
+        start = time.perf_counter()
+        call("cuMemcpyDtoD_v2", *places, ctypes.c_size_t(size))
+        call("cuCtxSynchronize")
+        taken.append(time.perf_counter() - start)
+    for place in places:
+        call("cuMemFree_v2", place)
+    call("cuCtxPopCurrent_v2", ctypes.byref(context))
+    call("cuDevicePrimaryCtxRelease_v2", device)
+    return 2 * size / statistics.median(taken[2:])
+
+
+def bandwidth(numelt, engine, elements):
+    """Return lines of the bytes per second of fused kernels, and their share of a copy's.
+
+    On CUDA that is the driver's copy; on OpenCL a kernel that copies.
+    """
+    for dtype in ("float32", "float64"):
+        x = numelt.arange(elements).astype(dtype) + numelt.asarray(1, dtype)
+        y = x * numelt.asarray(0.5, dtype)
+        float(y[-1])
+        size = elements * numpy.dtype(dtype).itemsize
+        kernel = 2 * size / seconds(lambda x=x: x + 0)
+        yield f"{dtype} x + 0: {kernel / 1e9:,.1f} GB/s"
+        copied = driver_copy(size) if engine == "cuda" else kernel
+        if engine == "cuda":
+            yield f"{dtype} device-to-device copy of the driver: {copied / 1e9:,.1f} GB/s"
+        for name, (arrays, expression) in FUSED.items():
+            rate = arrays * size / seconds(lambda e=expression, x=x, y=y: e(numelt, x, y))
+            yield f"{dtype} {name}: {rate / 1e9:,.1f} GB/s, {rate / copied:.0%} of it"
+
+
+def others():
+    """Return the libraries to compare with that are installed, as namespaces by name, NumPy first."""
+    found = {"numpy": numpy}
+    for name, module in (("cupy", "cupy"), ("jax", "jax.numpy")):
+        try:
+            found[name] = importlib.import_module(module)
+        except ImportError:
+            continue
+    if "jax" in found:
+        importlib.import_module("jax").config.update("jax_enable_x64", True)
+    return found
+
+
+def finish(name, module, value):
+    """Wait until a library has computed a value."""
+    if name == "cupy":
+        module.cuda.Device().synchronize()
+    elif name == "jax":
+        importlib.import_module("jax").block_until_ready(value)
+    else:
+        timing.force(value)
+
+
+def milliseconds(name, module, make, size, rounds=5):
+    """Return the least time of a program in a library, or None where the library does not run it."""
+    taken = []
+    try:
+        run = make(module, size)
+        for _ in range(rounds + 2):
+            start = time.perf_counter()
+            finish(name, module, run())
+            taken.append(1e3 * (time.perf_counter() - start))
+    except (AttributeError, TypeError, ValueError, NotImplementedError):
+        return None
+    return min(taken[2:])
+
+
+def workloads(numelt, large):
+    """Return lines of how long the papers' programs take here and in other libraries, all of them eager."""
+    libraries = {"numelt": numelt, **others()}
+    ratios = {name: [] for name in libraries}
+    for make, sizes in programs.PROGRAMS.items():
+        taken = {
+            name: milliseconds(name, module, make, sizes[1 if large else 0])
+            for name, module in libraries.items()
+        }
+        words = [f"{name} -" if spent is None else f"{name} {spent:.2f} ms" for name, spent in taken.items()]
+        yield f"{make.__name__}: {', '.join(words)}"
+        for name, spent in taken.items():
+            if spent is not None and taken["numelt"] is not None:
+                ratios[name].append(spent / taken["numelt"])
+    for name, each in ratios.items():
+        if each and name != "numelt":
+            mean = math.exp(statistics.mean(map(math.log, each)))
+            yield f"{name} takes {mean:.2f} times as long as numelt, geometric mean of {len(each)} programs"
+
+
+def with_wheel(wheel):
+    """Run this script again with a wheel's package in front of what is installed; return its status."""
+    with tempfile.TemporaryDirectory() as folder:
+        install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", folder, wheel]
+        subprocess.run(install, check=True)
+        at = sys.argv.index("--wheel")
+        rest = sys.argv[1:at] + sys.argv[at + 2 :]
+        settings = {**os.environ, "PYTHONPATH": folder}
+        return subprocess.run([sys.executable, __file__, *rest], env=settings, check=False).returncode
+
+
+def main():
+    """Run all parts, print their lines, and keep them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--engine", default="cuda", choices=["cuda", "opencl"])
+    parser.add_argument("--wheel", help="a wheel to check, as two words")
+    parser.add_argument("--parts", nargs="*", default=["tests", "bandwidth", "workloads"])
+    parser.add_argument("--programs", type=int, default=2000, help="random programs")
+    parser.add_argument("--elements", type=int, default=1 << 27, help="elements of an array for bandwidths")
+    parser.add_argument("--small", action="store_true", help="programs at sizes that a test can afford")
+    parser.add_argument("--timeout", type=float, default=3600, help="seconds that a run of tests may take")
+    parser.add_argument("--keep", type=Path, help="the file of results; one under benches/results without")
+    arguments = parser.parse_args()
+    if arguments.wheel:
+        sys.exit(with_wheel(arguments.wheel))
+    numelt = device_or_exit(arguments.engine)
+    engine, name = arguments.engine, name_of_device(arguments.engine)
+    today = datetime.datetime.now(tz=datetime.UTC).date()
+    lines, passed = [f"numelt {numelt.__version__}, {engine}, {name}, {today}"], True
+    print(lines[0], flush=True)
+    parts = {
+        "tests": lambda: test(engine, arguments.programs, arguments.timeout),
+        "bandwidth": lambda: ((True, line) for line in bandwidth(numelt, engine, arguments.elements)),
+        "workloads": lambda: ((True, line) for line in workloads(numelt, not arguments.small)),
+    }
+    for part in arguments.parts:
+        for right, line in parts[part]():
+            passed &= right
+            lines.append(line)
+            print(line, flush=True)
+    path = arguments.keep or ROOT / "benches" / "results" / f"{today}-gpu-{name}.txt"
+    path.write_text("\n".join(lines) + "\n")
+    sys.exit(0 if passed else 1)
+
+
+if __name__ == "__main__":
+    main()
