@@ -68,7 +68,7 @@ def test(engine, count, timeout):
     tests = [str(ROOT / "tests" / "python" / name) for name in [*CORE, f"engine/test_{engine}.py"]]
     settings = {"NUMELT_ENGINE": engine, "NUMELT_AT_ONCE": "0", "NUMELT_PIECEMEAL": "0"}
     python = [sys.executable, "-m", "pytest", "-q"]
-    rust = ["cargo", "test", "--release", "-p", "numelt-engine-gpu"]
+    rust = ["cargo", "test", "-p", "numelt-engine-gpu"]
     runs = [
         ("core tests", [*python, "-m", "core", str(ROOT / "tests" / "python")], settings),
         ("tests of warnings, sums and loops", [*python, *tests], settings),

@@ -4,8 +4,9 @@
 //! text for CUDA and for OpenCL; [`Device`] compiles it with the device's driver, and runs it. A driver's library is loaded when a
 //! device is first asked for. Not here: when work runs on a device, and what happens where it cannot: that is the runtime's.
 //!
-//! Unsafe code: the libraries' functions (`library.rs`, `cuda/api.rs`, `cuda/nvrtc.rs`, `opencl/api.rs`), and one launch
-//! (`device/launch.rs`).
+//! Unsafe code: the libraries' functions (`library.rs`, `cuda/api.rs`, `cuda/nvrtc.rs`, `opencl/api.rs`), signal handlers
+//! (`opencl/signals.rs`), and launches, which `device/launch.rs` hands to a driver (`device/driver.rs`, `cuda/mod.rs`,
+//! `opencl/mod.rs`).
 
 mod cuda;
 mod device;
