@@ -204,7 +204,7 @@ RULES = [
             "crates/codegen/src/cache.rs",
             "crates/codegen/src/host.rs",
         ),
-        "code generation has files and memory from the runtime, no policy; LLVM is behind the builder and the target",
+        "code generation has files and memory from the runtime, no policy; LLVM: the builder and the target",
     ),
     Rule(
         r"\bpyo3\b|\bPy(Result|Err|Any)\b|\bPython<",
