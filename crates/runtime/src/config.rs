@@ -497,7 +497,7 @@ mod tests {
         let text = config.set("jit", "maybe").unwrap_err().to_string();
         assert!(text.contains("off, on or sync"), "{text}");
         let text = config.set("engine", "gpu").unwrap_err().to_string();
-        assert!(text.contains("\"gpu\" is not cpu, null, opencl or auto"), "{text}");
+        assert!(text.contains("\"gpu\" is not cpu, null, cuda, opencl or auto"), "{text}");
         assert!(config.set("thread", "1").is_err());
         assert!(config.set("memory_limit", "5X").is_err());
         assert_eq!(config, Config::default());
@@ -601,7 +601,7 @@ mod tests {
     #[test]
     fn mistakes_in_files_name_file_and_key() {
         for (text, want) in [
-            ("engine = 'gpu'", "numelt.toml: engine: \"gpu\" is not cpu, null, opencl or auto"),
+            ("engine = 'gpu'", "numelt.toml: engine: \"gpu\" is not cpu, null, cuda, opencl or auto"),
             ("passes = 'all-of-them'", "numelt.toml: passes: "),
             ("threads = 1.5", "numelt.toml: threads: \"1.5\" is not a number"),
             ("threads = [1]", "numelt.toml: threads: it may not be of type array"),
