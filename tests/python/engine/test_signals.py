@@ -150,6 +150,9 @@ print(dict(dropped))
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such timer")
+@pytest.mark.skipif(
+    sys.version_info < (3, 11, 7), reason="NumPy alone crashes there: seen with 3.11.2 and NumPy 2.4.6"
+)
 @pytest.mark.parametrize("kind", ["Exception", "BaseException"])
 def test_no_exception_of_a_handler_is_dropped(tmp_path, kind):
     path = tmp_path / "program.py"
