@@ -74,7 +74,7 @@ fn link(out: &Path, library: &Path) {
     }
     command.args(["-Wl,--gc-sections", "-Wl,-O1", "-Wl,--as-needed", "-Wl,-Bsymbolic-functions"]);
     command.arg("-Wl,--wrap=__cxa_atexit");
-    let components = [code_generator(), "core", "analysis", "support", "targetparser"];
+    let components = [code_generator(), "core", "analysis", "passes", "support", "targetparser"];
     command.args(llvm_config(&["--libdir"]).iter().map(|folder| format!("-L{folder}")));
     command.args(llvm_config(&[&["--link-static", "--libs"], &components[..]].concat()));
     command.args(llvm_config(&[&["--link-static", "--system-libs"], &components[..]].concat()));

@@ -383,6 +383,24 @@ impl Builder {
         }
     }
 
+    /// Stack memory for one `ty`, allotted here: in the entry block.
+    pub(crate) fn allot(&self, ty: Ty) -> Val {
+        // SAFETY: see `binary!`.
+        Val(unsafe { LLVMBuildAlloca(self.builder, ty.0, EMPTY) })
+    }
+
+    /// The address that a number is.
+    pub(crate) fn pointer_to(&self, number: Val) -> Val {
+        // SAFETY: see `binary!`.
+        Val(unsafe { LLVMBuildIntToPtr(self.builder, number.0, self.pointer().0, EMPTY) })
+    }
+
+    /// One of the results of an intrinsic that has several.
+    pub(crate) fn extract_value(&self, several: Val, number: u32) -> Val {
+        // SAFETY: see `binary!`; the intrinsics that are asked have as many results.
+        Val(unsafe { LLVMBuildExtractValue(self.builder, several.0, number, EMPTY) })
+    }
+
     /// Calls an LLVM intrinsic overloaded on `types`.
     pub(crate) fn intrinsic(&self, name: &str, types: &[Ty], args: &[Val]) -> Val {
         let mut types: Vec<_> = types.iter().map(|t| t.0).collect();
@@ -436,6 +454,23 @@ impl Builder {
         }
     }
 
+    /// Calls an external function that may do anything.
+    pub(crate) fn call_function(&self, name: &str, result: Ty, args: &[Val]) -> Val {
+        let symbol = CString::new(name).expect("names have no NUL");
+        let mut types: Vec<_> = args.iter().map(|a| self.type_of(*a).0).collect();
+        // SAFETY: the declaration is found in or added to our module with the types we call it by.
+        unsafe {
+            let ty = LLVMFunctionType(result.0, types.as_mut_ptr(), types.len() as u32, 0);
+            let mut function = LLVMGetNamedFunction(self.module, symbol.as_ptr());
+            if function.is_null() {
+                function = LLVMAddFunction(self.module, symbol.as_ptr(), ty);
+                self.enum_attribute(function, "nounwind", 0);
+                self.enum_attribute(function, "cold", 0);
+            }
+            self.call_value(function, ty, args)
+        }
+    }
+
     fn call_value(&self, function: LLVMValueRef, ty: LLVMTypeRef, args: &[Val]) -> Val {
         let mut args: Vec<_> = args.iter().map(|a| a.0).collect();
         // SAFETY: function, type and arguments belong to our module and fit (the verifier checks in tests).
@@ -470,6 +505,21 @@ impl Builder {
     pub(crate) fn branch(&self, condition: Val, yes: Block, no: Block) {
         // SAFETY: the blocks belong to our function, the condition is an i1.
         unsafe { LLVMBuildCondBr(self.builder, condition.0, yes.0, no.0) };
+    }
+
+    /// A branch whose condition seldom holds.
+    pub(crate) fn branch_rarely(&self, condition: Val, yes: Block, no: Block) {
+        // SAFETY: as in `branch`; the metadata belongs to our context.
+        unsafe {
+            let branch = LLVMBuildCondBr(self.builder, condition.0, yes.0, no.0);
+            let weight = |value| LLVMValueAsMetadata(LLVMConstInt(LLVMInt32TypeInContext(self.context), value, 0));
+            let name = LLVMMDStringInContext2(self.context, c"branch_weights".as_ptr(), 14);
+            let mut words = [name, weight(1), weight(2000)];
+            let node = LLVMMDNodeInContext2(self.context, words.as_mut_ptr(), words.len());
+            let node = LLVMMetadataAsValue(self.context, node);
+            let kind = LLVMGetMDKindIDInContext(self.context, c"prof".as_ptr(), 4);
+            LLVMSetMetadata(branch, kind, node);
+        }
     }
 
     pub(crate) fn ret(&self) {

@@ -4,6 +4,7 @@
 //! there. Not here: files ([`numelt_runtime::store`]).
 
 use crate::{Constants, cache_warning, store};
+use numelt_func::Function;
 use numelt_ir::{DType, Op, Result};
 use numelt_opt::Kernel;
 use numelt_runtime::store::{FNV_OFFSET, fnv};
@@ -31,6 +32,9 @@ const SOURCES: u64 = fingerprint(&[
     include_bytes!("lower/power.rs"),
     include_bytes!("lower/quotient.rs"),
     include_bytes!("target.rs"),
+    include_bytes!("functions/mod.rs"),
+    include_bytes!("functions/emit.rs"),
+    include_bytes!("functions/library.rs"),
     include_bytes!("kernels/unroll.rs"),
     include_bytes!("kernels/tile.rs"),
     include_bytes!("../../vecmath/src/coeffs.rs"),
@@ -88,6 +92,14 @@ pub(crate) fn key(kernel: &Kernel, constants: Option<&Constants>, host: &str) ->
     (env!("CARGO_PKG_VERSION"), SOURCES, tables(), cfg!(debug_assertions), host).hash(&mut key);
     kernel.hash(&mut key);
     constants.hash(&mut key);
+    key.0
+}
+
+/// Everything that a function's object depends on, likewise.
+pub(crate) fn function_key(function: &Function, host: &str, passes: &str) -> Vec<u8> {
+    let mut key = Recorder::default();
+    ("function", env!("CARGO_PKG_VERSION"), SOURCES, tables(), cfg!(debug_assertions), host, passes).hash(&mut key);
+    function.hash(&mut key);
     key.0
 }
 

@@ -5,6 +5,7 @@
 //! Not here: threads, folds, when to compile, what else can evaluate a kernel.
 //!
 //! - `kernels` writes the loops of kernels over the points of a [`Tile`].
+//! - `functions` compiles the code of Python loops, which is in the function IR.
 //! - `lower` says what each operation is, on vectors or single numbers.
 //! - `builder` is the face of LLVM's instructions, `target` makes objects.
 //! - `cache` keeps objects on disk under the name that `host` gives the machine, `object` and `image` link them.
@@ -13,10 +14,11 @@
 //! everything that works without it is in `cache`, `host`, `object` and `image`.
 //!
 //! Unsafe code: LLVM's C interface (`builder`, `target`), memory that is made executable (`image`), calls into it and out
-//! of it (`kernels`, `lower/math`), what the processor says about itself (`host`).
+//! of it (`kernels`, `functions`, `lower/math`), what the processor says about itself (`host`).
 
 mod builder;
 mod cache;
+pub mod functions;
 mod host;
 mod image;
 pub mod kernels;

@@ -17,6 +17,7 @@ functions! {
     LLVMBuildCall2: fn(LLVMBuilderRef, LLVMTypeRef, LLVMValueRef, *mut LLVMValueRef, c_uint, *const c_char) -> LLVMValueRef;
     LLVMBuildCondBr: fn(LLVMBuilderRef, LLVMValueRef, LLVMBasicBlockRef, LLVMBasicBlockRef) -> LLVMValueRef;
     LLVMBuildExtractElement: fn(LLVMBuilderRef, LLVMValueRef, LLVMValueRef, *const c_char) -> LLVMValueRef;
+    LLVMBuildExtractValue: fn(LLVMBuilderRef, LLVMValueRef, c_uint, *const c_char) -> LLVMValueRef;
     LLVMBuildFAdd: fn(LLVMBuilderRef, LLVMValueRef, LLVMValueRef, *const c_char) -> LLVMValueRef;
     LLVMBuildFCmp: fn(LLVMBuilderRef, LLVMRealPredicate, LLVMValueRef, LLVMValueRef, *const c_char) -> LLVMValueRef;
     LLVMBuildFDiv: fn(LLVMBuilderRef, LLVMValueRef, LLVMValueRef, *const c_char) -> LLVMValueRef;
@@ -31,6 +32,7 @@ functions! {
     LLVMBuildGEP2: fn(LLVMBuilderRef, LLVMTypeRef, LLVMValueRef, *mut LLVMValueRef, c_uint, *const c_char) -> LLVMValueRef;
     LLVMBuildICmp: fn(LLVMBuilderRef, LLVMIntPredicate, LLVMValueRef, LLVMValueRef, *const c_char) -> LLVMValueRef;
     LLVMBuildInsertElement: fn(LLVMBuilderRef, LLVMValueRef, LLVMValueRef, LLVMValueRef, *const c_char) -> LLVMValueRef;
+    LLVMBuildIntToPtr: fn(LLVMBuilderRef, LLVMValueRef, LLVMTypeRef, *const c_char) -> LLVMValueRef;
     LLVMBuildLShr: fn(LLVMBuilderRef, LLVMValueRef, LLVMValueRef, *const c_char) -> LLVMValueRef;
     LLVMBuildLoad2: fn(LLVMBuilderRef, LLVMTypeRef, LLVMValueRef, *const c_char) -> LLVMValueRef;
     LLVMBuildMul: fn(LLVMBuilderRef, LLVMValueRef, LLVMValueRef, *const c_char) -> LLVMValueRef;
@@ -62,13 +64,16 @@ functions! {
     LLVMCopyStringRepOfTargetData: fn(LLVMTargetDataRef) -> *mut c_char;
     LLVMCreateBuilderInContext: fn(LLVMContextRef) -> LLVMBuilderRef;
     LLVMCreateEnumAttribute: fn(LLVMContextRef, c_uint, u64) -> LLVMAttributeRef;
+    LLVMCreatePassBuilderOptions: fn() -> LLVMPassBuilderOptionsRef;
     LLVMCreateStringAttribute: fn(LLVMContextRef, *const c_char, c_uint, *const c_char, c_uint) -> LLVMAttributeRef;
     LLVMCreateTargetDataLayout: fn(LLVMTargetMachineRef) -> LLVMTargetDataRef;
     LLVMCreateTargetMachine: fn(LLVMTargetRef, *const c_char, *const c_char, *const c_char, LLVMCodeGenOptLevel, LLVMRelocMode, LLVMCodeModel) -> LLVMTargetMachineRef;
     LLVMDisposeBuilder: fn(LLVMBuilderRef);
+    LLVMDisposeErrorMessage: fn(*mut c_char);
     LLVMDisposeMemoryBuffer: fn(LLVMMemoryBufferRef);
     LLVMDisposeMessage: fn(*mut c_char);
     LLVMDisposeModule: fn(LLVMModuleRef);
+    LLVMDisposePassBuilderOptions: fn(LLVMPassBuilderOptionsRef);
     LLVMDisposeTargetData: fn(LLVMTargetDataRef);
     LLVMDisposeTargetMachine: fn(LLVMTargetMachineRef);
     LLVMDoubleTypeInContext: fn(LLVMContextRef) -> LLVMTypeRef;
@@ -80,6 +85,7 @@ functions! {
     LLVMGetElementType: fn(LLVMTypeRef) -> LLVMTypeRef;
     LLVMGetEntryBasicBlock: fn(LLVMValueRef) -> LLVMBasicBlockRef;
     LLVMGetEnumAttributeKindForName: fn(*const c_char, usize) -> c_uint;
+    LLVMGetErrorMessage: fn(LLVMErrorRef) -> *mut c_char;
     LLVMGetFirstInstruction: fn(LLVMBasicBlockRef) -> LLVMValueRef;
     LLVMGetHostCPUFeatures: fn() -> *mut c_char;
     LLVMGetHostCPUName: fn() -> *mut c_char;
@@ -106,6 +112,7 @@ functions! {
     LLVMPositionBuilderAtEnd: fn(LLVMBuilderRef, LLVMBasicBlockRef);
     LLVMPositionBuilderBefore: fn(LLVMBuilderRef, LLVMValueRef);
     LLVMPrintModuleToString: fn(LLVMModuleRef) -> *mut c_char;
+    LLVMRunPasses: fn(LLVMModuleRef, *const c_char, LLVMTargetMachineRef, LLVMPassBuilderOptionsRef) -> LLVMErrorRef;
     LLVMSetAlignment: fn(LLVMValueRef, c_uint);
     LLVMSetDataLayout: fn(LLVMModuleRef, *const c_char);
     LLVMSetMetadata: fn(LLVMValueRef, c_uint, LLVMValueRef);

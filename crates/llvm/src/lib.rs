@@ -14,11 +14,13 @@ mod loader;
 pub use loader::{FILE_NAME, address, load};
 
 use llvm_sys::analysis::LLVMVerifierFailureAction;
+use llvm_sys::error::LLVMErrorRef;
 use llvm_sys::prelude::*;
 use llvm_sys::target::LLVMTargetDataRef;
 use llvm_sys::target_machine::{
     LLVMCodeGenFileType, LLVMCodeGenOptLevel, LLVMCodeModel, LLVMRelocMode, LLVMTargetMachineRef, LLVMTargetRef,
 };
+use llvm_sys::transforms::pass_builder::LLVMPassBuilderOptionsRef;
 use llvm_sys::{LLVMAttributeIndex, LLVMIntPredicate, LLVMRealPredicate, LLVMTypeKind};
 use std::ffi::{c_char, c_double, c_uint, c_ulonglong};
 use std::marker::PhantomData;
@@ -34,10 +36,12 @@ pub const START: &[u8] = include_bytes!("library.c");
 /// Types and constants of LLVM's C interface; its functions are in this crate's root.
 pub mod types {
     pub use llvm_sys::analysis::LLVMVerifierFailureAction;
+    pub use llvm_sys::error::LLVMErrorRef;
     pub use llvm_sys::prelude::*;
     pub use llvm_sys::target_machine::{
         LLVMCodeGenFileType, LLVMCodeGenOptLevel, LLVMCodeModel, LLVMRelocMode, LLVMTargetMachineRef,
     };
+    pub use llvm_sys::transforms::pass_builder::LLVMPassBuilderOptionsRef;
     pub use llvm_sys::{LLVMAttributeFunctionIndex, LLVMIntPredicate, LLVMRealPredicate, LLVMTypeKind};
 }
 
@@ -95,8 +99,10 @@ macro_rules! functions {
 mod declared {
     pub(super) use llvm_sys::analysis::*;
     pub(super) use llvm_sys::core::*;
+    pub(super) use llvm_sys::error::*;
     pub(super) use llvm_sys::target::*;
     pub(super) use llvm_sys::target_machine::*;
+    pub(super) use llvm_sys::transforms::pass_builder::*;
 }
 
 include!("functions.rs");

@@ -24,6 +24,7 @@ mod array;
 mod cpython;
 mod dispatch;
 mod functions;
+mod jit;
 mod numpy;
 mod random;
 mod record;
@@ -66,6 +67,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     random::register(module)?;
     random::random_sequence::register(module)?;
     ufunc::ufunc_at::register(module)?;
+    jit::register(module)?;
     dispatch::unbound::register(module)?;
     // The runtime's own handlers take care of its locks (`numelt_runtime::fork`).
     let at_fork = PyDict::new(py);

@@ -147,11 +147,11 @@ pub fn numpy_ufunc_of<'py>(obj: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>>
 
 /// The fields of a `numpy.ndarray` that this module reads.
 pub struct RealArray {
-    data: *mut u8,
+    pub data: *mut u8,
     /// The native dtype, if the address and the strides are aligned to it.
-    dtype: Option<DType>,
-    shape: Dims,
-    strides: Dims,
+    pub dtype: Option<DType>,
+    pub shape: Dims,
+    pub strides: Dims,
     /// NumPy's flags of the array.
     pub flags: c_int,
     base: *mut ffi::PyObject,
@@ -199,7 +199,7 @@ impl RealArray {
         self.dtype.map_or(0, |d| shape::size(&self.shape) * d.size() as i64)
     }
 
-    fn writeable(&self) -> bool {
+    pub fn writeable(&self) -> bool {
         self.flags & NPY_ARRAY_WRITEABLE != 0
     }
 }

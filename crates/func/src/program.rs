@@ -1,0 +1,269 @@
+//! What a function consists of.
+
+use numelt_ir::{DType, Op};
+
+/// A value, by number: an index into [`Function::values`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Value(pub u32);
+
+/// A block or a loop, by number. No two of a function have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Label(pub u32);
+
+/// Instructions that run one after the other. The last one may hand control elsewhere: [`Instr::ends`].
+pub type Body = Vec<Instr>;
+
+/// The code of one loop of a Python program, for arguments of certain types.
+///
+/// It is called with one number per parameter and runs until an [`Instr::Exit`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Function {
+    /// The types of all values, by their numbers: `Bool`, integers, `F32` and `F64`. Addresses are `I64`.
+    pub values: Vec<DType>,
+    /// The values that the caller passes.
+    pub params: Vec<Value>,
+    /// What runs. It ends with an instruction that [`Instr::ends`].
+    pub body: Body,
+}
+
+/// Functions of the C library that code may call: those that CPython's `math` calls too, so that results agree to the
+/// last bit. All take and return F64. They set no other state that anybody reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // C's names
+pub enum CFunction {
+    Sin,
+    Cos,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Atan2,
+    Sinh,
+    Cosh,
+    Tanh,
+    Asinh,
+    Acosh,
+    Atanh,
+    Exp,
+    Exp2,
+    Expm1,
+    Log,
+    Log2,
+    Log10,
+    Log1p,
+    Pow,
+    Fmod,
+    Hypot,
+    Cbrt,
+}
+
+impl CFunction {
+    /// All of them.
+    pub const ALL: &'static [CFunction] = &[
+        CFunction::Sin,
+        CFunction::Cos,
+        CFunction::Tan,
+        CFunction::Asin,
+        CFunction::Acos,
+        CFunction::Atan,
+        CFunction::Atan2,
+        CFunction::Sinh,
+        CFunction::Cosh,
+        CFunction::Tanh,
+        CFunction::Asinh,
+        CFunction::Acosh,
+        CFunction::Atanh,
+        CFunction::Exp,
+        CFunction::Exp2,
+        CFunction::Expm1,
+        CFunction::Log,
+        CFunction::Log2,
+        CFunction::Log10,
+        CFunction::Log1p,
+        CFunction::Pow,
+        CFunction::Fmod,
+        CFunction::Hypot,
+        CFunction::Cbrt,
+    ];
+
+    /// Its name in C.
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+
+    /// How many arguments it takes.
+    pub fn arity(self) -> usize {
+        match self {
+            CFunction::Atan2 | CFunction::Pow | CFunction::Fmod | CFunction::Hypot => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// One instruction. `out` is defined by it, and may be used by what follows in the same body and in the bodies inside it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Instr {
+    /// A number, by its bytes: the low ones of `bits`, as many as the type of `out` has.
+    Const {
+        /// The number.
+        out: Value,
+        /// Its bytes.
+        bits: u64,
+    },
+    /// An elementwise operation of the op table on numbers. It means what it means for arrays: integers wrap around.
+    /// Operands have the types that [`Op::input_dtype`] says, the result has [`Op::output_dtype`].
+    Apply {
+        /// The result.
+        out: Value,
+        /// The operation.
+        op: Op,
+        /// Its loop dtype.
+        on: DType,
+        /// The operands.
+        args: Vec<Value>,
+    },
+    /// `Add`, `Subtract` or `Multiply` of I64.
+    Checked {
+        /// The result, wrapped around.
+        out: Value,
+        /// Bool: does the exact result not fit?
+        overflow: Value,
+        /// The operation.
+        op: Op,
+        /// The operands.
+        args: [Value; 2],
+    },
+    /// A number as another type, as NumPy's `astype` does it. A float that the integer type cannot hold gives
+    /// any number.
+    Convert {
+        /// The number in the new type.
+        out: Value,
+        /// The number.
+        from: Value,
+    },
+    /// F64 as the I64 of the same bits, or the reverse.
+    Bits {
+        /// The other.
+        out: Value,
+        /// The one.
+        from: Value,
+    },
+    /// A call of a function of the C library.
+    Call {
+        /// The result, F64.
+        out: Value,
+        /// The function.
+        function: CFunction,
+        /// Its arguments, F64.
+        args: Vec<Value>,
+    },
+    /// A call of a loop of a NumPy ufunc for one element.
+    CallLoop {
+        /// The result.
+        out: Value,
+        /// The address of what describes the loop (I64), which the caller of the function knows.
+        context: Value,
+        /// The operands.
+        args: Vec<Value>,
+    },
+    /// Reads memory. The address is a multiple of the type's size.
+    Load {
+        /// What was read.
+        out: Value,
+        /// Where, I64.
+        address: Value,
+    },
+    /// Writes memory.
+    Store {
+        /// Where, I64.
+        address: Value,
+        /// What.
+        value: Value,
+    },
+    /// Asks now and then whether somebody outside wants the function to stop (a signal). Mostly the answer is no
+    /// without asking.
+    Poll {
+        /// Bool: shall it stop?
+        out: Value,
+    },
+    /// One of two bodies. Each ends with a `Yield` of one value per `outs`, or leaves.
+    If {
+        /// Bool.
+        condition: Value,
+        /// What runs if it is true.
+        then: Body,
+        /// What runs if it is false.
+        otherwise: Body,
+        /// What the body has yielded.
+        outs: Vec<Value>,
+        /// Does the condition hold rarely (an error, the end of what compiled code can do)?
+        is_rare: bool,
+    },
+    /// A body that can be left early. It ends with a `Leave`, or leaves otherwise.
+    Block {
+        /// Its name.
+        label: Label,
+        /// What runs.
+        body: Body,
+        /// What it has been left with.
+        outs: Vec<Value>,
+    },
+    /// A body that runs again at each `Again`. There is no other way to its end: what follows is reached by leaving
+    /// a block around it, so a loop is the last instruction of its body.
+    Loop {
+        /// Its name.
+        label: Label,
+        /// The values that change from turn to turn.
+        params: Vec<Value>,
+        /// The values in the first turn.
+        starts: Vec<Value>,
+        /// What runs.
+        body: Body,
+    },
+    /// The end of a body of an `If`.
+    Yield(Vec<Value>),
+    /// The end of a block around this.
+    Leave {
+        /// The block.
+        label: Label,
+        /// One value per `outs` of the block.
+        values: Vec<Value>,
+    },
+    /// The next turn of a loop around this.
+    Again {
+        /// The loop.
+        label: Label,
+        /// One value per parameter of the loop.
+        values: Vec<Value>,
+    },
+    /// The end of the function.
+    Exit {
+        /// Which one; the maker of the function knows what it means.
+        number: u32,
+        /// What the caller gets.
+        values: Vec<Value>,
+    },
+}
+
+impl Instr {
+    /// Is this the last instruction of its body?
+    pub fn ends(&self) -> bool {
+        matches!(
+            self,
+            Instr::Yield(_) | Instr::Leave { .. } | Instr::Again { .. } | Instr::Exit { .. } | Instr::Loop { .. }
+        )
+    }
+}
+
+impl Function {
+    /// A new value.
+    pub fn value(&mut self, ty: DType) -> Value {
+        self.values.push(ty);
+        Value(self.values.len() as u32 - 1)
+    }
+
+    /// The type of a value.
+    pub fn type_of(&self, value: Value) -> DType {
+        self.values[value.0 as usize]
+    }
+}

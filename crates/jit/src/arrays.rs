@@ -1,0 +1,290 @@
+//! Arrays: elements, rows, slices, stores.
+
+use crate::tree::{Expr, Index};
+use crate::types::{Type, Val};
+use crate::walk::{Res, Walk, unsupported};
+use numelt_func::Value;
+use numelt_ir::{DType, Op};
+
+/// An element of an array.
+#[derive(Debug, Clone)]
+pub struct Element {
+    /// Which array it belongs to, among what is given.
+    which: Value,
+    address: Value,
+    dtype: DType,
+}
+
+impl Walk<'_> {
+    /// `base[indices]`
+    pub fn indexed(&mut self, base: &Expr, indices: &[Index]) -> Res<Val> {
+        let base = self.expr(base)?;
+        self.each(&base, &mut |walk, base| walk.at(&base, indices))
+    }
+
+    fn at(&mut self, base: &Val, indices: &[Index]) -> Res<Val> {
+        match &base.ty {
+            Type::Array { .. } => {
+                let view = self.view(base, indices)?;
+                self.scalar_or_view(view)
+            }
+            Type::Tuple(_) => {
+                let [Index::At(index)] = indices else { return unsupported("a slice of a tuple") };
+                let index = self.expr(index)?;
+                self.tuple_item(base, &index)
+            }
+            other => unsupported(format!("an element of {other}")),
+        }
+    }
+
+    fn tuple_item(&mut self, base: &Val, index: &Val) -> Res<Val> {
+        let items = base.items().expect("a tuple");
+        let [part] = index.parts[..] else { return unsupported("such an index of a tuple") };
+        if index.ty == Type::Int && let Some(index) = self.e.known(part) {
+            let index = index as i64;
+            let index = if index < 0 { index + items.len() as i64 } else { index };
+            return match items.get(index as usize) {
+                Some(item) => Ok(item.clone()),
+                None => unsupported("an index out of range"),
+            };
+        }
+        if items.is_empty() || index.ty != Type::Int {
+            return unsupported("such an index of a tuple");
+        }
+        let length = self.e.int(items.len() as i64);
+        let index = self.inside_of(part, length);
+        self.item_at(&items, index, 0)
+    }
+
+    fn item_at(&mut self, items: &[Val], index: Value, k: usize) -> Res<Val> {
+        if k + 1 == items.len() {
+            return Ok(items[k].clone());
+        }
+        let number = self.e.int(k as i64);
+        let is = self.e.ints(Op::Equal, &[index, number]);
+        self.either(is, &mut |_| Ok(items[k].clone()), &mut |walk| walk.item_at(items, index, k + 1))
+    }
+
+    /// The element of an array without axes, or the array itself.
+    fn scalar_or_view(&mut self, view: Val) -> Res<Val> {
+        match view.ty {
+            Type::Array { dtype, ndim: 0, .. } => self.load(view.parts[1], dtype),
+            _ => Ok(view),
+        }
+    }
+
+    /// Row `index` of an array, which is one: an element if the array has one axis.
+    pub fn row(&mut self, array: &Val, index: Value) -> Res<Val> {
+        let view = self.step_in(array, index);
+        self.scalar_or_view(view)
+    }
+
+    /// The element that an assignment writes.
+    pub fn place_of(&mut self, base: &Expr, indices: &[Index]) -> Res<Element> {
+        let base = self.expr(base)?;
+        let Type::Array { writeable: true, .. } = base.ty else {
+            return unsupported(format!("writing to {}", base.ty));
+        };
+        if !self.inlined.is_empty() {
+            // CPython would repeat the call
+            return unsupported("a function that writes to arrays");
+        }
+        let view = self.view(&base, indices)?;
+        match view.ty {
+            Type::Array { dtype, ndim: 0, .. } => Ok(Element { which: view.parts[0], address: view.parts[1], dtype }),
+            other => unsupported(format!("writing to {other}")),
+        }
+    }
+
+    /// An element and its value.
+    pub fn element(&mut self, base: &Expr, indices: &[Index]) -> Res<(Element, Val)> {
+        let place = self.place_of(base, indices)?;
+        let value = self.load(place.address, place.dtype)?;
+        Ok((place, value))
+    }
+
+    /// A number at an address.
+    pub fn load(&mut self, address: Value, dtype: DType) -> Res<Val> {
+        let ty = Type::Scalar(dtype);
+        if dtype == DType::F16 {
+            return unsupported("float16");
+        }
+        let mut parts = Vec::new();
+        let mut at = 0;
+        for part in ty.parts() {
+            let offset = self.e.int(at);
+            let address = self.e.offset(address, offset);
+            parts.push(self.e.load(address, part));
+            at += part.size() as i64;
+        }
+        Ok(Val::new(ty, parts))
+    }
+
+    /// Converts a value to an element's type, and notes that it is to be written there.
+    pub fn prepare_store(
+        &mut self,
+        element: Element,
+        value: &Val,
+        stores: &mut Vec<(Value, Vec<(i64, Value)>)>,
+    ) -> Res<()> {
+        let value = self.each(value, &mut |walk, value| walk.as_element(&value, element.dtype))?;
+        let mut at = 0;
+        let mut parts = Vec::new();
+        for part in value.parts {
+            parts.push((at, part));
+            at += self.e.type_of(part).size() as i64;
+        }
+        self.written.insert(self.e.known(element.which).map(|which| which as u32));
+        stores.push((element.address, parts));
+        Ok(())
+    }
+
+    /// The part of an array that indices leave.
+    fn view(&mut self, base: &Val, indices: &[Index]) -> Res<Val> {
+        let Type::Array { ndim, .. } = base.ty else { unreachable!("only arrays have views") };
+        // an index that is a tuple stands for its items
+        let mut all = Vec::new();
+        for index in indices {
+            match index {
+                Index::At(expr) => {
+                    let val = self.expr(expr)?;
+                    match val.items() {
+                        Some(items) if indices.len() == 1 => all.extend(items.into_iter().map(Ok)),
+                        Some(_) => return unsupported("a tuple among indices"),
+                        None => all.push(Ok(val)),
+                    }
+                }
+                Index::Slice(a, b, c) => all.push(Err((a, b, c))),
+            }
+        }
+        if all.len() > usize::from(ndim) {
+            return unsupported("more indices than axes");
+        }
+        let mut view = base.clone();
+        let mut axis = 0;
+        for index in all {
+            match index {
+                Ok(index) => {
+                    let extent = view.parts[2 + axis];
+                    let index = self.index(&index)?;
+                    let index = self.inside_of(index, extent);
+                    view = self.step_in_axis(&view, axis, index);
+                }
+                Err((a, b, c)) => {
+                    view = self.sliced(&view, axis, a, b, c)?;
+                    axis += 1;
+                }
+            }
+        }
+        Ok(view)
+    }
+
+    /// An integer that can be an index.
+    fn index(&mut self, index: &Val) -> Res<Value> {
+        match index.ty {
+            Type::Int | Type::Scalar(DType::I64) => Ok(index.parts[0]),
+            Type::Scalar(dtype) if dtype.is_integer() => {
+                let wide = self.e.convert(index.parts[0], DType::I64);
+                if dtype == DType::U64 {
+                    let zero = self.e.int(0);
+                    let beyond = self.e.ints(Op::Less, &[wide, zero]);
+                    self.exit_if(beyond, "an index out of bounds");
+                }
+                if matches!(dtype, DType::U8 | DType::U16 | DType::U32 | DType::U64) {
+                    self.e.set_natural(wide);
+                }
+                Ok(wide)
+            }
+            Type::Choice(_) => {
+                let index =
+                    self.each(index, &mut |walk, val| Ok(Val::new(Type::Int, vec![walk.index(&val)?])))?;
+                Ok(index.parts[0])
+            }
+            ref other => unsupported(format!("an index that is {other}")),
+        }
+    }
+
+    /// An index counted from the front; stops if it is out of bounds.
+    pub fn inside_of(&mut self, index: Value, extent: Value) -> Value {
+        if self.inside.contains(&(index, extent)) {
+            return index;
+        }
+        if self.e.is_natural(index) {
+            let beyond = self.e.ints(Op::GreaterEqual, &[index, extent]);
+            self.exit_if(beyond, "an index out of bounds");
+            self.inside.insert((index, extent));
+            return index;
+        }
+        let known = self.e.known(index).map(|index| index as i64);
+        let front = match known {
+            Some(_) => self.e.ints(Op::Add, &[index, extent]),
+            None => {
+                let zero = self.e.int(0);
+                let is_negative = self.e.ints(Op::Less, &[index, zero]);
+                let moved = self.e.ints(Op::Add, &[index, extent]);
+                self.e.select(is_negative, moved, index)
+            }
+        };
+        let bits = [front, extent].map(|value| self.e.convert(value, DType::U64));
+        let beyond = self.e.apply(Op::GreaterEqual, DType::U64, &bits);
+        self.exit_if(beyond, "an index out of bounds");
+        self.e.set_natural(front);
+        self.inside.insert((front, extent));
+        front
+    }
+
+    fn step_in(&mut self, array: &Val, index: Value) -> Val {
+        self.step_in_axis(array, 0, index)
+    }
+
+    /// The view at a position of an axis, without that axis.
+    fn step_in_axis(&mut self, array: &Val, axis: usize, index: Value) -> Val {
+        let Type::Array { dtype, ndim, writeable, .. } = array.ty else { unreachable!("only arrays have axes") };
+        let count = usize::from(ndim);
+        let bytes = self.e.times(index, array.parts[2 + count + axis]);
+        let mut parts = array.parts.clone();
+        parts[1] = self.e.offset(parts[1], bytes);
+        parts.remove(2 + count + axis);
+        parts.remove(2 + axis);
+        Val::new(Type::Array { dtype, ndim: ndim - 1, writeable, whole: false }, parts)
+    }
+
+    /// `array[…, a:b:c]` on an axis.
+    fn sliced(&mut self, array: &Val, axis: usize, a: &Expr, b: &Expr, c: &Expr) -> Res<Val> {
+        let Type::Array { dtype, ndim, writeable, .. } = array.ty else { unreachable!("only arrays have axes") };
+        let count = usize::from(ndim);
+        if *c != Expr::None && *c != Expr::Int("1".into()) {
+            return unsupported("a slice with a step");
+        }
+        let extent = array.parts[2 + axis];
+        let zero = self.e.int(0);
+        let start = if *a == Expr::None { zero } else { self.clamped(a, extent)? };
+        let stop = if *b == Expr::None { extent } else { self.clamped(b, extent)? };
+        let length = self.e.ints(Op::Subtract, &[stop, start]);
+        let length = self.e.ints(Op::Maximum, &[length, zero]);
+        self.e.set_natural(length);
+        let bytes = self.e.times(start, array.parts[2 + count + axis]);
+        let mut parts = array.parts.clone();
+        parts[1] = self.e.offset(parts[1], bytes);
+        parts[2 + axis] = length;
+        Ok(Val::new(Type::Array { dtype, ndim, writeable, whole: false }, parts))
+    }
+
+    /// A bound of a slice, between zero and the extent.
+    fn clamped(&mut self, bound: &Expr, extent: Value) -> Res<Value> {
+        let bound = self.expr(bound)?;
+        let bound = self.index(&bound)?;
+        let zero = self.e.int(0);
+        let from_front = if self.e.is_natural(bound) {
+            bound
+        } else {
+            let is_negative = self.e.ints(Op::Less, &[bound, zero]);
+            let moved = self.e.ints(Op::Add, &[bound, extent]);
+            let moved = self.e.ints(Op::Maximum, &[moved, zero]);
+            self.e.select(is_negative, moved, bound)
+        };
+        let clamped = self.e.ints(Op::Minimum, &[from_front, extent]);
+        self.e.set_natural(clamped);
+        Ok(clamped)
+    }
+}

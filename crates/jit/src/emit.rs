@@ -1,0 +1,350 @@
+//! Writing code of the function IR: bodies inside bodies, to be put together at the end.
+//!
+//! Bodies are kept by number until then, so that something can still be added to the end of one whose successor was not
+//! known when it was written (the values that it hands on). Not here: Python's types.
+
+use numelt_func::{Body, CFunction, Function, Instr, Label, Value};
+use numelt_ir::{DType, Op};
+use std::collections::{HashMap, HashSet};
+
+/// A body by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct At(usize);
+
+/// An instruction, or one with bodies inside.
+#[derive(Debug, Clone)]
+enum Node {
+    Plain(Instr),
+    If { condition: Value, then: At, otherwise: At, outs: Vec<Value>, is_rare: bool },
+    Block { label: Label, body: At, outs: Vec<Value> },
+    Loop { label: Label, params: Vec<Value>, starts: Vec<Value>, body: At },
+}
+
+/// How much has been written; see [`Emitter::back_to`].
+#[derive(Debug, Clone, Copy)]
+pub struct Mark {
+    at: At,
+    bodies: usize,
+    here: usize,
+    values: usize,
+    has_ended: bool,
+}
+
+/// The function that is being written.
+#[derive(Debug, Default)]
+pub struct Emitter {
+    function: Function,
+    bodies: Vec<Vec<Node>>,
+    at: usize,
+    /// Nothing that is written here would ever run.
+    has_ended: bool,
+    labels: u32,
+    constants: HashMap<Value, u64>,
+    /// Numbers known not to be negative.
+    natural: HashSet<Value>,
+}
+
+impl Emitter {
+    /// An empty function.
+    pub fn new() -> Emitter {
+        Emitter { bodies: vec![vec![]], ..Emitter::default() }
+    }
+
+    /// The finished function.
+    pub fn finish(mut self) -> Function {
+        let mut bodies: Vec<Option<Vec<Node>>> = std::mem::take(&mut self.bodies).into_iter().map(Some).collect();
+        self.function.body = assemble(&mut bodies, 0);
+        self.function
+    }
+
+    /// A parameter of the function.
+    pub fn param(&mut self, ty: DType) -> Value {
+        let value = self.function.value(ty);
+        self.function.params.push(value);
+        value
+    }
+
+    /// Where it is writing.
+    pub fn here(&self) -> At {
+        At(self.at)
+    }
+
+    /// Nothing gets here.
+    pub fn set_ended(&mut self) {
+        self.has_ended = true;
+    }
+
+    /// Can what is written here run?
+    pub fn is_live(&self) -> bool {
+        !self.has_ended
+    }
+
+    /// A new body, to be written with [`Emitter::go`].
+    pub fn body(&mut self) -> At {
+        self.bodies.push(vec![]);
+        At(self.bodies.len() - 1)
+    }
+
+    /// Writes to the end of a body from now on.
+    pub fn go(&mut self, at: At) {
+        self.at = at.0;
+        self.has_ended = false;
+    }
+
+    /// How far it is.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            at: self.here(),
+            bodies: self.bodies.len(),
+            here: self.bodies[self.at].len(),
+            values: self.function.values.len(),
+            has_ended: self.has_ended,
+        }
+    }
+
+    /// Forgets what has been written since. Nothing of it may be in use, and nothing may have been added to bodies begun
+    /// before but the one that was written to.
+    pub fn back_to(&mut self, mark: Mark) {
+        self.bodies.truncate(mark.bodies);
+        self.bodies[mark.at.0].truncate(mark.here);
+        self.at = mark.at.0;
+        self.has_ended = mark.has_ended;
+        // parameters added since stay
+        let last = self.function.params.iter().map(|value| value.0 as usize + 1).max().unwrap_or(0);
+        let keep = mark.values.max(last);
+        self.function.values.truncate(keep);
+        self.constants.retain(|value, _| (value.0 as usize) < mark.values);
+        self.natural.retain(|value| (value.0 as usize) < mark.values || self.function.params.contains(value));
+    }
+
+    /// How many instructions there are, roughly.
+    pub fn size(&self) -> usize {
+        self.function.values.len()
+    }
+
+    fn push(&mut self, node: Node) {
+        if !self.has_ended {
+            self.bodies[self.at].push(node);
+        }
+    }
+
+    fn plain(&mut self, instr: Instr) {
+        self.push(Node::Plain(instr));
+    }
+
+    fn end(&mut self, instr: Instr) {
+        self.plain(instr);
+        self.has_ended = true;
+    }
+
+    /// The type of a value.
+    pub fn type_of(&self, value: Value) -> DType {
+        self.function.type_of(value)
+    }
+
+    /// A value that some instruction will define.
+    pub fn value(&mut self, ty: DType) -> Value {
+        self.function.value(ty)
+    }
+
+    /// A constant by its bytes.
+    pub fn constant(&mut self, ty: DType, bits: u64) -> Value {
+        let out = self.value(ty);
+        self.plain(Instr::Const { out, bits });
+        self.constants.insert(out, bits);
+        if ty == DType::I64 && bits as i64 >= 0 {
+            self.natural.insert(out);
+        }
+        out
+    }
+
+    /// An I64 constant.
+    pub fn int(&mut self, value: i64) -> Value {
+        self.constant(DType::I64, value as u64)
+    }
+
+    /// An F64 constant.
+    pub fn float(&mut self, value: f64) -> Value {
+        self.constant(DType::F64, value.to_bits())
+    }
+
+    /// A Bool constant.
+    pub fn truth(&mut self, value: bool) -> Value {
+        self.constant(DType::Bool, value.into())
+    }
+
+    /// The bytes of a value, if it is a constant.
+    pub fn known(&self, value: Value) -> Option<u64> {
+        self.constants.get(&value).copied()
+    }
+
+    /// Is the I64 known not to be negative?
+    pub fn is_natural(&self, value: Value) -> bool {
+        self.natural.contains(&value)
+    }
+
+    /// Notes that an I64 is not negative.
+    pub fn set_natural(&mut self, value: Value) {
+        self.natural.insert(value);
+    }
+
+    /// An elementwise operation on numbers of a loop dtype.
+    pub fn apply(&mut self, op: Op, on: DType, args: &[Value]) -> Value {
+        let out = self.value(op.output_dtype(on));
+        self.plain(Instr::Apply { out, op, on, args: args.to_vec() });
+        out
+    }
+
+    /// The same on I64.
+    pub fn ints(&mut self, op: Op, args: &[Value]) -> Value {
+        self.apply(op, DType::I64, args)
+    }
+
+    /// `a and b`, `a or b`, `not a` of Bool.
+    pub fn logic(&mut self, op: Op, args: &[Value]) -> Value {
+        self.apply(op, DType::Bool, args)
+    }
+
+    /// An address a number of bytes further.
+    pub fn offset(&mut self, address: Value, bytes: Value) -> Value {
+        if self.known(bytes) == Some(0) { address } else { self.ints(Op::Add, &[address, bytes]) }
+    }
+
+    /// `a * b` of I64 that cannot overflow.
+    pub fn times(&mut self, a: Value, b: Value) -> Value {
+        match (self.known(a), self.known(b)) {
+            (Some(1), _) => b,
+            (_, Some(1)) => a,
+            (Some(a), Some(b)) => self.int((a as i64).wrapping_mul(b as i64)),
+            _ => self.ints(Op::Multiply, &[a, b]),
+        }
+    }
+
+    /// Addition, subtraction or multiplication of I64, and whether it overflows.
+    pub fn checked(&mut self, op: Op, a: Value, b: Value) -> (Value, Value) {
+        let (out, overflow) = (self.value(DType::I64), self.value(DType::Bool));
+        self.plain(Instr::Checked { out, overflow, op, args: [a, b] });
+        if op != Op::Subtract && self.is_natural(a) && self.is_natural(b) {
+            // where it does not overflow, which is where it is used
+            self.natural.insert(out);
+        }
+        (out, overflow)
+    }
+
+    /// `condition ? yes : no`.
+    pub fn select(&mut self, condition: Value, yes: Value, no: Value) -> Value {
+        let ty = self.type_of(yes);
+        self.apply(Op::Where, ty, &[condition, yes, no])
+    }
+
+    /// A number as another type.
+    pub fn convert(&mut self, from: Value, ty: DType) -> Value {
+        if self.type_of(from) == ty {
+            return from;
+        }
+        let out = self.value(ty);
+        self.plain(Instr::Convert { out, from });
+        if let (Some(bits), DType::I64, DType::F64) = (self.known(from), self.type_of(from), ty) {
+            self.constants.insert(out, (bits as i64 as f64).to_bits());
+        }
+        out
+    }
+
+    /// A call of a function of the C library.
+    pub fn call(&mut self, function: CFunction, args: &[Value]) -> Value {
+        let out = self.value(DType::F64);
+        self.plain(Instr::Call { out, function, args: args.to_vec() });
+        out
+    }
+
+    /// A call of a loop of a ufunc of NumPy's.
+    pub fn call_loop(&mut self, context: Value, args: &[Value], ty: DType) -> Value {
+        let out = self.value(ty);
+        self.plain(Instr::CallLoop { out, context, args: args.to_vec() });
+        out
+    }
+
+    /// Reads memory.
+    pub fn load(&mut self, address: Value, ty: DType) -> Value {
+        let out = self.value(ty);
+        self.plain(Instr::Load { out, address });
+        out
+    }
+
+    /// Writes memory.
+    pub fn store(&mut self, address: Value, value: Value) {
+        self.plain(Instr::Store { address, value });
+    }
+
+    /// Does somebody outside want the code to stop?
+    pub fn poll(&mut self) -> Value {
+        let out = self.value(DType::Bool);
+        self.plain(Instr::Poll { out });
+        out
+    }
+
+    /// Two bodies, written already, one of which runs.
+    pub fn branch(&mut self, condition: Value, then: At, otherwise: At, outs: Vec<Value>, is_rare: bool) {
+        self.push(Node::If { condition, then, otherwise, outs, is_rare });
+    }
+
+    /// A new name.
+    pub fn label(&mut self) -> Label {
+        self.labels += 1;
+        Label(self.labels)
+    }
+
+    /// A body that can be left.
+    pub fn block(&mut self, label: Label, body: At, outs: Vec<Value>) {
+        self.push(Node::Block { label, body, outs });
+    }
+
+    /// A body that runs again and again.
+    pub fn repeat(&mut self, label: Label, params: Vec<Value>, starts: Vec<Value>, body: At) {
+        self.push(Node::Loop { label, params, starts, body });
+        self.has_ended = true;
+    }
+
+    /// The end of a branch.
+    pub fn finish_branch(&mut self, values: Vec<Value>) {
+        self.end(Instr::Yield(values));
+    }
+
+    /// The end of a block.
+    pub fn leave(&mut self, label: Label, values: Vec<Value>) {
+        self.end(Instr::Leave { label, values });
+    }
+
+    /// The end of a turn.
+    pub fn again(&mut self, label: Label, values: Vec<Value>) {
+        self.end(Instr::Again { label, values });
+    }
+
+    /// The end of the function.
+    pub fn exit(&mut self, number: u32, values: Vec<Value>) {
+        self.end(Instr::Exit { number, values });
+    }
+}
+
+/// The instructions of a body and of those inside it. A body that nothing ends cannot be reached to its end.
+fn assemble(bodies: &mut Vec<Option<Vec<Node>>>, at: usize) -> Body {
+    let nodes = bodies[at].take().expect("a body stands in one place");
+    let mut body = Body::with_capacity(nodes.len() + 1);
+    for node in nodes {
+        body.push(match node {
+            Node::Plain(instr) => instr,
+            Node::If { condition, then, otherwise, outs, is_rare } => {
+                let (then, otherwise) = (assemble(bodies, then.0), assemble(bodies, otherwise.0));
+                Instr::If { condition, then, otherwise, outs, is_rare }
+            }
+            Node::Block { label, body, outs } => Instr::Block { label, body: assemble(bodies, body.0), outs },
+            Node::Loop { label, params, starts, body } => {
+                Instr::Loop { label, params, starts, body: assemble(bodies, body.0) }
+            }
+        });
+    }
+    if !body.last().is_some_and(Instr::ends) {
+        body.push(Instr::Exit { number: 0, values: vec![] });
+    }
+    body
+}

@@ -1,0 +1,74 @@
+//! What a loop is given and what it finds outside of itself.
+
+use crate::types::Type;
+use numelt_ir::DType;
+
+/// What an object is, as far as the compiler knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Thing {
+    /// A number, an array, a tuple of such: its type says all.
+    Value,
+    /// A function of the module `builtins`.
+    Builtin(String),
+    /// A function of the module `math`.
+    Math(String),
+    /// A function of NumPy's namespace, NumPy's own or numelt's.
+    Numpy(String),
+    /// The class of NumPy's scalars of a dtype.
+    Class(DType),
+    /// A module.
+    Module,
+    /// A Python function.
+    Function,
+    /// Something else.
+    Other,
+}
+
+/// An object that a loop is given.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Given {
+    /// What it is.
+    pub thing: Thing,
+    /// The type of a value; not looked at for other things.
+    pub ty: Type,
+}
+
+/// Where a parameter of the compiled function comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Param {
+    /// A number of a given value.
+    Part {
+        /// Which object.
+        given: u32,
+        /// Which of its numbers.
+        part: u32,
+    },
+    /// The address of what describes a loop of a ufunc of NumPy's.
+    Loop {
+        /// The ufunc's name.
+        name: String,
+        /// The dtypes of its operands.
+        inputs: Vec<DType>,
+        /// That of its result.
+        output: DType,
+    },
+}
+
+/// What can be asked about objects outside while a loop is compiled. What the answers depend on is checked again before the
+/// code runs.
+///
+/// Objects are numbered: first the slots of the unit, then its inputs, then what is found here, in the order in which it
+/// was found.
+pub trait World {
+    /// The attribute of an object. If there is an answer, it becomes the next given object.
+    fn attribute(&mut self, of: u32, name: &str) -> Option<Given>;
+
+    /// What a name means in the module of a function (or among the builtins), likewise.
+    fn global(&mut self, function: u32, name: &str) -> Option<Given>;
+
+    /// The tree of a function, as the front end writes it.
+    fn callee(&mut self, function: u32) -> Option<String>;
+
+    /// Has the ufunc of this name a loop for these dtypes?
+    fn has_loop(&mut self, name: &str, inputs: &[DType], output: DType) -> bool;
+}

@@ -1,0 +1,215 @@
+//! Types of Python's variables, and how a value of each is taken apart into numbers.
+//!
+//! Python's numbers and NumPy's scalars are different types, because they compute by different rules (NEP 50). A variable
+//! that holds different types at different times is a [`Type::Choice`]. Not here: what operations do.
+
+use numelt_func::Value;
+use numelt_ir::DType;
+use std::fmt;
+
+/// What is known of a value while compiling.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Type {
+    /// The variable has no value.
+    Unbound,
+    /// `None`.
+    None,
+    /// Python's `bool`.
+    Bool,
+    /// Python's `int`, as far as 64 bits hold it.
+    Int,
+    /// Python's `float`.
+    Float,
+    /// Python's `complex`.
+    Complex,
+    /// A scalar of NumPy's.
+    Scalar(DType),
+    /// An array in memory, one that the loop was given or a view of one.
+    Array {
+        /// Its elements.
+        dtype: DType,
+        /// Its number of axes.
+        ndim: u8,
+        /// Whether it may be written.
+        writeable: bool,
+        /// Whether it is just what the loop was given, not a view made in the loop.
+        whole: bool,
+    },
+    /// `range(start, stop, step)`.
+    Range,
+    /// A tuple.
+    Tuple(Vec<Type>),
+    /// An object that the loop was given, by its number among what is given. Nothing is known about it here but that.
+    Given(u32),
+    /// One of these, sorted; which one is known when the code runs.
+    Choice(Vec<Type>),
+}
+
+/// More alternatives than this, and a loop is not compiled.
+const MOST_ALTERNATIVES: usize = 6;
+
+impl Type {
+    /// The types of the numbers that a value consists of.
+    ///
+    /// An array: which of the given arrays it is or lies in, its address, its shape, its strides in bytes.
+    pub fn parts(&self) -> Vec<DType> {
+        match self {
+            Type::Unbound | Type::None | Type::Given(_) => vec![],
+            Type::Bool => vec![DType::Bool],
+            Type::Int => vec![DType::I64],
+            Type::Float => vec![DType::F64],
+            Type::Complex => vec![DType::F64; 2],
+            Type::Scalar(DType::C128) => vec![DType::F64; 2],
+            Type::Scalar(DType::C64) => vec![DType::F32; 2],
+            Type::Scalar(dtype) => vec![*dtype],
+            Type::Array { ndim, .. } => vec![DType::I64; 2 + 2 * usize::from(*ndim)],
+            Type::Range => vec![DType::I64; 3],
+            Type::Tuple(items) => items.iter().flat_map(Type::parts).collect(),
+            Type::Choice(types) => pool(types),
+        }
+    }
+
+    /// The alternatives.
+    pub fn alternatives(&self) -> &[Type] {
+        match self {
+            Type::Choice(types) => types,
+            other => std::slice::from_ref(other),
+        }
+    }
+
+    /// The type of a variable that has one of two types; `None` if they are too many.
+    pub fn merge(&self, other: &Type) -> Option<Type> {
+        if self == other {
+            return Some(self.clone());
+        }
+        let mut all: Vec<Type> = self.alternatives().iter().chain(other.alternatives()).cloned().collect();
+        all.sort();
+        all.dedup();
+        // views and whole arrays of one kind are both views
+        let views: Vec<Type> = all.iter().filter_map(Type::as_view).collect();
+        all.retain(|ty| !ty.is_whole() || !views.contains(&ty.clone().into_view()));
+        match all.len() {
+            1 => all.pop(),
+            n if n > MOST_ALTERNATIVES => None,
+            _ => Some(Type::Choice(all)),
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        matches!(self, Type::Array { whole: true, .. })
+    }
+
+    fn as_view(&self) -> Option<Type> {
+        matches!(self, Type::Array { whole: false, .. }).then(|| self.clone())
+    }
+
+    fn into_view(self) -> Type {
+        match self {
+            Type::Array { dtype, ndim, writeable, .. } => Type::Array { dtype, ndim, writeable, whole: false },
+            other => other,
+        }
+    }
+
+    /// Is it a number of Python's or NumPy's?
+    pub fn is_number(&self) -> bool {
+        matches!(self, Type::Bool | Type::Int | Type::Float | Type::Complex | Type::Scalar(_))
+    }
+}
+
+/// The numbers that hold any one of several types: the number of the alternative, then numbers that alternatives share.
+fn pool(types: &[Type]) -> Vec<DType> {
+    let mut pool = vec![DType::I8];
+    for ty in types {
+        let parts = ty.parts();
+        let places = places(&pool, &parts);
+        for (part, place) in parts.into_iter().zip(places) {
+            if place >= pool.len() {
+                pool.push(part);
+            }
+        }
+    }
+    pool
+}
+
+/// Where in a pool each part goes; places beyond its end are to be appended, in order.
+pub fn places(pool: &[DType], parts: &[DType]) -> Vec<usize> {
+    let mut taken = vec![false; pool.len()];
+    let mut end = pool.len();
+    let mut place = |part: &DType| {
+        // the first is the alternative's number
+        let free = (1..pool.len()).find(|&k| !taken[k] && pool[k] == *part);
+        free.inspect(|&k| taken[k] = true).unwrap_or_else(|| {
+            end += 1;
+            end - 1
+        })
+    };
+    parts.iter().map(&mut place).collect()
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |types: &[Type]| types.iter().map(Type::to_string).collect::<Vec<_>>().join(", ");
+        match self {
+            Type::Unbound => write!(f, "unbound"),
+            Type::None => write!(f, "None"),
+            Type::Bool => write!(f, "bool"),
+            Type::Int => write!(f, "int"),
+            Type::Float => write!(f, "float"),
+            Type::Complex => write!(f, "complex"),
+            Type::Scalar(dtype) => write!(f, "np.{}", numpy_name(*dtype)),
+            Type::Array { dtype, ndim, .. } => write!(f, "array<{}, {ndim}>", numpy_name(*dtype)),
+            Type::Range => write!(f, "range"),
+            Type::Tuple(items) => write!(f, "tuple<{}>", list(items)),
+            Type::Given(_) => write!(f, "object"),
+            Type::Choice(types) => write!(f, "one<{}>", list(types)),
+        }
+    }
+}
+
+/// NumPy's name of a dtype.
+pub fn numpy_name(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Bool => "bool",
+        DType::I8 => "int8",
+        DType::U8 => "uint8",
+        DType::I16 => "int16",
+        DType::U16 => "uint16",
+        DType::I32 => "int32",
+        DType::U32 => "uint32",
+        DType::I64 => "int64",
+        DType::U64 => "uint64",
+        DType::F16 => "float16",
+        DType::F32 => "float32",
+        DType::F64 => "float64",
+        DType::C64 => "complex64",
+        DType::C128 => "complex128",
+    }
+}
+
+/// A value: its type and the numbers that it consists of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Val {
+    /// Its type.
+    pub ty: Type,
+    /// Its numbers, of the types that [`Type::parts`] says.
+    pub parts: Vec<Value>,
+}
+
+impl Val {
+    /// A value.
+    pub fn new(ty: Type, parts: Vec<Value>) -> Val {
+        Val { ty, parts }
+    }
+
+    /// A value without numbers.
+    pub fn empty(ty: Type) -> Val {
+        Val { ty, parts: vec![] }
+    }
+
+    /// The items of a tuple.
+    pub fn items(&self) -> Option<Vec<Val>> {
+        let Type::Tuple(types) = &self.ty else { return None };
+        let mut rest = self.parts.iter().copied();
+        Some(types.iter().map(|ty| Val::new(ty.clone(), rest.by_ref().take(ty.parts().len()).collect())).collect())
+    }
+}

@@ -1,0 +1,100 @@
+//! Floating-point conditions: where NumPy would warn and `math` would raise, compiled code stops.
+//!
+//! NumPy's scalar operations report an overflow, an invalid operand and a division by zero. Each shows in a result that is
+//! not finite though the operands allowed better. Since results that are not finite stay so in sums and products, it is
+//! enough to look at the last result of a statement; only if that is not finite, all of them are looked at.
+
+use crate::emit::Emitter;
+use crate::walk::Walk;
+use numelt_func::Value;
+use numelt_ir::{DType, Op};
+
+/// A result to be looked at.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    result: Value,
+    operands: Vec<Value>,
+    /// Has a later one got it as operand of an operation that keeps what is not finite?
+    is_covered: bool,
+}
+
+impl Walk<'_> {
+    /// Has the result of an operation looked at before the statement has any effect. `keeps`: is the result not finite if any
+    /// operand is not?
+    pub fn watch(&mut self, result: Value, operands: &[Value], keeps: bool) {
+        if self.e.known(result).is_some() {
+            return;
+        }
+        if keeps {
+            for other in &mut self.watched {
+                other.is_covered |= operands.contains(&other.result);
+            }
+        }
+        self.watched.push(Watched { result, operands: operands.to_vec(), is_covered: false });
+    }
+
+    /// Stops if a floating-point condition has been met since the last time.
+    pub fn flush_watched(&mut self) {
+        let watched = std::mem::take(&mut self.watched);
+        let ends: Vec<Value> = watched.iter().filter(|w| !w.is_covered).map(|w| w.result).collect();
+        if ends.is_empty() || !self.e.is_live() {
+            return;
+        }
+        let suspicious = any(&mut self.e, &ends, |e, value| {
+            let finite = is_finite(e, value);
+            e.logic(Op::LogicalNot, &[finite])
+        });
+        let (here, look, pass) = (self.e.here(), self.e.body(), self.e.body());
+        self.e.go(look);
+        let met: Vec<Value> = watched.iter().map(|w| is_met(&mut self.e, w)).collect();
+        let met = any(&mut self.e, &met, |_, value| value);
+        self.exit_if(met, "a floating-point condition");
+        self.e.finish_branch(vec![]);
+        self.e.go(pass);
+        self.e.finish_branch(vec![]);
+        self.e.go(here);
+        self.e.branch(suspicious, look, pass, vec![], true);
+    }
+}
+
+fn any(e: &mut Emitter, values: &[Value], f: impl Fn(&mut Emitter, Value) -> Value) -> Value {
+    let mut all = None;
+    for value in values {
+        let one = f(e, *value);
+        all = Some(all.map_or(one, |all| e.logic(Op::LogicalOr, &[all, one])));
+    }
+    all.expect("there is at least one")
+}
+
+/// `|x| < inf`
+pub fn is_finite(e: &mut Emitter, value: Value) -> Value {
+    let ty = e.type_of(value);
+    let size = e.apply(Op::Absolute, ty, &[value]);
+    let infinity = if ty == DType::F32 {
+        e.constant(ty, f32::INFINITY.to_bits().into())
+    } else {
+        e.float(f64::INFINITY)
+    };
+    e.apply(Op::Less, ty, &[size, infinity])
+}
+
+/// Is it a NaN?
+pub fn is_nan(e: &mut Emitter, value: Value) -> Value {
+    let ty = e.type_of(value);
+    e.apply(Op::NotEqual, ty, &[value, value])
+}
+
+/// Infinite though all operands are finite, or a NaN though no operand is one.
+fn is_met(e: &mut Emitter, w: &Watched) -> Value {
+    let nan = is_nan(e, w.result);
+    let finite = is_finite(e, w.result);
+    let bad = e.logic(Op::LogicalNot, &[finite]);
+    let any_nan = any(e, &w.operands, |e, value| is_nan(e, value));
+    let any_odd = any(e, &w.operands, |e, value| {
+        let finite = is_finite(e, value);
+        e.logic(Op::LogicalNot, &[finite])
+    });
+    let excused = e.select(nan, any_nan, any_odd);
+    let unexcused = e.logic(Op::LogicalNot, &[excused]);
+    e.logic(Op::LogicalAnd, &[bad, unexcused])
+}

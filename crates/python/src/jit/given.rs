@@ -1,0 +1,248 @@
+//! Objects as the specializer sees them: a type or a thing, and the numbers that a value consists of.
+
+use crate::array::ndarray::{NdArray, Payload};
+use crate::jit::world;
+use crate::numpy::convert::{self, Numpy};
+use crate::numpy::export::RealArray;
+use crate::record::run;
+use numelt_ir::{DType, Scalar};
+use numelt_jit::{Given, Thing, Type};
+use numelt_runtime::{ReadGuard, WriteGuard};
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyModule, PyRange, PyTuple};
+
+/// The object that stands for "no value" in a variable.
+pub fn unbound(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    static UNBOUND: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    UNBOUND.get_or_try_init(py, || Ok(py.eval(c"type('unbound', (), {})()", None, None)?.unbind())).map(|o| o.bind(py).clone())
+}
+
+/// A value's numbers, or the array that they are to be taken from when its memory is held.
+#[derive(Debug, Default)]
+pub struct Numbers {
+    /// The numbers of all values, one after the other. Of an array, which one and its address come later.
+    pub words: Vec<u64>,
+    /// Where the numbers of each array begin.
+    pub arrays: Vec<ArrayAt>,
+}
+
+/// An array among the given objects.
+#[derive(Debug)]
+pub struct ArrayAt {
+    /// Its number among the given objects.
+    pub given: u32,
+    /// Where its numbers begin.
+    pub at: usize,
+}
+
+fn value(ty: Type) -> Given {
+    Given { thing: Thing::Value, ty }
+}
+
+/// What an object is. The numbers of a value are appended.
+pub fn classify(object: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -> PyResult<Given> {
+    let other = || Given { thing: Thing::Other, ty: Type::None };
+    if let Ok(int) = object.cast_exact::<PyInt>() {
+        return Ok(match small_int(int) {
+            Some(int) => {
+                numbers.words.push(int as u64);
+                value(Type::Int)
+            }
+            None => other(),
+        });
+    }
+    if let Ok(float) = object.cast_exact::<PyFloat>() {
+        numbers.words.push(float.value().to_bits());
+        return Ok(value(Type::Float));
+    }
+    if let Ok(array) = object.cast_exact::<NdArray>() {
+        return Ok(array_type(array, number, numbers).map_or_else(other, value));
+    }
+    if let Ok(truth) = object.cast_exact::<PyBool>() {
+        numbers.words.push(truth.is_true().into());
+        return Ok(value(Type::Bool));
+    }
+    if object.is_none() {
+        return Ok(value(Type::None));
+    }
+    if object.is(unbound(object.py())?) {
+        return Ok(value(Type::Unbound));
+    }
+    if let Some(scalar) = convert::numpy_scalar_value(object) {
+        if scalar.dtype() == DType::F16 {
+            return Ok(other());
+        }
+        push_scalar(scalar, &mut numbers.words);
+        return Ok(value(Type::Scalar(scalar.dtype())));
+    }
+    if object.get_type_ptr() == Numpy::get(object.py())?.ndarray.as_ptr().cast() {
+        return Ok(numpy_array(object, number, numbers).map_or_else(other, value));
+    }
+    if let Ok(complex) = object.cast_exact::<PyComplex>() {
+        numbers.words.extend([complex.real().to_bits(), complex.imag().to_bits()]);
+        return Ok(value(Type::Complex));
+    }
+    if let Ok(tuple) = object.cast_exact::<PyTuple>() {
+        return tuple_type(tuple, numbers);
+    }
+    if let Ok(range) = object.cast_exact::<PyRange>() {
+        return Ok(range_type(range, numbers).map_or_else(other, value));
+    }
+    if object.cast_exact::<PyModule>().is_ok() || object.is_instance_of::<PyModule>() {
+        return Ok(Given { thing: Thing::Module, ty: Type::None });
+    }
+    // SAFETY: the object is alive.
+    if unsafe { ffi::PyFunction_Check(object.as_ptr()) } != 0 && !world::is_known(object) {
+        return Ok(Given { thing: Thing::Function, ty: Type::None });
+    }
+    Ok(world::thing(object)?.map_or_else(other, |thing| Given { thing, ty: Type::None }))
+}
+
+/// An `int` of at most 64 bits.
+fn small_int(int: &Bound<'_, PyInt>) -> Option<i64> {
+    let mut overflow = 0;
+    // SAFETY: the object is an int.
+    let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(int.as_ptr(), &raw mut overflow) };
+    (overflow == 0).then_some(value)
+}
+
+fn push_scalar(scalar: Scalar, words: &mut Vec<u64>) {
+    let bytes = scalar.to_bytes();
+    let half = |at: usize, size: usize| {
+        let mut word = [0; 8];
+        word[..size].copy_from_slice(&bytes[at..at + size]);
+        u64::from_le_bytes(word)
+    };
+    match scalar.dtype() {
+        DType::C128 => words.extend([half(0, 8), half(8, 8)]),
+        DType::C64 => words.extend([half(0, 4), half(4, 4)]),
+        dtype => words.push(half(0, dtype.size())),
+    }
+}
+
+/// The longest tuple whose items are looked at.
+const LONGEST: usize = 16;
+
+fn tuple_type(tuple: &Bound<'_, PyTuple>, numbers: &mut Numbers) -> PyResult<Given> {
+    let start = (numbers.words.len(), numbers.arrays.len());
+    let mut types = Vec::with_capacity(tuple.len());
+    for item in tuple.iter().take(LONGEST + 1) {
+        let given = classify(&item, u32::MAX, numbers)?;
+        let is_simple = given.thing == Thing::Value
+            && !matches!(given.ty, Type::Array { .. } | Type::Unbound)
+            && types.len() < LONGEST;
+        if !is_simple {
+            numbers.words.truncate(start.0);
+            numbers.arrays.truncate(start.1);
+            return Ok(Given { thing: Thing::Other, ty: Type::None });
+        }
+        types.push(given.ty);
+    }
+    Ok(value(Type::Tuple(types)))
+}
+
+fn range_type(range: &Bound<'_, PyRange>, numbers: &mut Numbers) -> Option<Type> {
+    let get = |name| range.getattr(name).ok()?.extract::<i64>().ok();
+    let parts = [get("start")?, get("stop")?, get("step")?];
+    // distances between these fit
+    parts.iter().all(|part| part.unsigned_abs() <= 1 << 61).then(|| {
+        numbers.words.extend(parts.map(|part| part as u64));
+        Type::Range
+    })
+}
+
+fn push_array(number: u32, shape: &[i64], strides: &[i64], numbers: &mut Numbers) {
+    numbers.arrays.push(ArrayAt { given: number, at: numbers.words.len() });
+    numbers.words.extend([u64::from(number), 0]);
+    numbers.words.extend(shape.iter().chain(strides).map(|&n| n as u64));
+}
+
+/// More axes than this are not looked into.
+const MOST_AXES: usize = 8;
+
+fn array_type(array: &Bound<'_, NdArray>, number: u32, numbers: &mut Numbers) -> Option<Type> {
+    let Payload::Native(view) = array.get().payload() else { return None };
+    if view.dtype == DType::F16 || view.shape.len() > MOST_AXES || number == u32::MAX {
+        return None;
+    }
+    push_array(number, &view.shape, &view.strides, numbers);
+    let ndim = view.shape.len() as u8;
+    Some(Type::Array { dtype: view.dtype, ndim, writeable: array.get().writeable(), whole: true })
+}
+
+fn numpy_array(array: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -> Option<Type> {
+    let real = RealArray::of(array);
+    let dtype = real.dtype.filter(|dtype| *dtype != DType::F16)?;
+    if real.shape.len() > MOST_AXES || number == u32::MAX {
+        return None;
+    }
+    push_array(number, &real.shape, &real.strides, numbers);
+    Some(Type::Array { dtype, ndim: real.shape.len() as u8, writeable: real.writeable(), whole: true })
+}
+
+/// Keeps the memory of arrays in place while compiled code runs.
+#[derive(Default)]
+pub struct Held<'a> {
+    read: Vec<ReadGuard<'a>>,
+    write: Vec<WriteGuard<'a>>,
+}
+
+/// Is there pending work on any of the given arrays?
+pub fn any_pending(objects: &[Bound<'_, PyAny>], numbers: &Numbers) -> bool {
+    numbers.arrays.iter().any(|array| match objects[array.given as usize].cast_exact::<NdArray>() {
+        Ok(own) => own.get().view().is_some_and(|view| view.base.is_pending()),
+        Err(_) => false,
+    })
+}
+
+/// Takes the memory of the given arrays, after the pending work on it, and fills in their addresses.
+pub fn hold<'a>(
+    py: Python<'_>,
+    objects: &'a [Bound<'_, PyAny>],
+    written: &[u32],
+    numbers: &mut Numbers,
+) -> PyResult<Held<'a>> {
+    let mut held = Held::default();
+    // of each base once: a thread waits for no guard of its own
+    let mut bases: Vec<(usize, u64)> = Vec::new();
+    for pass in [true, false] {
+        for array in &numbers.arrays {
+            let object = &objects[array.given as usize];
+            let Ok(own) = object.cast_exact::<NdArray>() else {
+                numbers.words[array.at + 1] = RealArray::of(object).data as u64;
+                continue;
+            };
+            let Payload::Native(view) = own.get().payload() else {
+                return Err(PyTypeError::new_err("an array has changed"));
+            };
+            let is_written = written.contains(&array.given);
+            if pass != is_written {
+                continue;
+            }
+            let known = bases.iter().find(|(id, _)| *id == view.base.id());
+            let start = match known {
+                Some((_, start)) => *start,
+                None => {
+                    let start = if is_written {
+                        let mut guard = run::write(py, &view.base)?;
+                        let start = guard.as_mut_ptr() as u64;
+                        held.write.push(guard);
+                        start
+                    } else {
+                        let guard = run::read(py, &view.base)?;
+                        let start = guard.as_ptr() as u64;
+                        held.read.push(guard);
+                        start
+                    };
+                    bases.push((view.base.id(), start));
+                    start
+                }
+            };
+            numbers.words[array.at + 1] = start.wrapping_add_signed(view.offset);
+        }
+    }
+    Ok(held)
+}

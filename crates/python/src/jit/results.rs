@@ -1,0 +1,163 @@
+//! What compiled code leaves, as Python objects.
+
+use crate::array::ndarray::{NdArray, Payload};
+use crate::array::fresh;
+use crate::jit::given;
+use crate::numpy::convert;
+use numelt_ir::{DType, Scalar};
+use numelt_jit::{Source, Type, source_parts};
+use numelt_runtime::ArrayView;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyTuple};
+
+/// The numbers that compiled code has left, read one after the other.
+pub struct Left<'a, 'py> {
+    pub py: Python<'py>,
+    /// What the loop was given.
+    pub objects: &'a [Bound<'py, PyAny>],
+    /// The numbers.
+    pub words: &'a [u64],
+    /// Where the memory of each given array began.
+    pub starts: &'a dyn Fn(u32) -> u64,
+}
+
+impl<'py> Left<'_, 'py> {
+    fn take(&mut self) -> u64 {
+        let (first, rest) = self.words.split_first().expect("a number per part");
+        self.words = rest;
+        *first
+    }
+
+    /// The next value, of this type.
+    pub fn value(&mut self, ty: &Type) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        Ok(match ty {
+            Type::Unbound => given::unbound(py)?,
+            Type::None => py.None().into_bound(py),
+            Type::Bool => PyBool::new(py, self.take() & 1 != 0).to_owned().into_any(),
+            Type::Int => (self.take() as i64).into_pyobject(py)?.into_any(),
+            Type::Float => PyFloat::new(py, f64::from_bits(self.take())).into_any(),
+            Type::Complex => {
+                let (re, im) = (f64::from_bits(self.take()), f64::from_bits(self.take()));
+                PyComplex::from_doubles(py, re, im).into_any()
+            }
+            Type::Scalar(dtype) => {
+                let scalar = self.scalar(*dtype);
+                convert::to_numpy_scalar(py, scalar)?
+            }
+            Type::Given(number) => self.objects[*number as usize].clone(),
+            Type::Range => {
+                let parts = [self.take() as i64, self.take() as i64, self.take() as i64];
+                py.import("builtins")?.getattr("range")?.call1((parts[0], parts[1], parts[2]))?
+            }
+            Type::Tuple(types) => {
+                let items = types.iter().map(|ty| self.value(ty)).collect::<PyResult<Vec<_>>>()?;
+                PyTuple::new(py, items)?.into_any()
+            }
+            Type::Array { dtype, ndim, writeable, whole } => self.array(*dtype, *ndim, *writeable, *whole)?,
+            Type::Choice(types) => {
+                let count = ty.parts().len();
+                let (pool, rest) = self.words.split_at(count);
+                let chosen = &types[(pool[0] & 0xFF) as usize];
+                let places = numelt_jit::places(&ty.parts(), &chosen.parts());
+                let words: Vec<u64> = places.into_iter().map(|place| pool[place]).collect();
+                let mut one = Left { words: &words, py, objects: self.objects, starts: self.starts };
+                let value = one.value(chosen)?;
+                self.words = rest;
+                value
+            }
+        })
+    }
+
+    fn scalar(&mut self, dtype: DType) -> Scalar {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.take().to_le_bytes());
+        if dtype.is_complex() {
+            let half = dtype.size() / 2;
+            let second = self.take().to_le_bytes();
+            bytes[half..2 * half].copy_from_slice(&second[..half]);
+        }
+        Scalar::from_bytes(dtype, &bytes)
+    }
+
+    fn array(&mut self, dtype: DType, ndim: u8, writeable: bool, whole: bool) -> PyResult<Bound<'py, PyAny>> {
+        let (which, address) = (self.take(), self.take());
+        let shape: Vec<i64> = (0..ndim).map(|_| self.take() as i64).collect();
+        let strides: Vec<i64> = (0..ndim).map(|_| self.take() as i64).collect();
+        let object = &self.objects[which as usize];
+        if whole {
+            return Ok(object.clone());
+        }
+        let Ok(own) = object.cast_exact::<NdArray>() else {
+            return view_of_numpys(object, dtype, address, &shape, &strides);
+        };
+        let Payload::Native(view) = own.get().payload() else {
+            return Err(PyRuntimeError::new_err("an array has changed"));
+        };
+        let moved = address.wrapping_sub((self.starts)(which as u32)) as i64;
+        let part = ArrayView {
+            base: view.base.clone(),
+            dtype,
+            offset: view.offset + moved,
+            shape: shape.into_iter().collect(),
+            strides: strides.into_iter().collect(),
+        };
+        let parent = own.get().parent().map_or_else(|| object.clone().unbind(), |parent| parent.clone_ref(self.py));
+        Ok(fresh::object(self.py, || NdArray::new(part, Some(parent), writeable))?.into_any())
+    }
+
+    /// What a `for` statement still has to iterate over.
+    pub fn rest(&mut self, source: &Source) -> PyResult<Bound<'py, PyAny>> {
+        let count = source_parts(source);
+        let position = self.words[count] as i64;
+        let rest = self.rest_from(source, position + 1)?;
+        self.take();
+        Ok(rest)
+    }
+
+    fn rest_from(&mut self, source: &Source, position: i64) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        let builtins = py.import("builtins")?;
+        match source {
+            Source::Items(ty) => {
+                let items = self.value(ty)?;
+                if *ty == Type::Range {
+                    let [start, stop, step] = ["start", "stop", "step"].map(|name| items.getattr(name));
+                    let (start, step) = (start?.extract::<i64>()?, step?.extract::<i64>()?);
+                    let first = i128::from(start) + i128::from(position) * i128::from(step);
+                    return builtins.getattr("iter")?.call1((builtins.getattr("range")?.call1((first, stop?, step))?,));
+                }
+                py.import("itertools")?.getattr("islice")?.call1((items, position, py.None()))
+            }
+            Source::Enumerate(inner) => {
+                let items = self.rest_from(inner, position)?;
+                let start = self.take() as i64;
+                builtins.getattr("enumerate")?.call1((items, start + position))
+            }
+            Source::Zip(sources) => {
+                let items = sources.iter().map(|source| self.rest_from(source, position));
+                let items = items.collect::<PyResult<Vec<_>>>()?;
+                builtins.getattr("zip")?.call1(PyTuple::new(py, items)?)
+            }
+        }
+    }
+}
+
+/// A view of an array of NumPy's, by NumPy's array protocol.
+fn view_of_numpys<'py>(
+    object: &Bound<'py, PyAny>,
+    dtype: DType,
+    address: u64,
+    shape: &[i64],
+    strides: &[i64],
+) -> PyResult<Bound<'py, PyAny>> {
+    let numpy = object.py().import("numpy")?;
+    let start = object.getattr("ctypes")?.getattr("data")?.extract::<u64>()?;
+    let moved = address.wrapping_sub(start) as i64;
+    let module = object.py().import("numelt._jit.views")?;
+    let shape = PyTuple::new(object.py(), shape)?;
+    let strides = PyTuple::new(object.py(), strides)?;
+    let _ = (numpy, dtype);
+    module.getattr("part")?.call1((object, moved, shape, strides))
+}

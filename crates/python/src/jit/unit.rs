@@ -1,0 +1,383 @@
+//! A loop of the program: its code for each combination of types, and running it.
+//!
+//! In: the values of the loop's variables. Out: `None`, if CPython is to run the loop, or a tuple: the number of the statement
+//! where it goes on (0: the loop is over), the rest of each `for` statement's iterator, the variables that the loop may
+//! assign.
+//!
+//! A loop is compiled when it is first worth it: its first turns run in CPython until a few thousand of them have been seen, or
+//! at once if it says `numelt.jit`. If the code gives up too often, CPython takes over for good.
+
+use crate::jit::given::{self, Numbers};
+use crate::jit::results::Left;
+use crate::jit::world::{self, Loop, Outside, Path};
+use crate::record::{errstate, run};
+use numelt_codegen::functions::{Compiled, Host};
+use numelt_jit::{Exit, Given, Param, Thing, Unit, parse_unit, specialize};
+use numelt_runtime::Reason;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A loop of the program.
+#[pyclass(module = "numelt._core", frozen)]
+pub struct JitUnit {
+    tree: Unit,
+    names: Vec<Py<PyString>>,
+    globals: Py<PyDict>,
+    #[pyo3(get)]
+    filename: String,
+    strict: bool,
+    variants: Mutex<Vec<Arc<Variant>>>,
+    /// Combinations of types that are not compiled, with the reason.
+    refused: Mutex<Vec<(Vec<Given>, String)>>,
+    runs: AtomicU64,
+}
+
+/// The code for one combination of types.
+struct Variant {
+    /// What is given, the objects found outside included.
+    given: Vec<Given>,
+    /// The things among them, which must be the same objects.
+    things: Vec<Option<Py<PyAny>>>,
+    paths: Vec<Path>,
+    params: Vec<Source>,
+    _loops: Vec<Box<Loop>>,
+    exits: Vec<Exit>,
+    written: Vec<u32>,
+    code: Compiled,
+    text: String,
+    /// How often it ran, and how often it stopped before the end of the loop.
+    runs: AtomicU64,
+    early: AtomicU64,
+}
+
+/// Where a parameter comes from.
+enum Source {
+    Number(usize),
+    Constant(u64),
+}
+
+fn count(number: &AtomicU64) {
+    number.fetch_add(1, Ordering::Relaxed);
+}
+
+fn get(number: &AtomicU64) -> u64 {
+    number.load(Ordering::Relaxed)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A variant that stopped early at least this often, and in most of its runs, is not run any more.
+const MOST_EARLY: u64 = 50;
+/// More combinations of types than this are not compiled.
+const MOST_VARIANTS: usize = 16;
+
+#[pymethods]
+impl JitUnit {
+    #[new]
+    fn new(tree: &str, globals: Bound<'_, PyDict>, name: &str, filename: &str, strict: bool) -> PyResult<JitUnit> {
+        let py = globals.py();
+        let mut tree = parse_unit(tree).map_err(PyValueError::new_err)?;
+        tree.name = name.to_owned();
+        let names = tree.inputs.iter().map(|name| PyString::intern(py, name).unbind()).collect();
+        Ok(JitUnit {
+            tree,
+            names,
+            globals: globals.unbind(),
+            filename: filename.to_owned(),
+            strict,
+            variants: Mutex::default(),
+            refused: Mutex::default(),
+            runs: AtomicU64::new(0),
+        })
+    }
+
+    #[pyo3(signature = (*slots))]
+    fn __call__<'py>(&self, slots: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let py = slots.py();
+        if slots.len() != self.tree.slots.len() {
+            return Err(PyTypeError::new_err("a loop gets a value per variable"));
+        }
+        if errstate::is_touched() && errstate::is_strict(py)? {
+            return Ok(None);
+        }
+        count(&self.runs);
+        let mut objects: Vec<Bound<'py, PyAny>> = slots.iter().collect();
+        let globals = self.globals.bind(py);
+        for name in &self.names {
+            let found = world::lookup(globals, name.bind(py))?;
+            objects.push(found.map_or_else(|| given::unbound(py), Ok)?);
+        }
+        let mut numbers = Numbers::default();
+        let mut given = Vec::with_capacity(objects.len());
+        for (number, object) in objects.iter().enumerate() {
+            given.push(given::classify(object, number as u32, &mut numbers)?);
+        }
+        match self.variant(py, given, &mut objects, &mut numbers)? {
+            Some(variant) => self.run(py, &variant, &objects, numbers).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// What is known of this loop: for each combination of types its exits and its code, and what was refused and why.
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let report = PyDict::new(py);
+        report.set_item("name", &self.tree.name)?;
+        report.set_item("filename", &self.filename)?;
+        report.set_item("line", self.tree.body.line)?;
+        report.set_item("runs", get(&self.runs))?;
+        let variants = PyList::empty(py);
+        for variant in locked(&self.variants).iter() {
+            let one = PyDict::new(py);
+            one.set_item("types", self.types(&variant.given))?;
+            one.set_item("runs", get(&variant.runs))?;
+            one.set_item("early", get(&variant.early))?;
+            let exits = variant.exits.iter().filter(|exit| exit.statement != 0);
+            let exits: Vec<(u32, &str)> = exits.map(|exit| (exit.line, &exit.why[..])).collect();
+            one.set_item("exits", exits)?;
+            one.set_item("code", &variant.text)?;
+            variants.append(one)?;
+        }
+        report.set_item("variants", variants)?;
+        let refused = locked(&self.refused);
+        let refused: Vec<(String, &str)> =
+            refused.iter().map(|(given, why)| (self.types(given), &why[..])).collect();
+        report.set_item("refused", refused)?;
+        Ok(report)
+    }
+}
+
+/// Raises the exception of a signal's handler, if that is why compiled code stopped.
+#[pyfunction]
+pub fn jit_pending(py: Python<'_>) -> PyResult<()> {
+    match PENDING.with(|pending| pending.borrow_mut().take()) {
+        Some(error) => Err(error),
+        None => {
+            let _ = py;
+            Ok(())
+        }
+    }
+}
+
+thread_local! {
+    /// The exception of a signal's handler that ran while compiled code did.
+    static PENDING: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+impl JitUnit {
+    fn types(&self, given: &[Given]) -> String {
+        let slots = self.tree.slots.iter().zip(given).filter(|(_, given)| given.thing == Thing::Value);
+        slots.map(|(name, given)| format!("{name}: {}", given.ty)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The code for what is given, compiled now if need be.
+    fn variant<'py>(
+        &self,
+        py: Python<'py>,
+        given: Vec<Given>,
+        objects: &mut Vec<Bound<'py, PyAny>>,
+        numbers: &mut Numbers,
+    ) -> PyResult<Option<Arc<Variant>>> {
+        let count = objects.len();
+        let (words, arrays) = (numbers.words.len(), numbers.arrays.len());
+        let variants = locked(&self.variants).clone();
+        for variant in &variants {
+            if variant.given[..count] != given[..] || !variant.is_given(objects, 0) {
+                continue;
+            }
+            if variant.find(py, objects, numbers)? {
+                let given_up = get(&variant.early) >= MOST_EARLY && 2 * get(&variant.early) > get(&variant.runs);
+                return Ok((!given_up).then(|| variant.clone()));
+            }
+            objects.truncate(count);
+            numbers.words.truncate(words);
+            numbers.arrays.truncate(arrays);
+        }
+        if locked(&self.refused).iter().any(|(other, _)| *other == given) {
+            return Ok(None);
+        }
+        if locked(&self.variants).len() >= MOST_VARIANTS {
+            return Ok(None);
+        }
+        match self.make(py, given.clone(), objects, numbers) {
+            Ok(variant) => {
+                let variant = Arc::new(variant);
+                locked(&self.variants).push(variant.clone());
+                Ok(Some(variant))
+            }
+            Err(why) if self.strict => Err(PyTypeError::new_err(format!(
+                "{} is not compiled: line {} of {}: {why}",
+                self.tree.name, self.tree.body.line, self.filename
+            ))),
+            Err(why) => {
+                locked(&self.refused).push((given, why));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Compiles the loop for what is given; what is found outside is appended.
+    fn make<'py>(
+        &self,
+        py: Python<'py>,
+        given: Vec<Given>,
+        objects: &mut Vec<Bound<'py, PyAny>>,
+        numbers: &mut Numbers,
+    ) -> Result<Variant, String> {
+        let mut outside = Outside { py, objects, numbers, paths: Vec::new() };
+        let made = specialize(&self.tree, given, &mut outside)?;
+        let paths = outside.paths;
+        let is_pointless = !made.exits.iter().any(|exit| exit.statement == 0) && !goes_round(&made.exits);
+        if is_pointless {
+            let why = made.exits.first().map_or("nothing of it can run", |exit| &exit.why);
+            return Err(why.to_owned());
+        }
+        if cfg!(debug_assertions) {
+            numelt_func::verify(&made.function)?;
+        }
+        let host = Host { poll: world::poll, call_loop: world::call_loop };
+        let code = numelt_codegen::functions::compile(&made.function, host).map_err(|error| error.to_string())?;
+        let mut starts = Vec::new();
+        let mut next = 0;
+        for one in &made.given {
+            starts.push(next);
+            next += if one.thing == Thing::Value { one.ty.parts().len() } else { 0 };
+        }
+        let mut loops: Vec<Box<Loop>> = Vec::new();
+        let mut params = Vec::new();
+        for param in &made.params {
+            params.push(match param {
+                Param::Part { given, part } => Source::Number(starts[*given as usize] + *part as usize),
+                Param::Loop { name, inputs, output } => {
+                    let found = world::ufunc_loop(py, name, inputs, *output).ok().flatten();
+                    let found = Box::new(found.ok_or("a loop of NumPy's is gone")?);
+                    let address = std::ptr::from_ref(&*found) as u64;
+                    loops.push(found);
+                    Source::Constant(address)
+                }
+            });
+        }
+        let things = made.given.iter().zip(objects.iter()).map(|(given, object)| {
+            let is_one = !matches!(given.thing, Thing::Value | Thing::Other);
+            is_one.then(|| object.clone().unbind())
+        });
+        Ok(Variant {
+            things: things.collect(),
+            given: made.given,
+            paths,
+            params,
+            _loops: loops,
+            exits: made.exits,
+            written: made.written,
+            code,
+            text: made.function.to_string(),
+            runs: AtomicU64::new(0),
+            early: AtomicU64::new(0),
+        })
+    }
+
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        variant: &Variant,
+        objects: &[Bound<'py, PyAny>],
+        mut numbers: Numbers,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        if given::any_pending(objects, &numbers) {
+            run::flush(py, Reason::Read)?;
+        }
+        let mut frame = vec![0; variant.code.words()];
+        {
+            let _held = given::hold(py, objects, &variant.written, &mut numbers)?;
+            for (word, source) in frame.iter_mut().zip(&variant.params) {
+                *word = match source {
+                    Source::Number(at) => numbers.words[*at],
+                    Source::Constant(value) => *value,
+                };
+            }
+            // SAFETY: the frame is as long as the code asks for, the numbers are those of values of the types that it was made
+            // for, and the memory of the arrays stays until `_held` is dropped.
+            unsafe { variant.code.run(&mut frame) };
+        }
+        if PyErr::occurred(py) {
+            let error = PyErr::fetch(py);
+            PENDING.with(|pending| *pending.borrow_mut() = Some(error));
+        }
+        let exit = &variant.exits[frame[0] as usize];
+        count(&variant.runs);
+        if exit.statement != 0 {
+            count(&variant.early);
+        }
+        self.result(py, exit, objects, &numbers, &frame[1..])
+    }
+
+    fn result<'py>(
+        &self,
+        py: Python<'py>,
+        exit: &Exit,
+        objects: &[Bound<'py, PyAny>],
+        numbers: &Numbers,
+        words: &[u64],
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let starts = |which: u32| {
+            let array = numbers.arrays.iter().find(|array| array.given == which);
+            array.map_or(0, |array| numbers.words[array.at + 1])
+        };
+        let mut left = Left { py, objects, words, starts: &starts };
+        // the statement of the loop itself: it begins anew
+        let statement = if exit.statement == self.tree.body.number { -1 } else { i64::from(exit.statement) };
+        let mut items = vec![statement.into_pyobject(py)?.into_any()];
+        for source in &exit.sources {
+            items.push(match source {
+                Some(source) => left.rest(source)?,
+                None => py.None().into_bound(py),
+            });
+        }
+        for ty in &exit.slots {
+            items.push(left.value(ty)?);
+        }
+        PyTuple::new(py, items)
+    }
+}
+
+/// Can the code get to the end of a turn: is there an exit for signals?
+fn goes_round(exits: &[Exit]) -> bool {
+    exits.iter().any(|exit| exit.why == "a signal")
+}
+
+impl Variant {
+    /// Are the things among these objects, from a number on, those that the code was made for?
+    fn is_given(&self, objects: &[Bound<'_, PyAny>], from: usize) -> bool {
+        objects.iter().zip(&self.things).skip(from).all(|(object, thing)| match thing {
+            Some(thing) => object.is(thing),
+            None => true,
+        })
+    }
+
+    /// Finds the objects outside again, appends them, and tells whether the code fits them.
+    fn find<'py>(
+        &self,
+        py: Python<'py>,
+        objects: &mut Vec<Bound<'py, PyAny>>,
+        numbers: &mut Numbers,
+    ) -> PyResult<bool> {
+        for path in &self.paths {
+            let number = objects.len();
+            let Some(object) = path.follow(py, objects)? else { return Ok(false) };
+            let given = given::classify(&object, number as u32, numbers)?;
+            if given != self.given[number] {
+                return Ok(false);
+            }
+            objects.push(object);
+            if !self.is_given(objects, number) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,282 @@
+//! What a loop finds outside of itself: names of modules, attributes, functions, loops of ufuncs.
+//!
+//! In: objects. Out: answers for the specializer, and the paths by which they are looked up again before each run.
+
+use crate::jit::given::{self, Numbers};
+use crate::numpy::convert::Numpy;
+use numelt_ir::DType;
+use numelt_jit::{Given, Thing, World};
+use numpy::npyffi::PyUFuncObject;
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyModule, PyString, PyTuple, PyType};
+use rustc_hash::FxHashMap;
+use std::ffi::{c_char, c_void};
+
+/// The Python functions that lower functions and find what they use, set once.
+static CALLEE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// Functions and classes that the specializer knows, by address.
+struct Known {
+    things: FxHashMap<usize, Thing>,
+    /// Keeps them alive, so that no other object gets such an address.
+    _objects: Vec<Py<PyAny>>,
+}
+
+static KNOWN: PyOnceLock<Known> = PyOnceLock::new();
+
+/// Tells the core how functions are lowered: `callee(function)` returns the tree of a function and its globals, or None.
+#[pyfunction]
+pub fn jit_setup(py: Python<'_>, callee: Py<PyAny>) -> PyResult<()> {
+    let _ = CALLEE.set(py, callee);
+    KNOWN.get_or_try_init(py, || collect(py)).map(|_| ())
+}
+
+/// Functions of NumPy's that the specializer may ask for.
+const NUMPY: &[&str] = &[
+    "abs", "absolute", "minimum", "maximum", "isnan", "isinf", "isfinite", "floor", "ceil", "trunc", "rint", "sqrt",
+    "square", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
+    "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "hypot", "cbrt", "power", "fmod", "copysign",
+    "logaddexp", "deg2rad", "rad2deg", "radians", "degrees",
+];
+
+fn collect(py: Python<'_>) -> PyResult<Known> {
+    let mut things = FxHashMap::default();
+    let mut objects = Vec::new();
+    let mut add = |object: Bound<'_, PyAny>, thing: Thing| {
+        things.insert(object.as_ptr() as usize, thing);
+        objects.push(object.unbind());
+    };
+    for name in ["abs", "len", "range", "min", "max", "int", "float", "bool", "complex", "round", "divmod", "pow", "enumerate", "zip"] {
+        add(py.import("builtins")?.getattr(name)?, Thing::Builtin(name.to_owned()));
+    }
+    for (name, object) in py.import("math")?.dict() {
+        if object.is_callable() {
+            add(object, Thing::Math(name.extract()?));
+        }
+    }
+    for module in ["numpy", "numelt"] {
+        let module = py.import(module)?;
+        for name in NUMPY {
+            add(module.getattr(*name)?, Thing::Numpy((*name).to_owned()));
+        }
+        for dtype in DType::ALL {
+            let name = if dtype == DType::Bool { "bool_" } else { dtype_name(dtype) };
+            add(module.getattr(name)?, Thing::Class(dtype));
+        }
+    }
+    Ok(Known { things, _objects: objects })
+}
+
+fn dtype_name(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Bool => "bool",
+        DType::I8 => "int8",
+        DType::U8 => "uint8",
+        DType::I16 => "int16",
+        DType::U16 => "uint16",
+        DType::I32 => "int32",
+        DType::U32 => "uint32",
+        DType::I64 => "int64",
+        DType::U64 => "uint64",
+        DType::F16 => "float16",
+        DType::F32 => "float32",
+        DType::F64 => "float64",
+        DType::C64 => "complex64",
+        DType::C128 => "complex128",
+    }
+}
+
+/// What an object is that is no value.
+pub fn thing(object: &Bound<'_, PyAny>) -> PyResult<Option<Thing>> {
+    let known = KNOWN.get_or_try_init(object.py(), || collect(object.py()))?;
+    Ok(known.things.get(&(object.as_ptr() as usize)).cloned())
+}
+
+/// Is it a function that the specializer knows by name?
+pub fn is_known(object: &Bound<'_, PyAny>) -> bool {
+    thing(object).is_ok_and(|thing| thing.is_some())
+}
+
+/// How an object outside is found, from one that is given.
+pub struct Path {
+    of: u32,
+    /// The class that the object must have for its attribute to be read; null for a name of a function's module.
+    class: Option<Py<PyType>>,
+    name: Py<PyString>,
+}
+
+impl Path {
+    /// The object at its end.
+    pub fn follow<'py>(&self, py: Python<'py>, objects: &[Bound<'py, PyAny>]) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let of = &objects[self.of as usize];
+        match &self.class {
+            Some(class) if of.get_type().is(class) => Ok(of.getattr(self.name.bind(py)).ok()),
+            Some(_) => Ok(None),
+            None => {
+                let globals = of.getattr(intern!(py, "__globals__"))?.cast_into::<PyDict>()?;
+                lookup(&globals, self.name.bind(py))
+            }
+        }
+    }
+}
+
+/// A name of a module or of the builtins.
+pub fn lookup<'py>(globals: &Bound<'py, PyDict>, name: &Bound<'py, PyString>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = globals.py();
+    if let Some(found) = globals.get_item(name)? {
+        return Ok(Some(found));
+    }
+    match globals.get_item(intern!(py, "__builtins__"))? {
+        Some(builtins) => match builtins.cast::<PyDict>() {
+            Ok(names) => names.get_item(name),
+            Err(_) => Ok(builtins.getattr(name).ok()),
+        },
+        None => Ok(py.import("builtins")?.getattr(name).ok()),
+    }
+}
+
+/// May the attribute be read without running code of the program?
+fn is_plain_attribute(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+    if object.is_instance_of::<PyModule>() {
+        return Ok(true);
+    }
+    let class = object.get_type();
+    let base = object.py().get_type::<PyAny>();
+    if !class.getattr("__getattribute__")?.is(&base.getattr("__getattribute__")?) || class.hasattr("__getattr__")? {
+        return Ok(false);
+    }
+    for parent in class.getattr("__mro__")?.cast_into::<PyTuple>()? {
+        if parent.getattr("__dict__")?.contains(name)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The world of one loop: what it was given, and what has been found.
+pub struct Outside<'a, 'py> {
+    pub py: Python<'py>,
+    /// The given objects; what is found is appended.
+    pub objects: &'a mut Vec<Bound<'py, PyAny>>,
+    /// Their numbers, likewise.
+    pub numbers: &'a mut Numbers,
+    /// How each of those was found.
+    pub paths: Vec<Path>,
+}
+
+impl Outside<'_, '_> {
+    fn found(&mut self, of: u32, class: Option<Py<PyType>>, name: &str) -> PyResult<Option<Given>> {
+        let path = Path { of, class, name: PyString::intern(self.py, name).unbind() };
+        let Some(object) = path.follow(self.py, self.objects)? else { return Ok(None) };
+        let given = given::classify(&object, self.objects.len() as u32, self.numbers)?;
+        self.objects.push(object);
+        self.paths.push(path);
+        Ok(Some(given))
+    }
+}
+
+impl World for Outside<'_, '_> {
+    fn attribute(&mut self, of: u32, name: &str) -> Option<Given> {
+        let object = self.objects.get(of as usize)?;
+        if !is_plain_attribute(object, name).unwrap_or(false) {
+            return None;
+        }
+        let class = object.get_type().unbind();
+        self.found(of, Some(class), name).ok().flatten()
+    }
+
+    fn global(&mut self, function: u32, name: &str) -> Option<Given> {
+        self.found(function, None, name).ok().flatten()
+    }
+
+    fn callee(&mut self, function: u32) -> Option<String> {
+        let lower = CALLEE.get(self.py)?.bind(self.py);
+        let tree = lower.call1((self.objects.get(function as usize)?,)).ok()?;
+        if tree.is_none() { None } else { tree.extract().ok() }
+    }
+
+    fn has_loop(&mut self, name: &str, inputs: &[DType], output: DType) -> bool {
+        ufunc_loop(self.py, name, inputs, output).is_ok_and(|found| found.is_some())
+    }
+}
+
+/// A loop of a ufunc: compiled code is given its address.
+pub struct Loop {
+    function: unsafe extern "C" fn(*mut *mut c_char, *mut isize, *mut isize, *mut c_void),
+    /// The loop's own data, as a number.
+    data: usize,
+}
+
+/// The loop of NumPy's ufunc of this name for these dtypes.
+pub fn ufunc_loop(py: Python<'_>, name: &str, inputs: &[DType], output: DType) -> PyResult<Option<Loop>> {
+    let numpy = Numpy::get(py)?;
+    let ufunc = numpy.attr(py, name)?;
+    if !ufunc.is_exact_instance(numpy.ufunc.bind(py)) {
+        return Ok(None);
+    }
+    let wanted: Vec<u8> = inputs.iter().chain([&output]).map(|dtype| type_number(*dtype)).collect();
+    // SAFETY: the object is a ufunc, whose structure NumPy's headers publish; `types` has `nargs` entries for each of the
+    // `ntypes` loops.
+    unsafe {
+        let fields = &(*ufunc.as_ptr().cast::<PyUFuncObject>()).fields;
+        let count = fields.nargs as usize;
+        if count != wanted.len() {
+            return Ok(None);
+        }
+        for number in 0..fields.ntypes as usize {
+            let types = std::slice::from_raw_parts(fields.types.add(number * count).cast::<u8>(), count);
+            let (function, data) = (*fields.functions.add(number), fields.data);
+            if types == wanted
+                && let Some(function) = function
+            {
+                let data = if data.is_null() { 0 } else { *data.add(number) as usize };
+                return Ok(Some(Loop { function, data }));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// NumPy's number of a dtype.
+fn type_number(dtype: DType) -> u8 {
+    match dtype {
+        DType::Bool => 0,
+        DType::I8 => 1,
+        DType::U8 => 2,
+        DType::I16 => 3,
+        DType::U16 => 4,
+        DType::I32 => 5,
+        DType::U32 => 6,
+        DType::I64 => 7,
+        DType::U64 => 8,
+        DType::F32 => 11,
+        DType::F64 => 12,
+        DType::C64 => 14,
+        DType::C128 => 15,
+        DType::F16 => 23,
+    }
+}
+
+/// Calls a loop for one element. Compiled code calls this.
+///
+/// # Safety
+/// `context` is the address of a [`Loop`], `args` has as many addresses as it takes operands and one for the result.
+pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
+    // one element: the strides do not matter, and are what NumPy gives for one
+    let (mut count, mut strides) = (1isize, [0isize; 8]);
+    // SAFETY: the caller's promise; NumPy's loops write nothing but the result.
+    unsafe {
+        let found = &*(context as *const Loop);
+        (found.function)(args.cast_mut().cast(), &raw mut count, strides.as_mut_ptr(), found.data as *mut c_void);
+    }
+}
+
+/// Runs the handlers of signals that have arrived. Compiled code calls this now and then; true if one raised an exception,
+/// which [`crate::jit::unit::jit_pending`] raises.
+pub extern "C" fn poll() -> u8 {
+    // SAFETY: compiled code runs with the GIL held.
+    unsafe { ffi::PyErr_CheckSignals().unsigned_abs() as u8 & 1 }
+}
