@@ -20,16 +20,20 @@ MAY_USE = {
     "vecmath": [],
     "llvm": [],
     "opt": ["ir"],
+    # code of compiled loops, and how Python's loops become it
+    "func": ["ir"],
+    "jit": ["ir", "func"],
     "runtime": ["ir", "opt"],
     # runtime only for files (the store of compiled objects) and for memory that is given back
-    "codegen": ["ir", "opt", "runtime", "vecmath", "llvm"],
+    "codegen": ["ir", "func", "opt", "runtime", "vecmath", "llvm"],
     "engine-cpu": ["ir", "opt", "runtime", "vecmath", "codegen"],
     "engine-gpu": ["ir", "opt", "runtime", "vecmath"],
     "engines": ["ir", "runtime", "engine-cpu", "engine-gpu"],
     # crates/array: NumPy's rules, and arrays for Rust programs
     "numelt": ["ir", "runtime", "engines"],
     # llvm only to put its library into the package
-    "python": ["numelt", "ir", "runtime", "engines", "llvm"],
+    # codegen for compiled loops, which no engine runs
+    "python": ["numelt", "ir", "func", "jit", "codegen", "runtime", "engines", "llvm"],
     "testing": ["ir", "opt", "runtime"],
     # examples/engine
     "example-engine": ["ir", "opt", "runtime"],
@@ -43,7 +47,7 @@ MAY_USE_IF_ASKED = {
 }
 
 # The folders of crates/python/src. Files of one may import those of the folders before it, and of its own.
-FOLDERS = ["cpython", "numpy", "record", "array", "ufunc", "random", "functions", "dispatch"]
+FOLDERS = ["cpython", "numpy", "record", "array", "ufunc", "random", "functions", "jit", "dispatch"]
 
 
 class Upward(NamedTuple):
@@ -186,6 +190,8 @@ RULES = [
             # calls into compiled code, and the contract with the driver
             "crates/codegen/src/kernels/mod.rs",
             "crates/codegen/src/kernels/tile.rs",
+            "crates/codegen/src/functions/mod.rs",
+            "crates/codegen/src/functions/library.rs",
             # the C library's functions, and loops over elements, which compiled code calls
             "crates/codegen/src/lower/math.rs",
             "crates/codegen/src/lower/calls.rs",

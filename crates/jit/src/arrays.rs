@@ -40,7 +40,9 @@ impl Walk<'_> {
     fn tuple_item(&mut self, base: &Val, index: &Val) -> Res<Val> {
         let items = base.items().expect("a tuple");
         let [part] = index.parts[..] else { return unsupported("such an index of a tuple") };
-        if index.ty == Type::Int && let Some(index) = self.e.known(part) {
+        if index.ty == Type::Int
+            && let Some(index) = self.e.known(part)
+        {
             let index = index as i64;
             let index = if index < 0 { index + items.len() as i64 } else { index };
             return match items.get(index as usize) {
@@ -196,8 +198,7 @@ impl Walk<'_> {
                 Ok(wide)
             }
             Type::Choice(_) => {
-                let index =
-                    self.each(index, &mut |walk, val| Ok(Val::new(Type::Int, vec![walk.index(&val)?])))?;
+                let index = self.each(index, &mut |walk, val| Ok(Val::new(Type::Int, vec![walk.index(&val)?])))?;
                 Ok(index.parts[0])
             }
             ref other => unsupported(format!("an index that is {other}")),

@@ -32,11 +32,11 @@ impl Walk<'_> {
         }
         let args = args.iter().map(|arg| self.expr(arg)).collect::<Res<Vec<_>>>()?;
         match thing {
-            Thing::Builtin(name) => self.call_builtin(&name, &args),
-            Thing::Math(name) => self.call_math(&name, &args),
-            Thing::Numpy(name) => self.call_numpy(&name, &args),
+            Thing::Builtin(name) => self.call_builtin(name, &args),
+            Thing::Math(name) => self.call_math(name, &args),
+            Thing::Numpy(name) => self.call_numpy(name, &args),
             Thing::Class(dtype) => match &args[..] {
-                [arg] => self.to_scalar(arg, dtype),
+                [arg] => self.scalar_from(arg, dtype),
                 _ => unsupported("a scalar of so many arguments"),
             },
             _ => unsupported(format!("a call of {}", function.ty)),
@@ -75,8 +75,8 @@ impl Walk<'_> {
         match val.ty {
             Type::Scalar(DType::Bool) => Ok(Val::new(Type::Bool, val.parts.clone())),
             Type::Scalar(DType::C128) => Ok(Val::new(Type::Complex, val.parts.clone())),
-            Type::Scalar(dtype) if dtype.is_integer() => self.to_int(val),
-            Type::Scalar(DType::F32 | DType::F64) => self.to_float(val),
+            Type::Scalar(dtype) if dtype.is_integer() => self.int_from(val),
+            Type::Scalar(DType::F32 | DType::F64) => self.float_from(val),
             ref other => unsupported(format!("item of {other}")),
         }
     }
@@ -93,21 +93,21 @@ impl Walk<'_> {
                     match arg.ty {
                         Type::Int | Type::Bool => bounds.push(self.int_of(arg)),
                         Type::Scalar(dtype) if dtype.is_integer() => {
-                            bounds.push(self.to_int(arg)?.parts[0]);
+                            bounds.push(self.int_from(arg)?.parts[0]);
                         }
                         ref other => return unsupported(format!("range of {other}")),
                     }
                 }
                 self.range(&bounds)
             }
-            ("int", [arg]) => self.to_int(arg),
-            ("float", [arg]) => self.to_float(arg),
+            ("int", [arg]) => self.int_from(arg),
+            ("float", [arg]) => self.float_from(arg),
             ("bool", [arg]) => {
                 let truth = self.is_true(arg)?;
                 Ok(Val::new(Type::Bool, vec![truth]))
             }
             ("complex", [re, im]) => {
-                let (re, im) = (self.to_float(re)?, self.to_float(im)?);
+                let (re, im) = (self.float_from(re)?, self.float_from(im)?);
                 match (&re.ty, &im.ty) {
                     (Type::Float, Type::Float) => Ok(Val::new(Type::Complex, vec![re.parts[0], im.parts[0]])),
                     _ => unsupported("complex of such arguments"),
@@ -117,10 +117,7 @@ impl Walk<'_> {
             ("min" | "max", [_, _, ..]) => self.extreme(name == "max", args),
             ("divmod", [a, b]) => {
                 let (quotient, rest) = (self.binary(Operator::FloorDiv, a, b)?, self.binary(Operator::Mod, a, b)?);
-                Ok(Val::new(
-                    Type::Tuple(vec![quotient.ty, rest.ty]),
-                    [quotient.parts, rest.parts].concat(),
-                ))
+                Ok(Val::new(Type::Tuple(vec![quotient.ty, rest.ty]), [quotient.parts, rest.parts].concat()))
             }
             ("pow", [a, b]) => self.binary(Operator::Pow, a, b),
             ("round", [arg]) => self.rounded(arg),
@@ -203,9 +200,9 @@ impl Walk<'_> {
         if let ("floor" | "ceil" | "trunc", [arg]) = (name, args)
             && self.is_int(arg)
         {
-            return self.to_int(arg);
+            return self.int_from(arg);
         }
-        let floats = args.iter().map(|arg| self.to_float(arg)).collect::<Res<Vec<_>>>()?;
+        let floats = args.iter().map(|arg| self.float_from(arg)).collect::<Res<Vec<_>>>()?;
         let x: Vec<Value> = floats.iter().map(|val| val.parts[0]).collect();
         let f64t = DType::F64;
         let (result, is_checked) = match (name, &x[..]) {
@@ -397,7 +394,7 @@ impl Walk<'_> {
         let depth = self.inlined.len();
         self.inlined.push(inlined);
         let nothing = vec![Val::empty(Type::Given(u32::MAX))];
-        let result = self.block(&mut |walk, _| {
+        let result = self.block(&mut |walk| {
             walk.statements(body)?;
             if let Some(mut edge) = walk.edge() {
                 edge.env = vec![Val::empty(Type::None)];

@@ -68,9 +68,9 @@ impl Walk<'_> {
     }
 
     /// `int(x)`
-    pub fn to_int(&mut self, val: &Val) -> Res<Val> {
+    pub fn int_from(&mut self, val: &Val) -> Res<Val> {
         let int = match val.ty {
-            Type::Choice(_) => return self.each(val, &mut |walk, val| walk.to_int(&val)),
+            Type::Choice(_) => return self.each(val, &mut |walk, val| walk.int_from(&val)),
             Type::Int | Type::Bool => self.int_of(val),
             Type::Float | Type::Scalar(DType::F64 | DType::F32) => self.truncated(val.parts[0], DType::I64),
             Type::Scalar(dtype) if dtype.is_integer() || dtype == DType::Bool => {
@@ -88,9 +88,9 @@ impl Walk<'_> {
     }
 
     /// `float(x)`
-    pub fn to_float(&mut self, val: &Val) -> Res<Val> {
+    pub fn float_from(&mut self, val: &Val) -> Res<Val> {
         match val.ty {
-            Type::Choice(_) => self.each(val, &mut |walk, val| walk.to_float(&val)),
+            Type::Choice(_) => self.each(val, &mut |walk, val| walk.float_from(&val)),
             Type::Float | Type::Int | Type::Bool => {
                 let part = self.e.convert(val.parts[0], DType::F64);
                 Ok(Val::new(Type::Float, vec![part]))
@@ -104,9 +104,9 @@ impl Walk<'_> {
     }
 
     /// `np.float64(x)` and the like.
-    pub fn to_scalar(&mut self, val: &Val, dtype: DType) -> Res<Val> {
+    pub fn scalar_from(&mut self, val: &Val, dtype: DType) -> Res<Val> {
         match val.ty {
-            Type::Choice(_) => self.each(val, &mut |walk, val| walk.to_scalar(&val, dtype)),
+            Type::Choice(_) => self.each(val, &mut |walk, val| walk.scalar_from(&val, dtype)),
             _ if dtype == DType::Bool => {
                 let truth = self.is_true(val)?;
                 Ok(Val::new(Type::Scalar(dtype), vec![truth]))

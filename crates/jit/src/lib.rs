@@ -99,13 +99,7 @@ pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Resu
     let any = walk.written.contains(&None);
     let written = arrays.map(|(number, _)| number as u32).filter(|number| any || walk.written.contains(&Some(*number)));
     let written = written.collect();
-    Ok(Specialized {
-        function: walk.e.finish(),
-        params: walk.params,
-        given: walk.given,
-        exits: walk.exits,
-        written,
-    })
+    Ok(Specialized { function: walk.e.finish(), params: walk.params, given: walk.given, exits: walk.exits, written })
 }
 
 /// The numbers of `for` statements, in order.

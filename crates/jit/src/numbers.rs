@@ -374,9 +374,7 @@ impl Walk<'_> {
                 let sum = self.e.apply(Op::Add, u64t, &[x, y]);
                 (sum, self.e.apply(Op::Less, u64t, &[sum, x]))
             }
-            Operator::Sub => {
-                (self.e.apply(Op::Subtract, u64t, &[x, y]), self.e.apply(Op::Less, u64t, &[x, y]))
-            }
+            Operator::Sub => (self.e.apply(Op::Subtract, u64t, &[x, y]), self.e.apply(Op::Less, u64t, &[x, y])),
             _ => {
                 // factors below 2^32 for sure fit
                 let half = self.e.constant(u64t, 32);
@@ -468,11 +466,7 @@ impl Walk<'_> {
                 {
                     return Ok(Val::new(a.ty.clone(), vec![self.e.int(-(known as i64))]));
                 }
-                let minus = self.binary(
-                    Operator::Sub,
-                    &Val::new(a.ty.clone(), vec![zero]),
-                    a,
-                )?;
+                let minus = self.binary(Operator::Sub, &Val::new(a.ty.clone(), vec![zero]), a)?;
                 Ok(minus)
             }
             (Type::Float | Type::Complex | Type::Scalar(_), Unary::Neg) => {
@@ -538,10 +532,8 @@ impl Walk<'_> {
             }
             Rules::Python(DType::C128) | Rules::NumPy(DType::C128) if matches!(op, Op::Equal | Op::NotEqual) => {
                 let numpy = [a, b].iter().any(|val| matches!(val.ty, Type::Scalar(_)));
-                let ([ar, ai], [br, bi]) =
-                    (self.complex_parts(a, DType::F64), self.complex_parts(b, DType::F64));
-                let (re, im) =
-                    (self.e.apply(op, DType::F64, &[ar, br]), self.e.apply(op, DType::F64, &[ai, bi]));
+                let ([ar, ai], [br, bi]) = (self.complex_parts(a, DType::F64), self.complex_parts(b, DType::F64));
+                let (re, im) = (self.e.apply(op, DType::F64, &[ar, br]), self.e.apply(op, DType::F64, &[ai, bi]));
                 let join = if op == Op::Equal { Op::LogicalAnd } else { Op::LogicalOr };
                 (if numpy { Type::Scalar(DType::Bool) } else { Type::Bool }, self.e.logic(join, &[re, im]))
             }

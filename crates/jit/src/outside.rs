@@ -9,11 +9,11 @@ pub enum Thing {
     /// A number, an array, a tuple of such: its type says all.
     Value,
     /// A function of the module `builtins`.
-    Builtin(String),
+    Builtin(&'static str),
     /// A function of the module `math`.
-    Math(String),
+    Math(&'static str),
     /// A function of NumPy's namespace, NumPy's own or numelt's.
-    Numpy(String),
+    Numpy(&'static str),
     /// The class of NumPy's scalars of a dtype.
     Class(DType),
     /// A module.

@@ -13,7 +13,7 @@ impl Walk<'_> {
         if let Expr::Call(function, args, keywords) = expr
             && let Some(name) = self.builtin(function)?
         {
-            match (&name[..], &args[..], &keywords[..]) {
+            match (name, &args[..], &keywords[..]) {
                 ("enumerate", [items], []) => {
                     let (source, mut parts) = self.source(items)?;
                     parts.push(self.e.int(0));
@@ -56,7 +56,7 @@ impl Walk<'_> {
     }
 
     /// The name of the builtin function that an expression is, if it is one.
-    pub fn builtin(&mut self, function: &Expr) -> Res<Option<String>> {
+    pub fn builtin(&mut self, function: &Expr) -> Res<Option<&'static str>> {
         if !matches!(function, Expr::Input(_)) {
             return Ok(None);
         }
@@ -88,7 +88,7 @@ impl Walk<'_> {
     }
 
     /// What the loop's variable gets in a turn.
-    pub fn item(&mut self, source: &Source, parts: &[Value], position: Value, count: Value) -> Res<Val> {
+    pub fn item(&mut self, source: &Source, parts: &[Value], position: Value) -> Res<Val> {
         match source {
             Source::Items(Type::Range) => Ok(self.range_item(parts, position)),
             Source::Items(Type::Tuple(types)) => {
@@ -103,7 +103,7 @@ impl Walk<'_> {
             }
             Source::Enumerate(inner) => {
                 let (start, parts) = parts.split_last().expect("the start");
-                let item = self.item(inner, parts, position, count)?;
+                let item = self.item(inner, parts, position)?;
                 let number = if self.e.known(*start) == Some(0) {
                     position
                 } else {
@@ -118,7 +118,7 @@ impl Walk<'_> {
             Source::Zip(sources) => {
                 let (mut types, mut all) = (Vec::new(), Vec::new());
                 for (source, parts) in split(sources, parts) {
-                    let item = self.item(source, parts, position, count)?;
+                    let item = self.item(source, parts, position)?;
                     types.push(item.ty);
                     all.extend(item.parts);
                 }
@@ -165,11 +165,8 @@ impl Walk<'_> {
         let [start, stop, step] = parts else { unreachable!("a range has three numbers") };
         let zero = self.e.int(0);
         if self.e.known(*step) == Some(1) {
-            let span = if self.e.known(*start) == Some(0) {
-                *stop
-            } else {
-                self.e.ints(Op::Subtract, &[*stop, *start])
-            };
+            let span =
+                if self.e.known(*start) == Some(0) { *stop } else { self.e.ints(Op::Subtract, &[*stop, *start]) };
             if span == *stop && self.e.is_natural(span) {
                 return span;
             }
@@ -179,10 +176,7 @@ impl Walk<'_> {
         }
         // the distance in the direction of the step, over the step's size, rounded up
         let is_up = self.e.ints(Op::Greater, &[*step, zero]);
-        let (up, down) = (
-            self.e.ints(Op::Subtract, &[*stop, *start]),
-            self.e.ints(Op::Subtract, &[*start, *stop]),
-        );
+        let (up, down) = (self.e.ints(Op::Subtract, &[*stop, *start]), self.e.ints(Op::Subtract, &[*start, *stop]));
         let distance = self.e.select(is_up, up, down);
         let size = self.e.ints(Op::Absolute, &[*step]);
         let one = self.e.int(1);

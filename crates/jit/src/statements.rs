@@ -221,31 +221,37 @@ impl Walk<'_> {
         let mut slots = assigned_by(body);
         targets(target, &mut slots);
         let head = Running { statement: number, source: source.clone(), parts: parts.clone() };
-        self.repeat(number, &slots, Some(head.clone()), &mut |walk, position| {
-            let position = position.expect("a for loop counts");
-            let more = walk.e.ints(Op::Less, &[position, count]);
-            walk.leave_unless(more)?;
-            walk.inside.insert((position, count));
-            if is_outer {
-                // until the variable is assigned, an exit means the end of the turn before
-                let one = walk.e.int(1);
-                let before = walk.e.ints(Op::Subtract, &[position, one]);
-                walk.place = Place { statement: end, env: walk.env.clone(), ..place.clone() };
-                walk.place.running.push(head.at(before));
-            }
-            let item = walk.item(&source, &parts, position, count)?;
-            let mut stores = Stores::new();
-            walk.assign(target, &item, &mut stores)?;
-            if !stores.is_empty() {
-                return unsupported("an element of an array as variable of a loop");
-            }
-            walk.flush_watched();
-            walk.place = place.clone();
-            if is_outer {
-                walk.place.running.push(head.at(position));
-            }
-            walk.statements(body)
-        }, end)?;
+        self.repeat(
+            number,
+            &slots,
+            Some(head.clone()),
+            &mut |walk, position| {
+                let position = position.expect("a for loop counts");
+                let more = walk.e.ints(Op::Less, &[position, count]);
+                walk.leave_unless(more)?;
+                walk.inside.insert((position, count));
+                if is_outer {
+                    // until the variable is assigned, an exit means the end of the turn before
+                    let one = walk.e.int(1);
+                    let before = walk.e.ints(Op::Subtract, &[position, one]);
+                    walk.place = Place { statement: end, env: walk.env.clone(), ..place.clone() };
+                    walk.place.running.push(head.at(before));
+                }
+                let item = walk.item(&source, &parts, position)?;
+                let mut stores = Stores::new();
+                walk.assign(target, &item, &mut stores)?;
+                if !stores.is_empty() {
+                    return unsupported("an element of an array as variable of a loop");
+                }
+                walk.flush_watched();
+                walk.place = place.clone();
+                if is_outer {
+                    walk.place.running.push(head.at(position));
+                }
+                walk.statements(body)
+            },
+            end,
+        )?;
         self.place = place;
         Ok(())
     }
@@ -254,16 +260,22 @@ impl Walk<'_> {
         let place = self.place.clone();
         let is_outer = self.inlined.is_empty();
         let slots = assigned_by(body);
-        self.repeat(statement.number, &slots, None, &mut |walk, _| {
-            walk.place = place.clone();
-            if is_outer {
-                walk.place.env = walk.env.clone();
-            }
-            let holds = walk.test(test)?;
-            walk.flush_watched();
-            walk.leave_unless(holds)?;
-            walk.statements(body)
-        }, end)?;
+        self.repeat(
+            statement.number,
+            &slots,
+            None,
+            &mut |walk, _| {
+                walk.place = place.clone();
+                if is_outer {
+                    walk.place.env = walk.env.clone();
+                }
+                let holds = walk.test(test)?;
+                walk.flush_watched();
+                walk.leave_unless(holds)?;
+                walk.statements(body)
+            },
+            end,
+        )?;
         self.place = place;
         Ok(())
     }
@@ -335,7 +347,7 @@ impl Walk<'_> {
     ) -> Res<Option<Vec<Type>>> {
         let mut wider: Option<Vec<Type>> = None;
         let place = self.place.clone();
-        self.block(&mut |walk, _| {
+        self.block(&mut |walk| {
             let mut starts = Vec::new();
             if head.is_some() {
                 starts.push(walk.e.int(0));

@@ -49,11 +49,31 @@ pub struct Stmt {
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)] // Python's
 pub enum StmtKind {
-    For { end: u32, target: Target, iter: Expr, body: Vec<Stmt> },
-    While { end: u32, test: Expr, body: Vec<Stmt> },
-    If { test: Expr, body: Vec<Stmt>, orelse: Vec<Stmt> },
-    Assign { targets: Vec<Target>, value: Expr },
-    Aug { op: Operator, target: Target, value: Expr },
+    For {
+        end: u32,
+        target: Target,
+        iter: Expr,
+        body: Vec<Stmt>,
+    },
+    While {
+        end: u32,
+        test: Expr,
+        body: Vec<Stmt>,
+    },
+    If {
+        test: Expr,
+        body: Vec<Stmt>,
+        orelse: Vec<Stmt>,
+    },
+    Assign {
+        targets: Vec<Target>,
+        value: Expr,
+    },
+    Aug {
+        op: Operator,
+        target: Target,
+        value: Expr,
+    },
     Expr(Expr),
     Assert(Expr),
     Pass,
@@ -313,12 +333,9 @@ impl Node {
         let two = matches!(word, "for" | "while" | "if");
         let line = rest.get(if two { 2 } else { 1 }).map_or(Ok(0), Node::number)?;
         let kind = match (word, &rest[1..]) {
-            ("for", [end, _, target, iter, body]) => StmtKind::For {
-                end: end.number()?,
-                target: target.target()?,
-                iter: iter.expr()?,
-                body: body.stmts()?,
-            },
+            ("for", [end, _, target, iter, body]) => {
+                StmtKind::For { end: end.number()?, target: target.target()?, iter: iter.expr()?, body: body.stmts()? }
+            }
             ("while", [end, _, test, body]) => {
                 StmtKind::While { end: end.number()?, test: test.expr()?, body: body.stmts()? }
             }

@@ -14,7 +14,7 @@ use crate::outside::{Given, Param, Thing, World};
 use crate::tree::{Callee, Unit};
 use crate::types::{Type, Val, places};
 use crate::watch::Watched;
-use numelt_func::{Label, Value};
+use numelt_func::Value;
 use numelt_ir::{DType, Op};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -118,6 +118,9 @@ pub struct Jumps {
     /// Paths to its next turn.
     pub again: Vec<Edge>,
 }
+
+/// The paths that leave a block, and the variables that were known around it.
+pub type Left = Res<(Vec<Edge>, Env)>;
 
 /// A function that is being written into its caller.
 #[derive(Debug)]
@@ -289,11 +292,9 @@ impl Walk<'_> {
         let tag = self.e.constant(DType::I8, number as u64);
         let is = self.e.apply(Op::Equal, DType::I8, &[val.parts[0], tag]);
         let f = std::cell::RefCell::new(f);
-        self.either(
-            is,
-            &mut |walk| (f.borrow_mut())(walk, Self::alternative(val, number)),
-            &mut |walk| walk.each_from(val, number + 1, count, *f.borrow_mut()),
-        )
+        self.either(is, &mut |walk| (f.borrow_mut())(walk, Self::alternative(val, number)), &mut |walk| {
+            walk.each_from(val, number + 1, count, *f.borrow_mut())
+        })
     }
 
     /// One of two results. A path that compiled code cannot take is an exit, if the other one can be taken.
@@ -354,8 +355,7 @@ impl Walk<'_> {
             }
         }
         self.e.go(here);
-        let outs: Vec<Value> =
-            ty.iter().flat_map(Type::parts).map(|part| self.e.value(part)).collect::<Vec<_>>();
+        let outs: Vec<Value> = ty.iter().flat_map(Type::parts).map(|part| self.e.value(part)).collect::<Vec<_>>();
         self.e.branch(condition, paths[0].1, paths[1].1, outs.clone(), false);
         match ty {
             Some(ty) => Ok(Val::new(ty, outs)),
@@ -412,12 +412,12 @@ impl Walk<'_> {
     }
 
     /// A block: `walk` writes its body, which ends by leaving it with the edges that it returns.
-    pub fn block(&mut self, walk: &mut dyn FnMut(&mut Self, Label) -> Res<(Vec<Edge>, Env)>) -> Res<()> {
+    pub fn block(&mut self, walk: &mut dyn FnMut(&mut Self) -> Left) -> Res<()> {
         let label = self.e.label();
         let here = self.e.here();
         let body = self.e.body();
         self.e.go(body);
-        let (edges, base) = walk(self, label)?;
+        let (edges, base) = walk(self)?;
         if edges.is_empty() {
             self.e.go(here);
             self.e.block(label, body, vec![]);
@@ -458,10 +458,9 @@ fn is_extent(ty: &Type, part: usize) -> bool {
 /// Can a variable of the first type hold a value of the second as it is?
 fn includes(ty: &Type, other: &Type) -> bool {
     match (ty, other) {
-        (
-            Type::Array { dtype, ndim, writeable, whole: false },
-            Type::Array { dtype: d, ndim: n, writeable: w, .. },
-        ) => (dtype, ndim, writeable) == (d, n, w),
+        (Type::Array { dtype, ndim, writeable, whole: false }, Type::Array { dtype: d, ndim: n, writeable: w, .. }) => {
+            (dtype, ndim, writeable) == (d, n, w)
+        }
         _ => ty == other,
     }
 }

@@ -70,11 +70,8 @@ fn any(e: &mut Emitter, values: &[Value], f: impl Fn(&mut Emitter, Value) -> Val
 pub fn is_finite(e: &mut Emitter, value: Value) -> Value {
     let ty = e.type_of(value);
     let size = e.apply(Op::Absolute, ty, &[value]);
-    let infinity = if ty == DType::F32 {
-        e.constant(ty, f32::INFINITY.to_bits().into())
-    } else {
-        e.float(f64::INFINITY)
-    };
+    let infinity =
+        if ty == DType::F32 { e.constant(ty, f32::INFINITY.to_bits().into()) } else { e.float(f64::INFINITY) };
     e.apply(Op::Less, ty, &[size, infinity])
 }
 
@@ -89,7 +86,7 @@ fn is_met(e: &mut Emitter, w: &Watched) -> Value {
     let nan = is_nan(e, w.result);
     let finite = is_finite(e, w.result);
     let bad = e.logic(Op::LogicalNot, &[finite]);
-    let any_nan = any(e, &w.operands, |e, value| is_nan(e, value));
+    let any_nan = any(e, &w.operands, is_nan);
     let any_odd = any(e, &w.operands, |e, value| {
         let finite = is_finite(e, value);
         e.logic(Op::LogicalNot, &[finite])

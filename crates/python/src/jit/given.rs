@@ -13,20 +13,23 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyModule, PyRange, PyTuple};
+use smallvec::SmallVec;
 
 /// The object that stands for "no value" in a variable.
 pub fn unbound(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     static UNBOUND: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    UNBOUND.get_or_try_init(py, || Ok(py.eval(c"type('unbound', (), {})()", None, None)?.unbind())).map(|o| o.bind(py).clone())
+    UNBOUND
+        .get_or_try_init(py, || Ok(py.eval(c"type('unbound', (), {})()", None, None)?.unbind()))
+        .map(|o| o.bind(py).clone())
 }
 
 /// A value's numbers, or the array that they are to be taken from when its memory is held.
 #[derive(Debug, Default)]
 pub struct Numbers {
     /// The numbers of all values, one after the other. Of an array, which one and its address come later.
-    pub words: Vec<u64>,
+    pub words: SmallVec<[u64; 48]>,
     /// Where the numbers of each array begin.
-    pub arrays: Vec<ArrayAt>,
+    pub arrays: SmallVec<[ArrayAt; 8]>,
 }
 
 /// An array among the given objects.
@@ -71,6 +74,12 @@ pub fn classify(object: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -
     if object.is(unbound(object.py())?) {
         return Ok(value(Type::Unbound));
     }
+    // SAFETY: the object is alive.
+    let is_callable =
+        unsafe { ffi::PyType_Check(object.as_ptr()) != 0 || ffi::PyCFunction_Check(object.as_ptr()) != 0 };
+    if is_callable {
+        return Ok(world::thing(object)?.map_or_else(other, |thing| Given { thing, ty: Type::None }));
+    }
     if let Some(scalar) = convert::numpy_scalar_value(object) {
         if scalar.dtype() == DType::F16 {
             return Ok(other());
@@ -109,7 +118,7 @@ fn small_int(int: &Bound<'_, PyInt>) -> Option<i64> {
     (overflow == 0).then_some(value)
 }
 
-fn push_scalar(scalar: Scalar, words: &mut Vec<u64>) {
+fn push_scalar(scalar: Scalar, words: &mut SmallVec<[u64; 48]>) {
     let bytes = scalar.to_bytes();
     let half = |at: usize, size: usize| {
         let mut word = [0; 8];
@@ -186,8 +195,8 @@ fn numpy_array(array: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -> 
 /// Keeps the memory of arrays in place while compiled code runs.
 #[derive(Default)]
 pub struct Held<'a> {
-    read: Vec<ReadGuard<'a>>,
-    write: Vec<WriteGuard<'a>>,
+    read: SmallVec<[ReadGuard<'a>; 4]>,
+    write: SmallVec<[WriteGuard<'a>; 4]>,
 }
 
 /// Is there pending work on any of the given arrays?
@@ -207,7 +216,7 @@ pub fn hold<'a>(
 ) -> PyResult<Held<'a>> {
     let mut held = Held::default();
     // of each base once: a thread waits for no guard of its own
-    let mut bases: Vec<(usize, u64)> = Vec::new();
+    let mut bases: SmallVec<[(usize, u64); 8]> = SmallVec::new();
     for pass in [true, false] {
         for array in &numbers.arrays {
             let object = &objects[array.given as usize];

@@ -1,15 +1,43 @@
 //! What compiled code leaves, as Python objects.
 
-use crate::array::ndarray::{NdArray, Payload};
 use crate::array::fresh;
-use crate::jit::given;
+use crate::array::ndarray::{NdArray, Payload};
+use crate::jit::{given, world};
 use crate::numpy::convert;
 use numelt_ir::{DType, Scalar};
 use numelt_jit::{Source, Type, source_parts};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyRange, PyTuple};
+use smallvec::SmallVec;
+
+/// A type with what is needed to read a value of it, worked out once.
+pub struct Shape {
+    ty: Type,
+    /// How many numbers a value has.
+    count: usize,
+    /// The items of a tuple.
+    items: Vec<Shape>,
+    /// The alternatives of a choice, each with the places of its numbers.
+    alternatives: Vec<(Shape, SmallVec<[usize; 4]>)>,
+}
+
+impl Shape {
+    /// The shape of values of a type.
+    pub fn of(ty: &Type) -> Shape {
+        let pool = ty.parts();
+        let (items, alternatives) = match ty {
+            Type::Tuple(items) => (items.iter().map(Shape::of).collect(), vec![]),
+            Type::Choice(types) => {
+                let one = |ty: &Type| (Shape::of(ty), numelt_jit::places(&pool, &ty.parts()).into_iter().collect());
+                (vec![], types.iter().map(one).collect())
+            }
+            _ => (vec![], vec![]),
+        };
+        Shape { ty: ty.clone(), count: pool.len(), items, alternatives }
+    }
+}
 
 /// The numbers that compiled code has left, read one after the other.
 pub struct Left<'a, 'py> {
@@ -30,9 +58,9 @@ impl<'py> Left<'_, 'py> {
     }
 
     /// The next value, of this type.
-    pub fn value(&mut self, ty: &Type) -> PyResult<Bound<'py, PyAny>> {
+    pub fn value(&mut self, shape: &Shape) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
-        Ok(match ty {
+        Ok(match &shape.ty {
             Type::Unbound => given::unbound(py)?,
             Type::None => py.None().into_bound(py),
             Type::Bool => PyBool::new(py, self.take() & 1 != 0).to_owned().into_any(),
@@ -49,19 +77,17 @@ impl<'py> Left<'_, 'py> {
             Type::Given(number) => self.objects[*number as usize].clone(),
             Type::Range => {
                 let parts = [self.take() as i64, self.take() as i64, self.take() as i64];
-                py.import("builtins")?.getattr("range")?.call1((parts[0], parts[1], parts[2]))?
+                py.get_type::<PyRange>().call1((parts[0], parts[1], parts[2]))?
             }
-            Type::Tuple(types) => {
-                let items = types.iter().map(|ty| self.value(ty)).collect::<PyResult<Vec<_>>>()?;
+            Type::Tuple(_) => {
+                let items = shape.items.iter().map(|item| self.value(item)).collect::<PyResult<Vec<_>>>()?;
                 PyTuple::new(py, items)?.into_any()
             }
             Type::Array { dtype, ndim, writeable, whole } => self.array(*dtype, *ndim, *writeable, *whole)?,
-            Type::Choice(types) => {
-                let count = ty.parts().len();
-                let (pool, rest) = self.words.split_at(count);
-                let chosen = &types[(pool[0] & 0xFF) as usize];
-                let places = numelt_jit::places(&ty.parts(), &chosen.parts());
-                let words: Vec<u64> = places.into_iter().map(|place| pool[place]).collect();
+            Type::Choice(_) => {
+                let (pool, rest) = self.words.split_at(shape.count);
+                let (chosen, places) = &shape.alternatives[(pool[0] & 0xFF) as usize];
+                let words: SmallVec<[u64; 8]> = places.iter().map(|place| pool[*place]).collect();
                 let mut one = Left { words: &words, py, objects: self.objects, starts: self.starts };
                 let value = one.value(chosen)?;
                 self.words = rest;
@@ -121,14 +147,8 @@ impl<'py> Left<'_, 'py> {
         let builtins = py.import("builtins")?;
         match source {
             Source::Items(ty) => {
-                let items = self.value(ty)?;
-                if *ty == Type::Range {
-                    let [start, stop, step] = ["start", "stop", "step"].map(|name| items.getattr(name));
-                    let (start, step) = (start?.extract::<i64>()?, step?.extract::<i64>()?);
-                    let first = i128::from(start) + i128::from(position) * i128::from(step);
-                    return builtins.getattr("iter")?.call1((builtins.getattr("range")?.call1((first, stop?, step))?,));
-                }
-                py.import("itertools")?.getattr("islice")?.call1((items, position, py.None()))
+                let items = self.value(&Shape::of(ty))?;
+                world::rest(items, position)
             }
             Source::Enumerate(inner) => {
                 let items = self.rest_from(inner, position)?;

@@ -8,7 +8,7 @@
 //! at once if it says `numelt.jit`. If the code gives up too often, CPython takes over for good.
 
 use crate::jit::given::{self, Numbers};
-use crate::jit::results::Left;
+use crate::jit::results::{Left, Shape};
 use crate::jit::world::{self, Loop, Outside, Path};
 use crate::record::{errstate, run};
 use numelt_codegen::functions::{Compiled, Host};
@@ -17,6 +17,7 @@ use numelt_runtime::Reason;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,6 +35,8 @@ pub struct JitUnit {
     /// Combinations of types that are not compiled, with the reason.
     refused: Mutex<Vec<(Vec<Given>, String)>>,
     runs: AtomicU64,
+    /// The code that ran last.
+    last: Mutex<Option<Arc<Variant>>>,
 }
 
 /// The code for one combination of types.
@@ -44,8 +47,10 @@ struct Variant {
     things: Vec<Option<Py<PyAny>>>,
     paths: Vec<Path>,
     params: Vec<Source>,
-    _loops: Vec<Box<Loop>>,
+    _loops: Box<[Loop]>,
     exits: Vec<Exit>,
+    /// The types of the variables at each exit.
+    shapes: Vec<Vec<Shape>>,
     written: Vec<u32>,
     code: Compiled,
     text: String,
@@ -53,6 +58,9 @@ struct Variant {
     runs: AtomicU64,
     early: AtomicU64,
 }
+
+/// What a loop is given, and what has been found outside.
+pub type Objects<'py> = SmallVec<[Bound<'py, PyAny>; 16]>;
 
 /// Where a parameter comes from.
 enum Source {
@@ -94,6 +102,7 @@ impl JitUnit {
             variants: Mutex::default(),
             refused: Mutex::default(),
             runs: AtomicU64::new(0),
+            last: Mutex::default(),
         })
     }
 
@@ -107,14 +116,14 @@ impl JitUnit {
             return Ok(None);
         }
         count(&self.runs);
-        let mut objects: Vec<Bound<'py, PyAny>> = slots.iter().collect();
+        let mut objects: Objects<'py> = slots.iter().collect();
         let globals = self.globals.bind(py);
         for name in &self.names {
             let found = world::lookup(globals, name.bind(py))?;
             objects.push(found.map_or_else(|| given::unbound(py), Ok)?);
         }
         let mut numbers = Numbers::default();
-        let mut given = Vec::with_capacity(objects.len());
+        let mut given: SmallVec<[Given; 12]> = SmallVec::new();
         for (number, object) in objects.iter().enumerate() {
             given.push(given::classify(object, number as u32, &mut numbers)?);
         }
@@ -145,8 +154,7 @@ impl JitUnit {
         }
         report.set_item("variants", variants)?;
         let refused = locked(&self.refused);
-        let refused: Vec<(String, &str)> =
-            refused.iter().map(|(given, why)| (self.types(given), &why[..])).collect();
+        let refused: Vec<(String, &str)> = refused.iter().map(|(given, why)| (self.types(given), &why[..])).collect();
         report.set_item("refused", refused)?;
         Ok(report)
     }
@@ -179,32 +187,41 @@ impl JitUnit {
     fn variant<'py>(
         &self,
         py: Python<'py>,
-        given: Vec<Given>,
-        objects: &mut Vec<Bound<'py, PyAny>>,
+        given: SmallVec<[Given; 12]>,
+        objects: &mut Objects<'py>,
         numbers: &mut Numbers,
     ) -> PyResult<Option<Arc<Variant>>> {
         let count = objects.len();
         let (words, arrays) = (numbers.words.len(), numbers.arrays.len());
-        let variants = locked(&self.variants).clone();
-        for variant in &variants {
+        let last = locked(&self.last).clone();
+        let others = || locked(&self.variants).clone();
+        for variant in last.into_iter().chain(std::iter::once_with(others).flatten()) {
             if variant.given[..count] != given[..] || !variant.is_given(objects, 0) {
                 continue;
             }
             if variant.find(py, objects, numbers)? {
                 let given_up = get(&variant.early) >= MOST_EARLY && 2 * get(&variant.early) > get(&variant.runs);
-                return Ok((!given_up).then(|| variant.clone()));
+                if given_up {
+                    return Ok(None);
+                }
+                let mut last = locked(&self.last);
+                if !last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &variant)) {
+                    *last = Some(variant.clone());
+                }
+                drop(last);
+                return Ok(Some(variant));
             }
             objects.truncate(count);
             numbers.words.truncate(words);
             numbers.arrays.truncate(arrays);
         }
-        if locked(&self.refused).iter().any(|(other, _)| *other == given) {
+        if locked(&self.refused).iter().any(|(other, _)| other[..] == given[..]) {
             return Ok(None);
         }
         if locked(&self.variants).len() >= MOST_VARIANTS {
             return Ok(None);
         }
-        match self.make(py, given.clone(), objects, numbers) {
+        match self.make(py, given.to_vec(), objects, numbers) {
             Ok(variant) => {
                 let variant = Arc::new(variant);
                 locked(&self.variants).push(variant.clone());
@@ -215,7 +232,7 @@ impl JitUnit {
                 self.tree.name, self.tree.body.line, self.filename
             ))),
             Err(why) => {
-                locked(&self.refused).push((given, why));
+                locked(&self.refused).push((given.into_vec(), why));
                 Ok(None)
             }
         }
@@ -226,7 +243,7 @@ impl JitUnit {
         &self,
         py: Python<'py>,
         given: Vec<Given>,
-        objects: &mut Vec<Bound<'py, PyAny>>,
+        objects: &mut Objects<'py>,
         numbers: &mut Numbers,
     ) -> Result<Variant, String> {
         let mut outside = Outside { py, objects, numbers, paths: Vec::new() };
@@ -248,20 +265,20 @@ impl JitUnit {
             starts.push(next);
             next += if one.thing == Thing::Value { one.ty.parts().len() } else { 0 };
         }
-        let mut loops: Vec<Box<Loop>> = Vec::new();
-        let mut params = Vec::new();
+        let mut loops = Vec::new();
         for param in &made.params {
-            params.push(match param {
-                Param::Part { given, part } => Source::Number(starts[*given as usize] + *part as usize),
-                Param::Loop { name, inputs, output } => {
-                    let found = world::ufunc_loop(py, name, inputs, *output).ok().flatten();
-                    let found = Box::new(found.ok_or("a loop of NumPy's is gone")?);
-                    let address = std::ptr::from_ref(&*found) as u64;
-                    loops.push(found);
-                    Source::Constant(address)
-                }
-            });
+            if let Param::Loop { name, inputs, output } = param {
+                let found = world::ufunc_loop(py, name, inputs, *output).ok().flatten();
+                loops.push(found.ok_or("a loop of NumPy's is gone")?);
+            }
         }
+        let loops = loops.into_boxed_slice();
+        let mut addresses = loops.iter().map(|found| std::ptr::from_ref(found) as u64);
+        let params = made.params.iter().map(|param| match param {
+            Param::Part { given, part } => Source::Number(starts[*given as usize] + *part as usize),
+            Param::Loop { .. } => Source::Constant(addresses.next().expect("one per parameter")),
+        });
+        let params = params.collect();
         let things = made.given.iter().zip(objects.iter()).map(|(given, object)| {
             let is_one = !matches!(given.thing, Thing::Value | Thing::Other);
             is_one.then(|| object.clone().unbind())
@@ -272,6 +289,7 @@ impl JitUnit {
             paths,
             params,
             _loops: loops,
+            shapes: made.exits.iter().map(|exit| exit.slots.iter().map(Shape::of).collect()).collect(),
             exits: made.exits,
             written: made.written,
             code,
@@ -291,7 +309,7 @@ impl JitUnit {
         if given::any_pending(objects, &numbers) {
             run::flush(py, Reason::Read)?;
         }
-        let mut frame = vec![0; variant.code.words()];
+        let mut frame: SmallVec<[u64; 64]> = SmallVec::from_elem(0, variant.code.words());
         {
             let _held = given::hold(py, objects, &variant.written, &mut numbers)?;
             for (word, source) in frame.iter_mut().zip(&variant.params) {
@@ -313,13 +331,14 @@ impl JitUnit {
         if exit.statement != 0 {
             count(&variant.early);
         }
-        self.result(py, exit, objects, &numbers, &frame[1..])
+        self.result(py, exit, &variant.shapes[frame[0] as usize], objects, &numbers, &frame[1..])
     }
 
     fn result<'py>(
         &self,
         py: Python<'py>,
         exit: &Exit,
+        shapes: &[Shape],
         objects: &[Bound<'py, PyAny>],
         numbers: &Numbers,
         words: &[u64],
@@ -331,15 +350,16 @@ impl JitUnit {
         let mut left = Left { py, objects, words, starts: &starts };
         // the statement of the loop itself: it begins anew
         let statement = if exit.statement == self.tree.body.number { -1 } else { i64::from(exit.statement) };
-        let mut items = vec![statement.into_pyobject(py)?.into_any()];
+        let mut items: SmallVec<[Bound<'py, PyAny>; 16]> = SmallVec::new();
+        items.push(statement.into_pyobject(py)?.into_any());
         for source in &exit.sources {
             items.push(match source {
                 Some(source) => left.rest(source)?,
                 None => py.None().into_bound(py),
             });
         }
-        for ty in &exit.slots {
-            items.push(left.value(ty)?);
+        for shape in shapes {
+            items.push(left.value(shape)?);
         }
         PyTuple::new(py, items)
     }
@@ -360,12 +380,7 @@ impl Variant {
     }
 
     /// Finds the objects outside again, appends them, and tells whether the code fits them.
-    fn find<'py>(
-        &self,
-        py: Python<'py>,
-        objects: &mut Vec<Bound<'py, PyAny>>,
-        numbers: &mut Numbers,
-    ) -> PyResult<bool> {
+    fn find<'py>(&self, py: Python<'py>, objects: &mut Objects<'py>, numbers: &mut Numbers) -> PyResult<bool> {
         for path in &self.paths {
             let number = objects.len();
             let Some(object) = path.follow(py, objects)? else { return Ok(false) };

@@ -3,10 +3,12 @@
 //! In: objects. Out: answers for the specializer, and the paths by which they are looked up again before each run.
 
 use crate::jit::given::{self, Numbers};
+use crate::jit::unit::Objects;
 use crate::numpy::convert::Numpy;
 use numelt_ir::DType;
 use numelt_jit::{Given, Thing, World};
 use numpy::npyffi::PyUFuncObject;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -17,6 +19,16 @@ use std::ffi::{c_char, c_void};
 
 /// The Python functions that lower functions and find what they use, set once.
 static CALLEE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static REST: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// What is left of an iteration over an object from a position on.
+pub fn rest<'py>(source: Bound<'py, PyAny>, position: i64) -> PyResult<Bound<'py, PyAny>> {
+    let py = source.py();
+    match REST.get(py) {
+        Some(rest) => rest.bind(py).call1(("iter", source, position)),
+        None => Err(PyRuntimeError::new_err("loops are compiled before numelt._jit has been imported")),
+    }
+}
 
 /// Functions and classes that the specializer knows, by address.
 struct Known {
@@ -27,19 +39,60 @@ struct Known {
 
 static KNOWN: PyOnceLock<Known> = PyOnceLock::new();
 
-/// Tells the core how functions are lowered: `callee(function)` returns the tree of a function and its globals, or None.
+/// Tells the core how functions are lowered, and how iterations go on: `callee(function)` returns the tree of a function and its
+/// globals, or None; `rest(kind, source, position)` returns an iterator over what is left.
 #[pyfunction]
-pub fn jit_setup(py: Python<'_>, callee: Py<PyAny>) -> PyResult<()> {
+pub fn jit_setup(py: Python<'_>, callee: Py<PyAny>, rest: Py<PyAny>) -> PyResult<()> {
     let _ = CALLEE.set(py, callee);
+    let _ = REST.set(py, rest);
     KNOWN.get_or_try_init(py, || collect(py)).map(|_| ())
 }
 
 /// Functions of NumPy's that the specializer may ask for.
 const NUMPY: &[&str] = &[
-    "abs", "absolute", "minimum", "maximum", "isnan", "isinf", "isfinite", "floor", "ceil", "trunc", "rint", "sqrt",
-    "square", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
-    "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "hypot", "cbrt", "power", "fmod", "copysign",
-    "logaddexp", "deg2rad", "rad2deg", "radians", "degrees",
+    "abs",
+    "absolute",
+    "minimum",
+    "maximum",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "floor",
+    "ceil",
+    "trunc",
+    "rint",
+    "sqrt",
+    "square",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "arctan2",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "hypot",
+    "cbrt",
+    "power",
+    "fmod",
+    "copysign",
+    "logaddexp",
+    "deg2rad",
+    "rad2deg",
+    "radians",
+    "degrees",
 ];
 
 fn collect(py: Python<'_>) -> PyResult<Known> {
@@ -49,18 +102,33 @@ fn collect(py: Python<'_>) -> PyResult<Known> {
         things.insert(object.as_ptr() as usize, thing);
         objects.push(object.unbind());
     };
-    for name in ["abs", "len", "range", "min", "max", "int", "float", "bool", "complex", "round", "divmod", "pow", "enumerate", "zip"] {
-        add(py.import("builtins")?.getattr(name)?, Thing::Builtin(name.to_owned()));
+    for name in [
+        "abs",
+        "len",
+        "range",
+        "min",
+        "max",
+        "int",
+        "float",
+        "bool",
+        "complex",
+        "round",
+        "divmod",
+        "pow",
+        "enumerate",
+        "zip",
+    ] {
+        add(py.import("builtins")?.getattr(name)?, Thing::Builtin(name));
     }
     for (name, object) in py.import("math")?.dict() {
         if object.is_callable() {
-            add(object, Thing::Math(name.extract()?));
+            add(object, Thing::Math(Box::leak(name.extract::<String>()?.into_boxed_str())));
         }
     }
     for module in ["numpy", "numelt"] {
         let module = py.import(module)?;
         for name in NUMPY {
-            add(module.getattr(*name)?, Thing::Numpy((*name).to_owned()));
+            add(module.getattr(*name)?, Thing::Numpy(name));
         }
         for dtype in DType::ALL {
             let name = if dtype == DType::Bool { "bool_" } else { dtype_name(dtype) };
@@ -91,6 +159,7 @@ fn dtype_name(dtype: DType) -> &'static str {
 
 /// What an object is that is no value.
 pub fn thing(object: &Bound<'_, PyAny>) -> PyResult<Option<Thing>> {
+    // a loop that finds a known function has been made by `numelt._jit`, which has called `jit_setup`; tests do without
     let known = KNOWN.get_or_try_init(object.py(), || collect(object.py()))?;
     Ok(known.things.get(&(object.as_ptr() as usize)).cloned())
 }
@@ -130,11 +199,14 @@ pub fn lookup<'py>(globals: &Bound<'py, PyDict>, name: &Bound<'py, PyString>) ->
         return Ok(Some(found));
     }
     match globals.get_item(intern!(py, "__builtins__"))? {
-        Some(builtins) => match builtins.cast::<PyDict>() {
+        Some(builtins) => match builtins.cast_into::<PyDict>() {
             Ok(names) => names.get_item(name),
-            Err(_) => Ok(builtins.getattr(name).ok()),
+            Err(module) => match module.into_inner().cast::<PyModule>() {
+                Ok(module) => module.dict().get_item(name),
+                Err(_) => Ok(None),
+            },
         },
-        None => Ok(py.import("builtins")?.getattr(name).ok()),
+        None => py.import("builtins")?.dict().get_item(name),
     }
 }
 
@@ -160,7 +232,7 @@ fn is_plain_attribute(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
 pub struct Outside<'a, 'py> {
     pub py: Python<'py>,
     /// The given objects; what is found is appended.
-    pub objects: &'a mut Vec<Bound<'py, PyAny>>,
+    pub objects: &'a mut Objects<'py>,
     /// Their numbers, likewise.
     pub numbers: &'a mut Numbers,
     /// How each of those was found.
@@ -195,7 +267,7 @@ impl World for Outside<'_, '_> {
     fn callee(&mut self, function: u32) -> Option<String> {
         let lower = CALLEE.get(self.py)?.bind(self.py);
         let tree = lower.call1((self.objects.get(function as usize)?,)).ok()?;
-        if tree.is_none() { None } else { tree.extract().ok() }
+        tree.cast::<PyTuple>().ok()?.get_item(0).ok()?.extract().ok()
     }
 
     fn has_loop(&mut self, name: &str, inputs: &[DType], output: DType) -> bool {
