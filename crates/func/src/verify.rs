@@ -2,7 +2,7 @@
 //! control that goes somewhere.
 
 use crate::program::{Body, Function, Instr, Label, Value};
-use numelt_ir::{DType, Op};
+use numelt_ir::{DType, Op, OpKind};
 use std::collections::HashSet;
 
 /// Checks a function.
@@ -10,7 +10,16 @@ use std::collections::HashSet;
 /// # Errors
 /// The first thing that is wrong, in words.
 pub fn verify(function: &Function) -> Result<(), String> {
-    let mut check = Check { function, defined: HashSet::new(), labels: Vec::new(), yields: Vec::new() };
+    let count = function.values.len();
+    let mut check = Check {
+        function,
+        ever: vec![false; count],
+        visible: vec![false; count],
+        defined: Vec::new(),
+        known: HashSet::new(),
+        labels: Vec::new(),
+        yields: Vec::new(),
+    };
     for param in &function.params {
         check.define(*param)?;
     }
@@ -19,7 +28,14 @@ pub fn verify(function: &Function) -> Result<(), String> {
 
 struct Check<'a> {
     function: &'a Function,
-    defined: HashSet<Value>,
+    /// Of each value: is it defined anywhere so far?
+    ever: Vec<bool>,
+    /// Of each value: may it be used here?
+    visible: Vec<bool>,
+    /// The values in scope, in the order of their definitions.
+    defined: Vec<Value>,
+    /// All labels so far.
+    known: HashSet<Label>,
     /// Labels in scope, whether each is a loop's, and the types that they take.
     labels: Vec<(Label, bool, Vec<DType>)>,
     yields: Vec<Vec<DType>>,
@@ -40,97 +56,137 @@ impl Check<'_> {
         values.iter().map(|value| self.ty(*value)).collect()
     }
 
-    fn define(&mut self, value: Value) -> Checked {
+    /// A value that an instruction is about to define: does it exist, with a type that values may have?
+    fn exists(&self, value: Value) -> Checked {
         ensure((value.0 as usize) < self.function.values.len(), || format!("{value} does not exist"))?;
         let ty = self.ty(value);
-        ensure(ty != DType::F16 && !ty.is_complex(), || format!("{value} is a {ty}"))?;
-        ensure(self.defined.insert(value), || format!("{value} is defined twice"))
+        ensure(ty != DType::F16 && !ty.is_complex(), || format!("{value} is a {ty}"))
+    }
+
+    fn define(&mut self, value: Value) -> Checked {
+        self.exists(value)?;
+        let number = value.0 as usize;
+        ensure(!std::mem::replace(&mut self.ever[number], true), || format!("{value} is defined twice"))?;
+        self.visible[number] = true;
+        self.defined.push(value);
+        Ok(())
+    }
+
+    /// Defines the result of an instruction that gives this type.
+    fn define_as(&mut self, value: Value, ty: DType) -> Checked {
+        self.exists(value)?;
+        ensure(self.ty(value) == ty, || format!("{value} is a {}, not a {ty}", self.ty(value)))?;
+        self.define(value)
+    }
+
+    /// Values that may have any type.
+    fn in_scope(&self, values: &[Value]) -> Checked {
+        let is_known = |value: &Value| self.visible.get(value.0 as usize).copied().unwrap_or(false);
+        let unknown = values.iter().find(|value| !is_known(value));
+        unknown.map_or(Ok(()), |value| Err(format!("{value} is used where it is not defined")))
     }
 
     fn uses(&self, values: &[Value], types: &[DType]) -> Checked {
+        self.in_scope(values)?;
         ensure(values.len() == types.len(), || format!("{} values for {}", values.len(), types.len()))?;
         for (value, ty) in values.iter().zip(types) {
-            ensure(self.defined.contains(value), || format!("{value} is used before it is defined"))?;
             ensure(self.ty(*value) == *ty, || format!("{value} is a {}, not a {ty}", self.ty(*value)))?;
         }
         Ok(())
     }
 
+    /// The values that control hands to what follows; they are defined only there.
+    fn expects(&self, values: &[Value]) -> Result<Vec<DType>, String> {
+        values.iter().try_for_each(|value| self.exists(*value))?;
+        Ok(self.types(values))
+    }
+
+    fn enter(&mut self, label: Label, is_loop: bool, types: Vec<DType>) -> Checked {
+        ensure(self.known.insert(label), || format!("{label} is there twice"))?;
+        self.labels.push((label, is_loop, types));
+        Ok(())
+    }
+
     /// Checks a body, whose values are forgotten after it.
     fn body(&mut self, body: &Body) -> Checked {
-        let before = self.defined.clone();
+        let before = self.defined.len();
         for (place, instr) in body.iter().enumerate() {
             let is_last = place + 1 == body.len();
             ensure(instr.ends() == is_last, || "a body goes on after its end, or has none".into())?;
             self.instr(instr)?;
         }
         ensure(!body.is_empty(), || "a body without instructions".into())?;
-        self.defined = before;
+        for value in self.defined.drain(before..) {
+            self.visible[value.0 as usize] = false;
+        }
         Ok(())
     }
 
     fn instr(&mut self, instr: &Instr) -> Checked {
         match instr {
-            Instr::Const { out, .. } | Instr::Poll { out } => self.define(*out),
+            Instr::Const { out, .. } => self.define(*out),
+            Instr::Poll { out } => self.define_as(*out, DType::Bool),
             Instr::Apply { out, op, on, args } => {
+                let is_one = op.kind() == OpKind::Elementwise && op.info().dtypes.contains(*on);
+                ensure(is_one, || format!("{} of {on}", op.name()))?;
                 let types: Vec<DType> = (0..op.arity()).map(|place| op.input_dtype(*on, place)).collect();
                 self.uses(args, &types)?;
-                let ty = self.ty(*out);
-                ensure(ty == op.output_dtype(*on), || format!("{out} is a {ty}"))?;
-                self.define(*out)
+                self.define_as(*out, op.output_dtype(*on))
             }
             Instr::Checked { out, overflow, op, args } => {
-                ensure(matches!(op, Op::Add | Op::Subtract | Op::Multiply), || op.name().to_owned())?;
+                ensure(matches!(op, Op::Add | Op::Subtract | Op::Multiply), || format!("checked {}", op.name()))?;
                 self.uses(args, &[DType::I64; 2])?;
-                let types = (self.ty(*out), self.ty(*overflow));
-                ensure(types == (DType::I64, DType::Bool), || format!("{out} or {overflow} has another type"))?;
-                self.define(*out)?;
-                self.define(*overflow)
+                self.define_as(*out, DType::I64)?;
+                self.define_as(*overflow, DType::Bool)
             }
             Instr::Convert { out, from } => {
-                self.uses(&[*from], &[self.ty(*from)])?;
+                self.in_scope(&[*from])?;
                 self.define(*out)
             }
             Instr::Bits { out, from } => {
-                let types = (self.ty(*out), self.ty(*from));
-                let fits = matches!(types, (DType::I64, DType::F64) | (DType::F64, DType::I64));
-                ensure(fits, || format!("the bits of {from}"))?;
-                self.uses(&[*from], &[types.1])?;
-                self.define(*out)
+                self.in_scope(&[*from])?;
+                match self.ty(*from) {
+                    DType::F64 => self.define_as(*out, DType::I64),
+                    DType::I64 => self.define_as(*out, DType::F64),
+                    ty => Err(format!("the bits of {from}, a {ty}")),
+                }
             }
             Instr::Call { out, function, args } => {
                 self.uses(args, &vec![DType::F64; function.arity()])?;
-                ensure(self.ty(*out) == DType::F64, || format!("{out} is not an F64"))?;
-                self.define(*out)
+                self.define_as(*out, DType::F64)
             }
             Instr::CallLoop { out, context, args } => {
                 self.uses(&[*context], &[DType::I64])?;
-                self.uses(args, &self.types(args))?;
+                self.in_scope(args)?;
                 self.define(*out)
             }
             Instr::Load { out, address } => {
                 self.uses(&[*address], &[DType::I64])?;
                 self.define(*out)
             }
-            Instr::Store { address, value } => self.uses(&[*address, *value], &[DType::I64, self.ty(*value)]),
+            Instr::Store { address, value } => {
+                self.uses(&[*address], &[DType::I64])?;
+                self.in_scope(&[*value])
+            }
             Instr::If { condition, then, otherwise, outs, .. } => {
                 self.uses(&[*condition], &[DType::Bool])?;
-                self.yields.push(self.types(outs));
+                self.yields.push(self.expects(outs)?);
                 self.body(then)?;
                 self.body(otherwise)?;
                 self.yields.pop();
                 outs.iter().try_for_each(|out| self.define(*out))
             }
             Instr::Block { label, body, outs } => {
-                self.labels.push((*label, false, self.types(outs)));
+                self.enter(*label, false, self.expects(outs)?)?;
                 self.body(body)?;
                 self.labels.pop();
                 outs.iter().try_for_each(|out| self.define(*out))
             }
             Instr::Loop { label, params, starts, body } => {
-                self.uses(starts, &self.types(params))?;
+                let types = self.expects(params)?;
+                self.uses(starts, &types)?;
                 params.iter().try_for_each(|param| self.define(*param))?;
-                self.labels.push((*label, true, self.types(params)));
+                self.enter(*label, true, types)?;
                 self.body(body)?;
                 self.labels.pop();
                 Ok(())
@@ -141,7 +197,7 @@ impl Check<'_> {
             }
             Instr::Leave { label, values } => self.jump(*label, false, values),
             Instr::Again { label, values } => self.jump(*label, true, values),
-            Instr::Exit { values, .. } => self.uses(values, &self.types(values)),
+            Instr::Exit { values, .. } => self.in_scope(values),
         }
     }
 
@@ -152,3 +208,6 @@ impl Check<'_> {
         self.uses(values, types)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+use super::verify;
+use crate::{Function, Instr, Label, Memory, Outcome, Value, interpret};
+use numelt_ir::{DType, Op, Scalar};
+
+/// No memory at all.
+struct Nothing;
+
+impl Memory for Nothing {
+    fn load(&mut self, _: i64, _: DType) -> Scalar {
+        panic!("nothing to load")
+    }
+
+    fn store(&mut self, _: i64, _: Scalar) {
+        panic!("nowhere to store")
+    }
+
+    fn call_loop(&mut self, _: i64, _: &[Scalar], _: DType) -> Scalar {
+        panic!("no loops")
+    }
+
+    fn poll(&mut self) -> bool {
+        false
+    }
+}
+
+/// The sum of the numbers below the parameter, counted in I64, with an exit of its own for an overflow.
+fn sum() -> Function {
+    let mut f = Function::default();
+    let [n, zero, one, i, total, next, sum, out] = [DType::I64; 8].map(|ty| f.value(ty));
+    let [more, lost] = [DType::Bool; 2].map(|ty| f.value(ty));
+    let (block, turn) = (Label(0), Label(1));
+    f.params = vec![n];
+    let body = vec![
+        Instr::Apply { out: more, op: Op::Less, on: DType::I64, args: vec![i, n] },
+        Instr::If {
+            condition: more,
+            then: vec![Instr::Yield(vec![])],
+            otherwise: vec![Instr::Leave { label: block, values: vec![total] }],
+            outs: vec![],
+            is_rare: false,
+        },
+        Instr::Checked { out: sum, overflow: lost, op: Op::Add, args: [total, i] },
+        Instr::If {
+            condition: lost,
+            then: vec![Instr::Exit { number: 1, values: vec![i, total] }],
+            otherwise: vec![Instr::Yield(vec![])],
+            outs: vec![],
+            is_rare: true,
+        },
+        Instr::Apply { out: next, op: Op::Add, on: DType::I64, args: vec![i, one] },
+        Instr::Again { label: turn, values: vec![next, sum] },
+    ];
+    f.body = vec![
+        Instr::Const { out: zero, bits: 0 },
+        Instr::Const { out: one, bits: 1 },
+        Instr::Block {
+            label: block,
+            body: vec![Instr::Loop { label: turn, params: vec![i, total], starts: vec![zero, zero], body }],
+            outs: vec![out],
+        },
+        Instr::Exit { number: 0, values: vec![out] },
+    ];
+    f
+}
+
+#[test]
+fn a_loop_sums() {
+    let f = sum();
+    assert_eq!(verify(&f), Ok(()));
+    let outcome = interpret(&f, &[Scalar::I64(10)], &mut Nothing);
+    assert_eq!(outcome, Outcome { number: 0, values: vec![Scalar::I64(45)] });
+}
+
+#[test]
+fn the_text_form_is_indented() {
+    let expected = "\
+function v0: i64
+  v1: i64 = 0x0
+  v2: i64 = 0x1
+  block l0: v7
+    loop l1: v3 v4 from v1 v1
+      v8: bool = less.i64 v3 v0
+      if v8:
+        yield
+      else:
+        leave l0 v4
+      v6: i64 = checked.add v4 v3 -> v9
+      if rarely v9:
+        exit 1 v3 v4
+      else:
+        yield
+      v5: i64 = add.i64 v3 v2
+      again l1 v5 v6
+  exit 0 v7
+";
+    assert_eq!(sum().to_string(), expected);
+}
+
+/// What is wrong with a function of one parameter of this type, whose values have these types.
+fn wrong(types: &[DType], body: Vec<Instr>) -> String {
+    let function = Function { values: types.to_vec(), params: vec![Value(0)], body };
+    verify(&function).expect_err("something is wrong")
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let [a, b, c] = [0, 1, 2].map(Value);
+    let exit = || Instr::Exit { number: 0, values: vec![] };
+    let add = |out, args: &[Value]| Instr::Apply { out, op: Op::Add, on: DType::I64, args: args.to_vec() };
+    let two = [DType::I64; 2];
+    assert_eq!(wrong(&two, vec![]), "a body without instructions");
+    assert_eq!(wrong(&two, vec![add(b, &[a, a])]), "a body goes on after its end, or has none");
+    assert_eq!(wrong(&two, vec![exit(), exit()]), "a body goes on after its end, or has none");
+    assert_eq!(wrong(&two, vec![add(b, &[a, b]), exit()]), "v1 is used where it is not defined");
+    assert_eq!(wrong(&two, vec![add(b, &[a, c]), exit()]), "v2 is used where it is not defined");
+    assert_eq!(wrong(&two, vec![add(b, &[a]), exit()]), "1 values for 2");
+    assert_eq!(wrong(&two, vec![add(c, &[a, a]), exit()]), "v2 does not exist");
+    assert_eq!(wrong(&two, vec![add(a, &[a, a]), exit()]), "v0 is defined twice");
+    assert_eq!(wrong(&[DType::I64, DType::F64], vec![add(b, &[a, a]), exit()]), "v1 is a f64, not a i64");
+    assert_eq!(wrong(&[DType::F64, DType::I64], vec![add(b, &[a, a]), exit()]), "v0 is a f64, not a i64");
+    assert_eq!(wrong(&[DType::F16], vec![exit()]), "v0 is a f16");
+    assert_eq!(wrong(&two, vec![Instr::Load { out: c, address: a }, exit()]), "v2 does not exist");
+    let sum = Instr::Apply { out: b, op: Op::Sum, on: DType::I64, args: vec![a] };
+    assert_eq!(wrong(&two, vec![sum, exit()]), "sum of i64");
+    let sqrt = Instr::Apply { out: b, op: Op::Sqrt, on: DType::I64, args: vec![a] };
+    assert_eq!(wrong(&two, vec![sqrt, exit()]), "sqrt of i64");
+    let bits = Instr::Bits { out: b, from: a };
+    assert_eq!(wrong(&[DType::I32, DType::F64], vec![bits, exit()]), "the bits of v0, a i32");
+}
+
+#[test]
+fn labels_and_scopes_are_checked() {
+    let [a, b, c] = [0, 1, 2].map(Value);
+    let exit = |values: &[Value]| Instr::Exit { number: 0, values: values.to_vec() };
+    let leave = |label, values: &[Value]| Instr::Leave { label: Label(label), values: values.to_vec() };
+    let block = |label, body, outs: &[Value]| Instr::Block { label: Label(label), body, outs: outs.to_vec() };
+    let constant = |out| Instr::Const { out, bits: 1 };
+    let three = [DType::I64; 3];
+    assert_eq!(wrong(&three, vec![leave(0, &[])]), "l0 is not in scope");
+    assert_eq!(wrong(&three, vec![Instr::Yield(vec![])]), "a yield outside of a branch");
+    let inner = block(0, vec![constant(b), leave(0, &[b])], &[c]);
+    assert_eq!(wrong(&three, vec![inner, exit(&[b])]), "v1 is used where it is not defined");
+    let nested = block(0, vec![block(0, vec![leave(0, &[])], &[]), leave(0, &[])], &[]);
+    assert_eq!(wrong(&three, vec![nested, exit(&[])]), "l0 is there twice");
+    let twice = block(0, vec![constant(b), leave(0, &[])], &[]);
+    assert_eq!(wrong(&three, vec![twice, constant(b), exit(&[])]), "v1 is defined twice");
+    assert_eq!(wrong(&three, vec![block(0, vec![leave(0, &[])], &[b]), exit(&[])]), "0 values for 1");
+    let again = Instr::Again { label: Label(0), values: vec![] };
+    assert_eq!(wrong(&three, vec![block(0, vec![again], &[]), exit(&[])]), "l0 is something else");
+    let inside = Instr::If {
+        condition: a,
+        then: vec![exit(&[])],
+        otherwise: vec![exit(&[])],
+        outs: vec![],
+        is_rare: false,
+    };
+    assert_eq!(wrong(&three, vec![inside, exit(&[])]), "v0 is a i64, not a bool");
+}

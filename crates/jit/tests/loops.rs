@@ -1,0 +1,216 @@
+//! Loops from their trees to the interpreter of the function IR: what is computed, and where it stops.
+
+use numelt_func::{Memory, Outcome, interpret, verify};
+use numelt_ir::{DType, Scalar};
+use numelt_jit::{Given, Param, Specialized, Thing, Type, World, parse_unit, specialize};
+
+/// A world with `range` and one function.
+struct Few;
+
+const HALF: &str = r#"(callee "half" (slots "x") (params 0) (defaults) (inputs)
+    ((if 1 3 1 (compare (slot 0) lt (int "0")) ((return 2 1 (none))) ()) (return 4 2 (binary div (slot 0) (int "2")))))"#;
+
+impl World for Few {
+    fn attribute(&mut self, _: u32, _: &str) -> Option<Given> {
+        None
+    }
+
+    fn global(&mut self, _: u32, _: &str) -> Option<Given> {
+        None
+    }
+
+    fn callee(&mut self, _: u32) -> Option<String> {
+        Some(HALF.to_owned())
+    }
+
+    fn has_loop(&mut self, _: &str, _: &[DType], _: DType) -> bool {
+        false
+    }
+}
+
+/// The memory of the tests' arrays: eight bytes an element.
+struct Cells(Vec<u64>);
+
+impl Memory for Cells {
+    fn load(&mut self, address: i64, ty: DType) -> Scalar {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.0[address as usize / 8].to_le_bytes());
+        Scalar::from_bytes(ty, &bytes)
+    }
+
+    fn store(&mut self, address: i64, value: Scalar) {
+        self.0[address as usize / 8] = word(value);
+    }
+
+    fn call_loop(&mut self, _: i64, _: &[Scalar], _: DType) -> Scalar {
+        unreachable!("there are no ufuncs")
+    }
+
+    fn poll(&mut self) -> bool {
+        false
+    }
+}
+
+fn word(value: Scalar) -> u64 {
+    u64::from_le_bytes(value.to_bytes()[..8].try_into().expect("eight bytes"))
+}
+
+fn int() -> Given {
+    value(Type::Int)
+}
+
+fn value(ty: Type) -> Given {
+    Given { thing: Thing::Value, ty }
+}
+
+fn range() -> Given {
+    Given { thing: Thing::Builtin("range"), ty: Type::None }
+}
+
+fn floats() -> Given {
+    value(Type::Array { dtype: DType::F64, ndim: 1, writeable: true, whole: true })
+}
+
+/// Numbers for an array of so many floats at the start of the memory, which is the given object of that number.
+fn array(number: u64, count: u64) -> Vec<u64> {
+    vec![number, 0, count, 8]
+}
+
+fn compiled(tree: &str, given: Vec<Given>) -> Specialized {
+    let unit = parse_unit(tree).expect("a tree");
+    let made = specialize(&unit, given, &mut Few).expect("it is compiled");
+    verify(&made.function).expect("it verifies");
+    made
+}
+
+/// Runs the code on the numbers of each given value.
+fn run(made: &Specialized, numbers: &[Vec<u64>], memory: &mut Cells) -> Outcome {
+    let args: Vec<Scalar> = made
+        .params
+        .iter()
+        .zip(&made.function.params)
+        .map(|(param, value)| {
+            let Param::Part { given, part } = param else { unreachable!("there are no ufuncs") };
+            let mut bytes = [0; 16];
+            bytes[..8].copy_from_slice(&numbers[*given as usize][*part as usize].to_le_bytes());
+            Scalar::from_bytes(made.function.type_of(*value), &bytes)
+        })
+        .collect();
+    interpret(&made.function, &args, memory)
+}
+
+const SUM: &str = r#"(unit "f" (slots "s" "i" "a" "n") (assigned 0 1) (inputs "range")
+    (for 1 3 10 (slot 1) (call (input 0) ((slot 3))) ((aug 2 11 add (slot 0) (index (slot 2) (slot 1))))))"#;
+
+#[test]
+fn a_sum_begins_as_int_and_becomes_numpys() {
+    let made = compiled(SUM, vec![int(), value(Type::Unbound), floats(), int(), range()]);
+    let mut memory = Cells([1.5f64, 2.0, 3.0].iter().map(|x| x.to_bits()).collect());
+    let outcome = run(&made, &[vec![5], vec![], array(2, 3), vec![3], vec![]], &mut memory);
+    let exit = &made.exits[outcome.number as usize];
+    assert_eq!(exit.statement, 0);
+    assert_eq!(exit.slots[0].to_string(), "one<int, np.float64>");
+    // the alternative, the int, the float; then that of i, and i
+    assert_eq!(outcome.values[0], Scalar::I8(1));
+    assert_eq!(outcome.values[2], Scalar::F64(11.5));
+    assert_eq!(outcome.values[4], Scalar::I64(2));
+    let none = run(&made, &[vec![5], vec![], array(2, 3), vec![0], vec![]], &mut memory);
+    assert_eq!(none.values[..2], [Scalar::I8(0), Scalar::I64(5)]);
+}
+
+#[test]
+fn a_bad_index_stops_before_the_statement() {
+    let made = compiled(SUM, vec![int(), value(Type::Unbound), floats(), int(), range()]);
+    let mut memory = Cells([1.0f64, 2.0].iter().map(|x| x.to_bits()).collect());
+    let outcome = run(&made, &[vec![0], vec![], array(2, 2), vec![9], vec![]], &mut memory);
+    let exit = &made.exits[outcome.number as usize];
+    assert_eq!((exit.statement, exit.line, &exit.why[..]), (2, 11, "an index out of bounds"));
+    // the range's bounds and the position, before the variables
+    assert_eq!(outcome.values[3], Scalar::I64(2));
+    assert_eq!(outcome.values[6], Scalar::F64(3.0));
+}
+
+#[test]
+fn what_is_not_finite_stops_unless_the_operands_were_not() {
+    let made = compiled(SUM, vec![value(Type::Scalar(DType::F64)), value(Type::Unbound), floats(), int(), range()]);
+    let huge = f64::MAX.to_bits();
+    let mut memory = Cells(vec![huge, huge]);
+    let numbers = |start: f64| [vec![start.to_bits()], vec![], array(2, 2), vec![2], vec![]];
+    let outcome = run(&made, &numbers(0.0), &mut memory);
+    assert_eq!(made.exits[outcome.number as usize].why, "a floating-point condition");
+    let outcome = run(&made, &numbers(f64::INFINITY), &mut memory);
+    assert_eq!(made.exits[outcome.number as usize].statement, 0);
+    assert_eq!(outcome.values[0], Scalar::F64(f64::INFINITY));
+}
+
+#[test]
+fn integers_beyond_64_bits_and_zero_divisors_stop() {
+    let tree = r#"(unit "f" (slots "x" "n" "d") (assigned 0 1) (inputs)
+        (while 1 4 1 (compare (slot 1) gt (int "0"))
+          ((assign 2 2 ((slot 0)) (binary mult (slot 0) (int "10")))
+           (assign 3 3 ((slot 1)) (binary floordiv (slot 1) (slot 2))))))"#;
+    let made = compiled(tree, vec![int(), int(), int()]);
+    let mut memory = Cells(vec![]);
+    let outcome = run(&made, &[vec![7], vec![8], vec![2]], &mut memory);
+    assert_eq!(outcome.values, [Scalar::I64(70_000), Scalar::I64(0)]);
+    let outcome = run(&made, &[vec![7], vec![8], vec![1]], &mut memory);
+    let exit = &made.exits[outcome.number as usize];
+    assert_eq!((exit.statement, &exit.why[..]), (2, "an integer beyond 64 bits"));
+    assert_eq!(outcome.values[0], Scalar::I64(7_000_000_000_000_000_000));
+    let outcome = run(&made, &[vec![7], vec![8], vec![0]], &mut memory);
+    let exit = &made.exits[outcome.number as usize];
+    assert_eq!((exit.statement, &exit.why[..]), (3, "a division by zero"));
+    assert_eq!(outcome.values, [Scalar::I64(70), Scalar::I64(8)]);
+}
+
+#[test]
+fn functions_are_written_into_their_callers() {
+    let tree = r#"(unit "f" (slots "x" "n") (assigned 0 1) (inputs "half")
+        (while 1 4 1 (compare (slot 1) gt (int "0"))
+          ((assign 2 2 ((slot 0)) (call (input 0) ((slot 1))))
+           (aug 3 3 sub (slot 1) (int "1")))))"#;
+    let function = Given { thing: Thing::Function, ty: Type::None };
+    let made = compiled(tree, vec![value(Type::None), int(), function]);
+    let outcome = run(&made, &[vec![], vec![3], vec![]], &mut Cells(vec![]));
+    let exit = &made.exits[outcome.number as usize];
+    assert_eq!(exit.slots[0].to_string(), "one<None, float>");
+    assert_eq!(outcome.values[1], Scalar::F64(0.5));
+}
+
+#[test]
+fn stores_come_last() {
+    // a[i], a[i + 1] = a[i + 1], a[i]: at the last i nothing may have been written
+    let tree = r#"(unit "f" (slots "i" "a" "n") (assigned 0) (inputs "range")
+        (for 1 3 1 (slot 0) (call (input 0) ((slot 2)))
+          ((assign 2 2 ((tuple (index (slot 1) (slot 0)) (index (slot 1) (binary add (slot 0) (int "1")))))
+             (tuple (index (slot 1) (binary add (slot 0) (int "1"))) (index (slot 1) (slot 0)))))))"#;
+    let made = compiled(tree, vec![value(Type::Unbound), floats(), int(), range()]);
+    let mut memory = Cells([1.0f64, 2.0, 3.0].iter().map(|x| x.to_bits()).collect());
+    let outcome = run(&made, &[vec![], array(1, 3), vec![3], vec![]], &mut memory);
+    assert_eq!(made.exits[outcome.number as usize].statement, 2);
+    assert_eq!(made.written, [1]);
+    let after: Vec<f64> = memory.0.iter().map(|word| f64::from_bits(*word)).collect();
+    assert_eq!(after, [2.0, 3.0, 1.0]);
+}
+
+#[test]
+fn what_cannot_be_compiled_is_an_exit_where_it_stands() {
+    let tree = r#"(unit "f" (slots "i" "n" "t") (assigned 0 2) (inputs "range")
+        (for 1 6 1 (slot 0) (call (input 0) ((slot 1)))
+          ((if 2 4 2 (compare (slot 0) eq (int "3")) ((exit 3 3 "print")) ())
+           (assign 5 4 ((slot 2)) (slot 0)))))"#;
+    let made = compiled(tree, vec![value(Type::Unbound), int(), value(Type::Unbound), range()]);
+    let outcome = run(&made, &[vec![], vec![3], vec![], vec![]], &mut Cells(vec![]));
+    assert_eq!(made.exits[outcome.number as usize].statement, 0);
+    let outcome = run(&made, &[vec![], vec![9], vec![], vec![]], &mut Cells(vec![]));
+    let exit = &made.exits[outcome.number as usize];
+    assert_eq!((exit.statement, &exit.why[..]), (3, "print"));
+    assert_eq!(outcome.values[3], Scalar::I64(3));
+}
+
+#[test]
+fn texts_that_are_no_trees_are_refused() {
+    for text in ["", "(unit", "(unit \"f\")", "(unit \"f\" (slots) (assigned) (inputs) (pass))", "(", "\"", "(a))"] {
+        assert!(parse_unit(text).is_err(), "{text}");
+    }
+}
