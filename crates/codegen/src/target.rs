@@ -8,8 +8,18 @@ use numelt_ir::{Error, Result};
 use numelt_llvm::types::*;
 use numelt_llvm::*;
 use numelt_vecmath::Isa;
+use std::cell::OnceCell;
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
+
+/// How much work code generation takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Effort {
+    /// LLVM's O1: for kernels, which are written for the processor.
+    Less,
+    /// LLVM's O2: for functions, which LLVM has to arrange.
+    Default,
+}
 
 /// A code generator; not shared between threads.
 pub(crate) struct CodeGenerator {
@@ -97,10 +107,14 @@ fn beyond_avx2(feature: &str) -> bool {
 
 impl CodeGenerator {
     /// A target machine for `isa`.
-    pub(crate) fn new(isa: Isa) -> Result<CodeGenerator> {
+    pub(crate) fn new(isa: Isa, effort: Effort) -> Result<CodeGenerator> {
         let processor = processor(isa);
         let c = |text: &str| CString::new(text).map_err(|_| Error::Engine("NUL in a processor name".into()));
         let (cpu, features) = (c(&processor.cpu)?, c(&processor.features)?);
+        let level = match effort {
+            Effort::Less => LLVMCodeGenOptLevel::LLVMCodeGenLevelLess,
+            Effort::Default => LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
+        };
         // SAFETY: all strings outlive the calls, the results are checked.
         unsafe {
             let triple = c(&take_message(LLVMGetDefaultTargetTriple()))?;
@@ -113,7 +127,7 @@ impl CodeGenerator {
                 triple.as_ptr(),
                 cpu.as_ptr(),
                 features.as_ptr(),
-                LLVMCodeGenOptLevel::LLVMCodeGenLevelLess,
+                level,
                 LLVMRelocMode::LLVMRelocPIC,
                 LLVMCodeModel::LLVMCodeModelSmall,
             );
@@ -180,15 +194,15 @@ impl CodeGenerator {
 }
 
 /// Runs `f` with this thread's target machine for `isa`.
-pub(crate) fn with_target<T>(isa: Isa, f: impl FnOnce(&CodeGenerator) -> Result<T>) -> Result<T> {
+pub(crate) fn with_target<T>(isa: Isa, effort: Effort, f: impl FnOnce(&CodeGenerator) -> Result<T>) -> Result<T> {
     thread_local! {
-        static TARGETS: [std::cell::OnceCell<CodeGenerator>; 3] = const { [const { std::cell::OnceCell::new() }; 3] };
+        static TARGETS: [OnceCell<CodeGenerator>; 6] = const { [const { OnceCell::new() }; 6] };
     }
     TARGETS.with(|targets| {
-        let cell = &targets[isa as usize];
+        let cell = &targets[2 * isa as usize + effort as usize];
         if cell.get().is_none() {
             // Setting cannot fail: nothing else runs on this thread in between.
-            let _ = cell.set(CodeGenerator::new(isa)?);
+            let _ = cell.set(CodeGenerator::new(isa, effort)?);
         }
         f(cell.get().expect("just set"))
     })

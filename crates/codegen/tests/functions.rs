@@ -185,7 +185,7 @@ impl Writer<'_> {
         let mut body = Vec::new();
         self.code(&mut body, depth);
         let values = vec![self.pick(0), self.pick(1)];
-        let leaves = self.next() % 8 == 0;
+        let leaves = self.next().is_multiple_of(8);
         body.push(if leaves { self.exit() } else { end(values) });
         self.scope = scope;
         body
@@ -206,7 +206,7 @@ impl Writer<'_> {
                     let condition = self.pick(2);
                     let then = self.inner(depth - 1, Instr::Yield);
                     let otherwise = self.inner(depth - 1, Instr::Yield);
-                    let is_rare = self.next() % 2 == 0;
+                    let is_rare = self.next().is_multiple_of(2);
                     body.push(Instr::If { condition, then, otherwise, outs: outs.clone(), is_rare });
                 }
                 4 => {

@@ -7,7 +7,7 @@ use crate::lower::math::MathTable;
 use crate::lower::{Lower, Value as Lowered};
 use numelt_func::{Function, Instr, Label, Value};
 use numelt_ir::{DType, Op, Result};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Every so many turns of loops, somebody is asked whether the code shall stop: some hundred microseconds' worth.
 const PATIENCE: u64 = 1 << 16;
@@ -30,7 +30,7 @@ struct Emit<'a> {
     /// Where the branch of an `If` ends, innermost last.
     yields: Vec<Place>,
     /// Blocks that write an exit, which equal exits share.
-    exits: HashMap<(u32, Vec<Value>), Block>,
+    exits: BTreeMap<(u32, Vec<Value>), Block>,
 }
 
 /// Writes the function into a module.
@@ -48,7 +48,7 @@ pub(super) fn generate(
     b.store(b.const_int(i32t, PATIENCE), patience, 4);
     let lower = Lower { b, lanes: 1, math, loops, divisor: None };
     let values = vec![None; function.values.len()];
-    let (places, exits) = (HashMap::new(), HashMap::new());
+    let (places, exits) = (HashMap::new(), BTreeMap::new());
     let mut emit = Emit { b, lower, function, frame, patience, values, places, yields: Vec::new(), exits };
     for (number, param) in function.params.iter().enumerate() {
         let word = emit.word(number);
@@ -115,8 +115,7 @@ impl Emit<'_> {
                 self.set(*overflow, lost);
             }
             Instr::Convert { out, from } => {
-                let (own, wanted) = (self.ty(*from), self.ty(*out));
-                let val = self.lower.cast(own, wanted, Lowered::Plain(self.get(*from))).plain();
+                let val = self.convert(self.get(*from), self.ty(*from), self.ty(*out));
                 self.set(*out, val);
             }
             Instr::Bits { out, from } => {
@@ -219,6 +218,25 @@ impl Emit<'_> {
         }
         let args: Vec<Lowered> = args.iter().map(|arg| Lowered::Plain(*arg)).collect();
         Ok(self.lower.op(op, on, &args)?.plain())
+    }
+
+    /// A conversion. Floats become integers by one instruction where the processor has it; kernels have a sequence that
+    /// raises the flags that NumPy reports.
+    fn convert(&self, val: Val, from: DType, to: DType) -> Val {
+        let (b, lower) = (self.b, &self.lower);
+        if !cfg!(target_arch = "x86_64") || !from.is_float() || !to.is_integer() || to == DType::U64 {
+            return lower.cast(from, to, Lowered::Plain(val)).plain();
+        }
+        let is_long = matches!(to, DType::U32 | DType::I64);
+        let (instruction, lanes) = match (from, is_long) {
+            (DType::F32, false) => ("llvm.x86.sse.cvttss2si", 4),
+            (DType::F32, true) => ("llvm.x86.sse.cvttss2si64", 4),
+            (_, false) => ("llvm.x86.sse2.cvttsd2si", 2),
+            (_, true) => ("llvm.x86.sse2.cvttsd2si64", 2),
+        };
+        let register = b.insert(b.poison(b.vector(lower.scalar(from), lanes)), 0, val);
+        let whole = b.intrinsic(instruction, &[], &[register]);
+        if to.size() < if is_long { 8 } else { 4 } { b.trunc(whole, lower.scalar(to)) } else { whole }
     }
 
     fn call_loop(&mut self, out: Value, context: Value, args: &[Value]) {

@@ -12,6 +12,7 @@ mod library;
 
 use crate::lower::calls::ElementLoops;
 use crate::lower::math::MathTable;
+use crate::target::Effort;
 use crate::{builder, cache, host, image, load, register_bytes, target};
 use numelt_func::{Function, Instr};
 use numelt_ir::{Error, Result};
@@ -72,7 +73,12 @@ impl Compiled {
 /// # Errors
 /// `Error::Unsupported` for what is not covered, and without LLVM.
 pub fn compile(function: &Function, host: Host) -> Result<Compiled> {
-    let isa = Isa::detect();
+    compile_for(function, host, Isa::detect())
+}
+
+/// The same for another instruction set that this machine has: for tests.
+#[doc(hidden)]
+pub fn compile_for(function: &Function, host: Host, isa: Isa) -> Result<Compiled> {
     if !target::runs_here(isa) {
         return Err(Error::Unsupported(format!("{isa:?} code on this processor")));
     }
@@ -95,7 +101,7 @@ pub fn compile(function: &Function, host: Host) -> Result<Compiled> {
 
 fn object(function: &Function, isa: Isa) -> Result<Vec<u8>> {
     load()?;
-    target::with_target(isa, |target| target.object(module(function, isa, target)?))
+    target::with_target(isa, Effort::Default, |target| target.object(module(function, isa, target)?))
 }
 
 /// The function's IR after the passes, for reading.
@@ -105,7 +111,7 @@ fn object(function: &Function, isa: Isa) -> Result<Vec<u8>> {
 pub fn ir_text(function: &Function) -> Result<String> {
     load()?;
     let isa = Isa::detect();
-    target::with_target(isa, |target| Ok(module(function, isa, target)?.text()))
+    target::with_target(isa, Effort::Default, |target| Ok(module(function, isa, target)?.text()))
 }
 
 /// The function's machine code as assembly text, for reading.
@@ -115,7 +121,7 @@ pub fn ir_text(function: &Function) -> Result<String> {
 pub fn assembly_text(function: &Function) -> Result<String> {
     load()?;
     let isa = Isa::detect();
-    target::with_target(isa, |target| target.assembly(module(function, isa, target)?))
+    target::with_target(isa, Effort::Default, |target| target.assembly(module(function, isa, target)?))
 }
 
 fn module(function: &Function, isa: Isa, target: &target::CodeGenerator) -> Result<builder::Builder> {

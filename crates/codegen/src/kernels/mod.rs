@@ -17,6 +17,7 @@ pub use tile::{Body, Tile, first_of_value, repeats};
 use crate::lower::Callees;
 use crate::lower::calls::{self, ElementLoops};
 use crate::lower::math::MathTable;
+use crate::target::Effort;
 use crate::{builder, cache, host, image, load, register_bytes, target};
 use analyze::Shape;
 use numelt_ir::{Error, Result};
@@ -92,20 +93,20 @@ pub fn compile_in_shape_of(
 pub fn ir_text(kernel: &Kernel, isa: Isa, loops: &ElementLoops) -> Result<String> {
     load()?;
     let job = Job { kernel, constants: None, shape: isa, isa, loops };
-    target::with_target(isa, |target| Ok(job.module(target)?.text()))
+    target::with_target(isa, Effort::Less, |target| Ok(job.module(target)?.text()))
 }
 
 /// The kernel's machine code as assembly text, for reading; also for instruction sets the host lacks.
 pub fn assembly_text(kernel: &Kernel, isa: Isa, loops: &ElementLoops) -> Result<String> {
     load()?;
     let job = Job { kernel, constants: None, shape: isa, isa, loops };
-    target::with_target(isa, |target| target.assembly(job.module(target)?))
+    target::with_target(isa, Effort::Less, |target| target.assembly(job.module(target)?))
 }
 
 impl Job<'_> {
     fn object(&self) -> Result<Vec<u8>> {
         load()?;
-        target::with_target(self.isa, |target| target.object(self.module(target)?))
+        target::with_target(self.isa, Effort::Less, |target| target.object(self.module(target)?))
     }
 
     fn link(&self, object: &[u8]) -> Result<Arc<dyn Body>> {

@@ -147,12 +147,7 @@ fn labels_and_scopes_are_checked() {
     assert_eq!(wrong(&three, vec![block(0, vec![leave(0, &[])], &[b]), exit(&[])]), "0 values for 1");
     let again = Instr::Again { label: Label(0), values: vec![] };
     assert_eq!(wrong(&three, vec![block(0, vec![again], &[]), exit(&[])]), "l0 is something else");
-    let inside = Instr::If {
-        condition: a,
-        then: vec![exit(&[])],
-        otherwise: vec![exit(&[])],
-        outs: vec![],
-        is_rare: false,
-    };
+    let inside =
+        Instr::If { condition: a, then: vec![exit(&[])], otherwise: vec![exit(&[])], outs: vec![], is_rare: false };
     assert_eq!(wrong(&three, vec![inside, exit(&[])]), "v0 is a i64, not a bool");
 }
