@@ -2,6 +2,7 @@
 
 use crate::tree::{Expr, Index};
 use crate::types::{Type, Val};
+use crate::virtuals::Slice;
 use crate::walk::{Res, Walk, unsupported};
 use numelt_func::Value;
 use numelt_ir::{DType, Op};
@@ -13,6 +14,24 @@ pub struct Element {
     which: Value,
     address: Value,
     dtype: DType,
+}
+
+/// Where an assignment writes.
+#[derive(Debug, Clone)]
+pub enum Written {
+    /// To an element.
+    Element(Element),
+    /// To the elements of a view with one axis.
+    Slice(Val),
+}
+
+/// A write that a statement does at its end.
+#[derive(Debug, Clone)]
+pub enum Store {
+    /// A number, to an address.
+    Element(Value, Val),
+    /// Numbers, to a slice.
+    Slice(Slice),
 }
 
 impl Walk<'_> {
@@ -81,8 +100,8 @@ impl Walk<'_> {
         self.scalar_or_view(view)
     }
 
-    /// The element that an assignment writes.
-    pub fn place_of(&mut self, base: &Expr, indices: &[Index]) -> Res<Element> {
+    /// The element or the slice that an assignment writes.
+    pub fn place_of(&mut self, base: &Expr, indices: &[Index]) -> Res<Written> {
         let base = self.expr(base)?;
         let Type::Array { writeable: true, .. } = base.ty else {
             return unsupported(format!("writing to {}", base.ty));
@@ -93,16 +112,20 @@ impl Walk<'_> {
         }
         let view = self.view(&base, indices)?;
         match view.ty {
-            Type::Array { dtype, ndim: 0, .. } => Ok(Element { which: view.parts[0], address: view.parts[1], dtype }),
+            Type::Array { dtype, ndim: 0, .. } => {
+                Ok(Written::Element(Element { which: view.parts[0], address: view.parts[1], dtype }))
+            }
+            Type::Array { ndim: 1, .. } => Ok(Written::Slice(view)),
             other => unsupported(format!("writing to {other}")),
         }
     }
 
-    /// An element and its value.
-    pub fn element(&mut self, base: &Expr, indices: &[Index]) -> Res<(Element, Val)> {
-        let place = self.place_of(base, indices)?;
-        let value = self.load(place.address, place.dtype)?;
-        Ok((place, value))
+    /// What stands where an assignment writes.
+    pub fn written_value(&mut self, place: &Written) -> Res<Val> {
+        match place {
+            Written::Element(element) => self.load(element.address, element.dtype),
+            Written::Slice(view) => Ok(view.clone()),
+        }
     }
 
     /// A number at an address.
@@ -122,22 +145,30 @@ impl Walk<'_> {
         Ok(Val::new(ty, parts))
     }
 
-    /// Converts a value to an element's type, and notes that it is to be written there.
-    pub fn prepare_store(
-        &mut self,
-        element: Element,
-        value: &Val,
-        stores: &mut Vec<(Value, Vec<(i64, Value)>)>,
-    ) -> Res<()> {
+    /// Converts a value to the type of what it is written to, and notes that it is to be written there.
+    pub fn prepare_store(&mut self, place: Written, value: &Val, in_place: bool) -> Res<Store> {
+        let element = match place {
+            Written::Element(element) => element,
+            Written::Slice(view) => return Ok(Store::Slice(self.prepare_slice(view, value, in_place)?)),
+        };
         let value = self.each(value, &mut |walk, value| walk.as_element(&value, element.dtype))?;
+        self.written.insert(self.e.known(element.which).map(|which| which as u32));
+        Ok(Store::Element(element.address, value))
+    }
+
+    /// Writes what has been prepared.
+    pub fn write(&mut self, store: Store) -> Res<()> {
+        let (address, value) = match store {
+            Store::Element(address, value) => (address, value),
+            Store::Slice(slice) => return self.write_slice(&slice),
+        };
         let mut at = 0;
-        let mut parts = Vec::new();
         for part in value.parts {
-            parts.push((at, part));
+            let offset = self.e.int(at);
+            let address = self.e.offset(address, offset);
+            self.e.store(address, part);
             at += self.e.type_of(part).size() as i64;
         }
-        self.written.insert(self.e.known(element.which).map(|which| which as u32));
-        stores.push((element.address, parts));
         Ok(())
     }
 

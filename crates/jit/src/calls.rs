@@ -52,6 +52,8 @@ impl Walk<'_> {
                 let element = self.indexed_val(base, index)?;
                 self.as_python(&element)
             }
+            (Type::Array { ndim: 1, .. } | Type::Virtual(_), "max", []) => self.extreme_of(base, Op::Maximum),
+            (Type::Array { ndim: 1, .. } | Type::Virtual(_), "min", []) => self.extreme_of(base, Op::Minimum),
             (Type::Scalar(_), "item", []) => self.as_python(base),
             (Type::Complex | Type::Scalar(DType::C128), "conjugate", []) => {
                 let im = self.e.apply(Op::Negative, DType::F64, &[base.parts[1]]);
@@ -276,7 +278,7 @@ impl Walk<'_> {
             ("floor", 1) if dtype.is_float() => Op::Floor,
             ("ceil", 1) if dtype.is_float() => Op::Ceil,
             ("trunc", 1) if dtype.is_float() => Op::Trunc,
-            ("rint", 1) if dtype.is_float() => Op::Rint,
+            ("rint" | "round" | "around", 1) if dtype.is_float() => Op::Rint,
             ("sqrt", 1) => Op::Sqrt,
             ("square", 1) if dtype.is_float() => Op::Multiply,
             _ => return self.call_ufunc(name, dtype, &x),

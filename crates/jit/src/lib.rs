@@ -8,7 +8,7 @@
 //!
 //! - `tree` reads trees, `types` says what is known of a value, `outside` what there is around a loop.
 //! - `walk` holds what is known at a point, and joins paths; `statements`, `expressions`, `numbers`, `conversions`, `arrays`,
-//!   `sources` and `calls` say what each construct does; `watch` looks for floating-point conditions.
+//!   `virtuals`, `sources` and `calls` say what each construct does; `watch` looks for floating-point conditions.
 //! - `emit` writes the code.
 #![forbid(unsafe_code)]
 
@@ -23,6 +23,7 @@ mod sources;
 mod statements;
 mod tree;
 mod types;
+mod virtuals;
 mod walk;
 mod watch;
 
@@ -80,6 +81,8 @@ pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Resu
         memo: HashMap::new(),
         written: HashSet::new(),
         inside: HashSet::new(),
+        virtuals: Vec::new(),
+        is_certain: false,
     };
     for one in given {
         walk.add_given(one);

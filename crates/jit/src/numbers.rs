@@ -2,6 +2,7 @@
 
 use crate::tree::{Comparison, Operator, Unary};
 use crate::types::{Type, Val};
+use crate::virtuals::is_array;
 use crate::walk::{Res, Walk, unsupported};
 use crate::watch::is_finite;
 use numelt_func::{CFunction, Value};
@@ -31,6 +32,9 @@ impl Walk<'_> {
         if let (Operator::Add, Type::Tuple(left), Type::Tuple(right)) = (op, &a.ty, &b.ty) {
             let types = left.iter().chain(right).cloned().collect();
             return Ok(Val::new(Type::Tuple(types), [&a.parts[..], &b.parts[..]].concat()));
+        }
+        if is_array(&a.ty) || is_array(&b.ty) {
+            return self.virtual_binary(op, a, b);
         }
         match self.rules(a, b)? {
             Rules::Python(DType::F64) => self.python_floats(op, a, b),

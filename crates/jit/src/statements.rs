@@ -1,6 +1,7 @@
 //! Statements: what each does to the variables and to memory.
 
-use crate::tree::{Expr, Index, Stmt, StmtKind, Target};
+use crate::arrays::Store;
+use crate::tree::{Expr, Index, Operator, Stmt, StmtKind, Target};
 use crate::types::{Type, Val};
 use crate::walk::{Edge, Env, Jumps, Place, Res, Running, Stop, Walk, unsupported};
 use numelt_func::{Label, Value};
@@ -8,7 +9,7 @@ use numelt_ir::{DType, Op};
 use std::collections::BTreeSet;
 
 /// Writes to memory that a statement does at its end.
-type Stores = Vec<(Value, Vec<(i64, Value)>)>;
+type Stores = Vec<Store>;
 
 impl Walk<'_> {
     /// Statements one after the other, as far as anything gets to them.
@@ -74,29 +75,7 @@ impl Walk<'_> {
                 let value = self.expr(value)?;
                 self.assign_all(targets, value)
             }
-            StmtKind::Aug { op, target, value } => {
-                let (place, old) = match target {
-                    Target::Slot(slot) => (None, self.slot(*slot)?),
-                    Target::Index(base, indices) => {
-                        let (place, old) = self.element(base, indices)?;
-                        (Some(place), old)
-                    }
-                    Target::Tuple(_) => return unsupported("a tuple"),
-                };
-                let by = self.expr(value)?;
-                if old.ty.alternatives().iter().any(|ty| !ty.is_number()) {
-                    return unsupported(format!("an operation in place on {}", old.ty));
-                }
-                let value = self.binary(*op, &old, &by)?;
-                let mut stores = Stores::new();
-                match (place, target) {
-                    (Some(place), _) => self.prepare_store(place, &value, &mut stores)?,
-                    (None, Target::Slot(slot)) => self.env[*slot] = value,
-                    _ => {}
-                }
-                self.finish_stores(stores);
-                Ok(())
-            }
+            StmtKind::Aug { op, target, value } => self.in_place(*op, target, value),
             StmtKind::If { test, body, orelse } => self.conditional(test, body, orelse),
             StmtKind::For { end, target, iter, body } => self.for_loop(statement.number, *end, target, iter, body),
             StmtKind::While { end, test, body } => self.while_loop(statement, *end, test, body),
@@ -112,6 +91,9 @@ impl Walk<'_> {
             }
             StmtKind::Return(value) => {
                 let value = self.expr(value)?;
+                if is_virtual(&value.ty) {
+                    return unsupported("an array that is made in the loop");
+                }
                 self.flush_watched();
                 let edge = Edge { at: self.e.here(), env: vec![value] };
                 let Some(inlined) = self.inlined.last_mut() else { return unsupported("return") };
@@ -121,19 +103,51 @@ impl Walk<'_> {
         }
     }
 
+    /// `target op= value`
+    fn in_place(&mut self, op: Operator, target: &Target, value: &Expr) -> Res<()> {
+        let (place, old) = match target {
+            Target::Slot(slot) => (None, self.slot(*slot)?),
+            Target::Index(base, indices) => {
+                let place = self.place_of(base, indices)?;
+                let old = self.written_value(&place)?;
+                (Some(place), old)
+            }
+            Target::Tuple(_) => return unsupported("a tuple"),
+        };
+        let by = self.expr(value)?;
+        if place.is_none() && old.ty.alternatives().iter().any(|ty| !ty.is_number()) {
+            return unsupported(format!("an operation in place on {}", old.ty));
+        }
+        let value = self.binary(op, &old, &by)?;
+        let mut stores = Stores::new();
+        match (place, target) {
+            (Some(place), _) => stores.push(self.prepare_store(place, &value, true)?),
+            (None, Target::Slot(slot)) => self.set_slot(*slot, value)?,
+            _ => {}
+        }
+        self.finish_stores(stores)
+    }
+
+    fn set_slot(&mut self, slot: usize, value: Val) -> Res<()> {
+        if is_virtual(&value.ty) {
+            return unsupported("an array that is made in the loop");
+        }
+        self.env[slot] = value;
+        Ok(())
+    }
+
     fn assign_all(&mut self, targets: &[Target], value: Val) -> Res<()> {
         let mut stores = Stores::new();
         for target in targets {
             self.assign(target, &value, &mut stores)?;
         }
-        self.finish_stores(stores);
-        Ok(())
+        self.finish_stores(stores)
     }
 
     /// Gives a target a value; what is written to memory is only prepared.
     fn assign(&mut self, target: &Target, value: &Val, stores: &mut Stores) -> Res<()> {
         match target {
-            Target::Slot(slot) => self.env[*slot] = value.clone(),
+            Target::Slot(slot) => self.set_slot(*slot, value.clone())?,
             Target::Tuple(targets) => {
                 let items = self.unpack(value, targets.len())?;
                 for (target, item) in targets.iter().zip(items) {
@@ -145,7 +159,7 @@ impl Walk<'_> {
                     return unsupported("an index that depends on what the statement writes");
                 }
                 let place = self.place_of(base, indices)?;
-                self.prepare_store(place, value, stores)?;
+                stores.push(self.prepare_store(place, value, false)?);
             }
         }
         Ok(())
@@ -167,15 +181,9 @@ impl Walk<'_> {
     }
 
     /// What a statement does at its end: from here on there is no way back.
-    fn finish_stores(&mut self, stores: Stores) {
+    fn finish_stores(&mut self, stores: Stores) -> Res<()> {
         self.flush_watched();
-        for (address, values) in stores {
-            for (offset, value) in values {
-                let offset = self.e.int(offset);
-                let address = self.e.offset(address, offset);
-                self.e.store(address, value);
-            }
-        }
+        stores.into_iter().try_for_each(|store| self.write(store))
     }
 
     fn conditional(&mut self, test: &Expr, body: &[Stmt], orelse: &[Stmt]) -> Res<()> {
@@ -437,6 +445,15 @@ impl Walk<'_> {
         }
         self.e.again(label, values);
         Ok(())
+    }
+}
+
+/// Is an array expression in it?
+fn is_virtual(ty: &Type) -> bool {
+    match ty {
+        Type::Virtual(_) => true,
+        Type::Tuple(items) => items.iter().any(is_virtual),
+        _ => false,
     }
 }
 

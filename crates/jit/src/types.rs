@@ -41,6 +41,8 @@ pub enum Type {
     Tuple(Vec<Type>),
     /// An object that the loop was given, by its number among what is given. Nothing is known about it here but that.
     Given(u32),
+    /// An array expression, by its number: see `virtuals`. It is used within the statement.
+    Virtual(u32),
     /// One of these, sorted; which one is known when the code runs.
     Choice(Vec<Type>),
 }
@@ -54,7 +56,7 @@ impl Type {
     /// An array: which of the given arrays it is or lies in, its address, its shape, its strides in bytes.
     pub fn parts(&self) -> Vec<DType> {
         match self {
-            Type::Unbound | Type::None | Type::Given(_) => vec![],
+            Type::Unbound | Type::None | Type::Given(_) | Type::Virtual(_) => vec![],
             Type::Bool => vec![DType::Bool],
             Type::Int => vec![DType::I64],
             Type::Float => vec![DType::F64],
@@ -161,6 +163,7 @@ impl fmt::Display for Type {
             Type::Range => write!(f, "range"),
             Type::Tuple(items) => write!(f, "tuple<{}>", list(items)),
             Type::Given(_) => write!(f, "object"),
+            Type::Virtual(_) => write!(f, "array expression"),
             Type::Choice(types) => write!(f, "one<{}>", list(types)),
         }
     }

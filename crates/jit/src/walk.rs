@@ -13,6 +13,7 @@ use crate::emit::{At, Emitter};
 use crate::outside::{Given, Param, Thing, World};
 use crate::tree::{Callee, Unit};
 use crate::types::{Type, Val, places};
+use crate::virtuals::Virtual;
 use crate::watch::Watched;
 use numelt_func::Value;
 use numelt_ir::{DType, Op};
@@ -173,6 +174,10 @@ pub struct Walk<'a> {
     pub written: HashSet<Option<u32>>,
     /// `(index, extent)` of indices known to be inside.
     pub inside: HashSet<(Value, Value)>,
+    /// The array expressions of the loop.
+    pub virtuals: Vec<Virtual>,
+    /// Is something computed again that has not stopped before? Then nothing is checked.
+    pub is_certain: bool,
 }
 
 /// A function of more values than this is not compiled: it would take too long.
@@ -208,6 +213,9 @@ impl Walk<'_> {
 
     /// Ends the function if the condition holds.
     pub fn exit_if(&mut self, condition: Value, why: &str) {
+        if self.is_certain {
+            return;
+        }
         match self.e.known(condition) {
             Some(0) => return,
             Some(_) => return self.exit(why),
@@ -336,6 +344,10 @@ impl Walk<'_> {
                 Err(stop) => return Err(stop),
             };
             paths.push((self.e.here(), body, result));
+        }
+        if paths.iter().any(|(_, _, val)| val.as_ref().is_some_and(|val| matches!(val.ty, Type::Virtual(_)))) {
+            self.e.go(here);
+            return unsupported("one of several array expressions");
         }
         if let Some((true, why)) = refused {
             self.e.go(here);

@@ -22,7 +22,7 @@ impl Walk<'_> {
     /// Has the result of an operation looked at before the statement has any effect. `keeps`: is the result not finite if any
     /// operand is not?
     pub fn watch(&mut self, result: Value, operands: &[Value], keeps: bool) {
-        if self.e.known(result).is_some() {
+        if self.is_certain || self.e.known(result).is_some() {
             return;
         }
         if keeps {

@@ -74,6 +74,7 @@ impl<'py> Left<'_, 'py> {
                 let scalar = self.scalar(*dtype);
                 convert::to_numpy_scalar(py, scalar)?
             }
+            Type::Virtual(_) => return Err(PyRuntimeError::new_err("an array expression left its statement")),
             Type::Given(number) => self.objects[*number as usize].clone(),
             Type::Range => {
                 let parts = [self.take() as i64, self.take() as i64, self.take() as i64];

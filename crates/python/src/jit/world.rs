@@ -89,6 +89,8 @@ const NUMPY: &[&str] = &[
     "fmod",
     "copysign",
     "logaddexp",
+    "round",
+    "around",
     "deg2rad",
     "rad2deg",
     "radians",

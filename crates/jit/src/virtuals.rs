@@ -1,0 +1,245 @@
+//! Array expressions inside loops: `(a[i, :k] + b[:k]).max()`, `row[p:q] += c * d[p:q]`.
+//!
+//! An expression of arrays with one axis is not computed where it stands. It becomes a *virtual* array, whose elements are
+//! computed where they are used: in a reduction, or when they are written to a slice. What is assigned to a variable would
+//! need memory, so it is left to CPython.
+
+use crate::tree::Operator;
+use crate::types::{Type, Val};
+use crate::walk::{Res, Walk, unsupported};
+use numelt_func::Value;
+use numelt_ir::{DType, Op};
+
+/// An array expression.
+#[derive(Debug, Clone)]
+pub struct Virtual {
+    /// How many elements it has.
+    length: Value,
+    node: Node,
+}
+
+/// What its elements are.
+#[derive(Debug, Clone)]
+enum Node {
+    /// Elements of an array with one axis.
+    Array(Val),
+    /// A number.
+    Number(Val),
+    /// An operation on elements.
+    Binary(Operator, Box<Node>, Box<Node>),
+}
+
+/// Elements that a statement writes at its end.
+#[derive(Debug, Clone)]
+pub struct Slice {
+    target: Val,
+    values: Virtual,
+}
+
+/// What a turn of a loop hands to the next one, if anything.
+type Carried = Res<Option<Val>>;
+
+/// Is it an array or an array expression?
+pub fn is_array(ty: &Type) -> bool {
+    matches!(ty, Type::Array { .. } | Type::Virtual(_))
+}
+
+impl Walk<'_> {
+    /// A value as part of an array expression; a number has no length.
+    fn node(&mut self, val: &Val) -> Res<(Node, Option<Value>)> {
+        match val.ty {
+            Type::Array { ndim: 1, dtype, .. } if dtype != DType::F16 => {
+                Ok((Node::Array(val.clone()), Some(val.parts[2])))
+            }
+            Type::Virtual(number) => {
+                let found = self.virtuals[number as usize].clone();
+                Ok((found.node, Some(found.length)))
+            }
+            ref ty if ty.is_number() => Ok((Node::Number(val.clone()), None)),
+            ref other => unsupported(format!("an array expression with {other}")),
+        }
+    }
+
+    /// An operation on arrays with one axis and numbers.
+    pub fn virtual_binary(&mut self, op: Operator, a: &Val, b: &Val) -> Res<Val> {
+        let ((a, a_length), (b, b_length)) = (self.node(a)?, self.node(b)?);
+        let length = match (a_length, b_length) {
+            (Some(a), Some(b)) => {
+                let differs = self.e.ints(Op::NotEqual, &[a, b]);
+                self.exit_if(differs, "arrays of different lengths");
+                a
+            }
+            (Some(length), None) | (None, Some(length)) => length,
+            (None, None) => return unsupported("an array expression without an array"),
+        };
+        let node = Node::Binary(op, Box::new(a), Box::new(b));
+        self.virtuals.push(Virtual { length, node });
+        Ok(Val::empty(Type::Virtual(self.virtuals.len() as u32 - 1)))
+    }
+
+    fn element_of(&mut self, node: &Node, position: Value) -> Res<Val> {
+        match node {
+            Node::Array(array) => self.row(array, position),
+            Node::Number(number) => Ok(number.clone()),
+            Node::Binary(op, a, b) => {
+                let (a, b) = (self.element_of(a, position)?, self.element_of(b, position)?);
+                self.binary(*op, &a, &b)
+            }
+        }
+    }
+
+    /// `array.max()`, `array.min()`
+    pub fn extreme_of(&mut self, array: &Val, op: Op) -> Res<Val> {
+        let (node, length) = self.node(array)?;
+        let length = length.expect("an array has a length");
+        let zero = self.e.int(0);
+        let is_empty = self.e.ints(Op::Equal, &[length, zero]);
+        self.exit_if(is_empty, "the extreme of nothing");
+        let first = self.element_of(&node, zero)?;
+        let Type::Scalar(dtype) = first.ty else { return unsupported("such an extreme") };
+        if dtype.is_complex() || dtype == DType::Bool {
+            return unsupported("such an extreme");
+        }
+        self.flush_watched();
+        let best = self.counted(length, Some(first), &mut |walk, position, best| {
+            let element = walk.element_of(&node, position)?;
+            let best = best.expect("carried from turn to turn");
+            let best = walk.e.apply(op, dtype, &[best.parts[0], element.parts[0]]);
+            Ok(Some(Val::new(Type::Scalar(dtype), vec![best])))
+        })?;
+        let best = best.expect("carried from turn to turn");
+        if dtype.is_float() {
+            // which of two zeros it is depends on the order
+            let none = self.e.constant(dtype, 0);
+            let is_zero = self.e.apply(Op::Equal, dtype, &[best.parts[0], none]);
+            self.exit_if(is_zero, "an extreme of zero");
+        }
+        Ok(best)
+    }
+
+    /// Runs `turn` for the numbers below `count`, with a value that each turn hands to the next.
+    fn counted(
+        &mut self,
+        count: Value,
+        start: Option<Val>,
+        turn: &mut dyn FnMut(&mut Self, Value, Option<Val>) -> Carried,
+    ) -> Carried {
+        let ty = start.as_ref().map(|val| val.ty.clone());
+        let label = self.e.label();
+        let (here, block, body) = (self.e.here(), self.e.body(), self.e.body());
+        self.e.go(block);
+        let mut starts = vec![self.e.int(0)];
+        starts.extend(start.iter().flat_map(|val| val.parts.iter().copied()));
+        let position = self.e.value(DType::I64);
+        self.e.set_natural(position);
+        let parts: Vec<Value> = ty.iter().flat_map(Type::parts).map(|part| self.e.value(part)).collect();
+        let turns = self.e.label();
+        self.e.go(body);
+        let more = self.e.ints(Op::Less, &[position, count]);
+        let (goes_on, leaves) = (self.e.body(), self.e.body());
+        self.e.go(goes_on);
+        self.e.finish_branch(vec![]);
+        self.e.go(leaves);
+        self.e.leave(label, parts.clone());
+        self.e.go(body);
+        self.e.branch(more, goes_on, leaves, vec![], false);
+        let carried = ty.clone().map(|ty| Val::new(ty, parts.clone()));
+        let inside = self.inside.clone();
+        let result = turn(self, position, carried)?;
+        self.flush_watched();
+        self.inside = inside;
+        let one = self.e.int(1);
+        let mut values = vec![self.e.ints(Op::Add, &[position, one])];
+        values.extend(result.into_iter().flat_map(|val| val.parts));
+        self.e.again(turns, values);
+        self.e.go(block);
+        self.e.repeat(turns, [vec![position], parts].concat(), starts, body);
+        self.e.go(here);
+        let outs: Vec<Value> = ty.iter().flat_map(Type::parts).map(|part| self.e.value(part)).collect();
+        self.e.block(label, block, outs.clone());
+        Ok(ty.map(|ty| Val::new(ty, outs)))
+    }
+
+    /// Prepares writing a value to a slice: everything that could stop is done now. `in_place`: elements keep their type.
+    pub fn prepare_slice(&mut self, target: Val, value: &Val, in_place: bool) -> Res<Slice> {
+        let Type::Array { ndim: 1, writeable: true, dtype, .. } = target.ty else {
+            return unsupported(format!("writing to {}", target.ty));
+        };
+        let (node, length) = self.node(value)?;
+        if let Some(length) = length {
+            let differs = self.e.ints(Op::NotEqual, &[length, target.parts[2]]);
+            self.exit_if(differs, "arrays of different lengths");
+        }
+        let values = Virtual { length: target.parts[2], node };
+        self.exit_if_mixed(&values.node, &target);
+        self.flush_watched();
+        self.counted(values.length, None, &mut |walk, position, _| {
+            let element = walk.element_of(&values.node, position)?;
+            if in_place && element.ty != Type::Scalar(dtype) {
+                return unsupported("an operation in place that changes the type");
+            }
+            walk.as_element(&element, dtype)?;
+            Ok(None)
+        })?;
+        let which = self.e.known(target.parts[0]).map(|which| which as u32);
+        self.written.insert(which);
+        Ok(Slice { target, values })
+    }
+
+    /// Writes the elements. From here on there is no way back, and none is needed: the same elements have been computed before.
+    pub fn write_slice(&mut self, slice: &Slice) -> Res<()> {
+        let Type::Array { dtype, .. } = slice.target.ty else { unreachable!("a slice of an array") };
+        let was_certain = std::mem::replace(&mut self.is_certain, true);
+        let written = self.counted(slice.values.length, None, &mut |walk, position, _| {
+            let element = walk.element_of(&slice.values.node, position)?;
+            let element = walk.as_element(&element, dtype)?;
+            let address = walk.e.times(position, slice.target.parts[3]);
+            let address = walk.e.offset(slice.target.parts[1], address);
+            let mut at = 0;
+            for part in element.parts {
+                let offset = walk.e.int(at);
+                let address = walk.e.offset(address, offset);
+                walk.e.store(address, part);
+                at += walk.e.type_of(part).size() as i64;
+            }
+            Ok(None)
+        });
+        self.is_certain = was_certain;
+        written.map(|_| ())
+    }
+
+    /// Stops if an operand shares memory with the target other than element by element.
+    fn exit_if_mixed(&mut self, node: &Node, target: &Val) {
+        match node {
+            Node::Number(_) => {}
+            Node::Binary(_, a, b) => {
+                self.exit_if_mixed(a, target);
+                self.exit_if_mixed(b, target);
+            }
+            Node::Array(array) => {
+                let same: Vec<Value> =
+                    [1, 3].map(|part| self.e.ints(Op::Equal, &[array.parts[part], target.parts[part]])).to_vec();
+                let is_same = self.e.logic(Op::LogicalAnd, &same);
+                let ((a_low, a_high), (b_low, b_high)) = (self.bounds(array), self.bounds(target));
+                let before = self.e.ints(Op::LessEqual, &[a_high, b_low]);
+                let after = self.e.ints(Op::LessEqual, &[b_high, a_low]);
+                let apart = self.e.logic(Op::LogicalOr, &[before, after]);
+                let fine = self.e.logic(Op::LogicalOr, &[is_same, apart]);
+                self.exit_unless(fine, "operands that overlap the result");
+            }
+        }
+    }
+
+    /// The first byte of an array with one axis, and the one behind its last.
+    fn bounds(&mut self, array: &Val) -> (Value, Value) {
+        let Type::Array { dtype, .. } = array.ty else { unreachable!("an array") };
+        let (one, zero) = (self.e.int(1), self.e.int(0));
+        let last = self.e.ints(Op::Subtract, &[array.parts[2], one]);
+        let span = self.e.times(last, array.parts[3]);
+        let (down, up) = (self.e.ints(Op::Minimum, &[span, zero]), self.e.ints(Op::Maximum, &[span, zero]));
+        let low = self.e.ints(Op::Add, &[array.parts[1], down]);
+        let size = self.e.int(dtype.size() as i64);
+        let high = self.e.ints(Op::Add, &[array.parts[1], up]);
+        (low, self.e.ints(Op::Add, &[high, size]))
+    }
+}
