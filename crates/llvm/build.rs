@@ -1,7 +1,8 @@
 //! Links LLVM's static archives into one shared library that exports the functions of `src/functions.rs`.
 //!
-//! In: the LLVM 19 under `LLVM_SYS_191_PREFIX`. Out: `libnumelt_llvm.so` in `OUT_DIR`, told to dependents as
-//! `DEP_NUMELT_LLVM_LIBRARY` and, since `OUT_DIR` is on the link path, found by programs that cargo runs.
+//! In: `src/library.c`, `src/passes.cpp` and the LLVM 19 under `LLVM_SYS_191_PREFIX`. Out: `libnumelt_llvm.so` in
+//! `OUT_DIR`, told to dependents as `DEP_NUMELT_LLVM_LIBRARY` and, since `OUT_DIR` is on the link path, found by
+//! programs that cargo runs.
 //! Without the feature `library`, nothing.
 
 use std::env;
@@ -19,7 +20,7 @@ const PREFIX: &str = "LLVM_SYS_191_PREFIX";
 const SYMBOLS: &str = "NUMELT_LLVM_SYMBOLS";
 
 fn main() {
-    for path in ["build.rs", "src/functions.rs", "src/library.c", "src/hot.txt"] {
+    for path in ["build.rs", "src/functions.rs", "src/library.c", "src/passes.cpp", "src/hot.txt"] {
         println!("cargo::rerun-if-changed={path}");
     }
     println!("cargo::rerun-if-env-changed={PREFIX}");
@@ -65,6 +66,7 @@ fn link(out: &Path, library: &Path) {
 
     let mut command = cc::Build::new().cpp(true).get_compiler().to_command();
     command.arg("-shared").arg("-o").arg(library).args(["-x", "c", "src/library.c", "-x", "none"]);
+    command.arg(passes(out));
     command.arg(joined("-Wl,--version-script=", &exports));
     // Names asked for pull the archives' members in; what they do not reach is left out. Destructors of
     // LLVM's static objects are never registered: see `library.c`.
@@ -74,7 +76,16 @@ fn link(out: &Path, library: &Path) {
     }
     command.args(["-Wl,--gc-sections", "-Wl,-O1", "-Wl,--as-needed", "-Wl,-Bsymbolic-functions"]);
     command.arg("-Wl,--wrap=__cxa_atexit");
-    let components = [code_generator(), "core", "analysis", "passes", "support", "targetparser"];
+    let components = [
+        code_generator(),
+        "core",
+        "analysis",
+        "instcombine",
+        "scalaropts",
+        "support",
+        "targetparser",
+        "transformutils",
+    ];
     command.args(llvm_config(&["--libdir"]).iter().map(|folder| format!("-L{folder}")));
     command.args(llvm_config(&[&["--link-static", "--libs"], &components[..]].concat()));
     command.args(llvm_config(&[&["--link-static", "--system-libs"], &components[..]].concat()));
@@ -87,6 +98,21 @@ fn link(out: &Path, library: &Path) {
         let mut command = Command::new(command.get_program());
         assert!(succeeds(command.args(plain)), "linking LLVM failed: {command:?}");
     }
+}
+
+/// The object of `src/passes.cpp`: C++, since LLVM's C interface has no single passes.
+fn passes(out: &Path) -> PathBuf {
+    let object = out.join("passes.o");
+    let mut command = cc::Build::new().cpp(true).get_compiler().to_command();
+    command.args(["-std=c++17", "-O2", "-fPIC", "-fno-exceptions", "-fno-rtti"]);
+    command.args(["-ffunction-sections", "-fdata-sections", "-fvisibility-inlines-hidden", "-w"]);
+    if llvm_config(&["--assertion-mode"]).concat() == "OFF" {
+        command.arg("-DNDEBUG");
+    }
+    command.args(["-isystem", &llvm_config(&["--includedir"]).concat(), "-c", "src/passes.cpp", "-o"]).arg(&object);
+    let status = command.status().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(status.success(), "compiling src/passes.cpp failed: {command:?}");
+    object
 }
 
 /// A linker script that puts the functions that compiling runs next to each other: a third of LLVM's code, but spread over

@@ -39,6 +39,7 @@ const SOURCES: u64 = fingerprint(&[
     include_bytes!("kernels/tile.rs"),
     include_bytes!("../../vecmath/src/coeffs.rs"),
     numelt_llvm::START,
+    numelt_llvm::PASSES,
 ]);
 
 const fn fingerprint(files: &[&[u8]]) -> u64 {
@@ -96,9 +97,9 @@ pub(crate) fn key(kernel: &Kernel, constants: Option<&Constants>, host: &str) ->
 }
 
 /// Everything that a function's object depends on, likewise.
-pub(crate) fn function_key(function: &Function, host: &str, passes: &str) -> Vec<u8> {
+pub(crate) fn function_key(function: &Function, host: &str) -> Vec<u8> {
     let mut key = Recorder::default();
-    ("function", env!("CARGO_PKG_VERSION"), SOURCES, tables(), cfg!(debug_assertions), host, passes).hash(&mut key);
+    ("function", env!("CARGO_PKG_VERSION"), SOURCES, tables(), cfg!(debug_assertions), host).hash(&mut key);
     function.hash(&mut key);
     key.0
 }

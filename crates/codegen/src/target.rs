@@ -146,22 +146,10 @@ impl CodeGenerator {
         Builder::new(&self.triple, &self.layout)
     }
 
-    /// Runs LLVM's passes, named in its own language, over a module.
-    pub(crate) fn optimize(&self, module: &Builder, passes: &str) -> Result<()> {
-        let passes = CString::new(passes).map_err(|_| Error::Engine("NUL in the passes".into()))?;
-        // SAFETY: module, machine and text are alive; options and message are disposed once.
-        unsafe {
-            let options = LLVMCreatePassBuilderOptions();
-            let error = LLVMRunPasses(module.module(), passes.as_ptr(), self.machine, options);
-            LLVMDisposePassBuilderOptions(options);
-            if error.is_null() {
-                return Ok(());
-            }
-            let raw = LLVMGetErrorMessage(error);
-            let text = CStr::from_ptr(raw).to_string_lossy().into_owned();
-            LLVMDisposeErrorMessage(raw);
-            Err(Error::Engine(text))
-        }
+    /// Runs LLVM's passes over a module: those of `crates/llvm/src/passes.cpp`.
+    pub(crate) fn optimize(&self, module: &Builder) {
+        // SAFETY: module and machine are alive, and used by this thread only.
+        unsafe { numelt_llvm_optimize(module.module(), self.machine) }
     }
 
     /// Runs code generation; the module may not be used afterwards.

@@ -1,4 +1,4 @@
-// The functions of LLVM's C interface that numelt calls: the only list of them.
+// The functions of LLVM's C interface that numelt calls, and one of `passes.cpp`: the only list of them.
 //
 // Read twice: `lib.rs` makes callable statics of it, `build.rs` the library's exported names.
 
@@ -64,16 +64,13 @@ functions! {
     LLVMCopyStringRepOfTargetData: fn(LLVMTargetDataRef) -> *mut c_char;
     LLVMCreateBuilderInContext: fn(LLVMContextRef) -> LLVMBuilderRef;
     LLVMCreateEnumAttribute: fn(LLVMContextRef, c_uint, u64) -> LLVMAttributeRef;
-    LLVMCreatePassBuilderOptions: fn() -> LLVMPassBuilderOptionsRef;
     LLVMCreateStringAttribute: fn(LLVMContextRef, *const c_char, c_uint, *const c_char, c_uint) -> LLVMAttributeRef;
     LLVMCreateTargetDataLayout: fn(LLVMTargetMachineRef) -> LLVMTargetDataRef;
     LLVMCreateTargetMachine: fn(LLVMTargetRef, *const c_char, *const c_char, *const c_char, LLVMCodeGenOptLevel, LLVMRelocMode, LLVMCodeModel) -> LLVMTargetMachineRef;
     LLVMDisposeBuilder: fn(LLVMBuilderRef);
-    LLVMDisposeErrorMessage: fn(*mut c_char);
     LLVMDisposeMemoryBuffer: fn(LLVMMemoryBufferRef);
     LLVMDisposeMessage: fn(*mut c_char);
     LLVMDisposeModule: fn(LLVMModuleRef);
-    LLVMDisposePassBuilderOptions: fn(LLVMPassBuilderOptionsRef);
     LLVMDisposeTargetData: fn(LLVMTargetDataRef);
     LLVMDisposeTargetMachine: fn(LLVMTargetMachineRef);
     LLVMDoubleTypeInContext: fn(LLVMContextRef) -> LLVMTypeRef;
@@ -85,7 +82,6 @@ functions! {
     LLVMGetElementType: fn(LLVMTypeRef) -> LLVMTypeRef;
     LLVMGetEntryBasicBlock: fn(LLVMValueRef) -> LLVMBasicBlockRef;
     LLVMGetEnumAttributeKindForName: fn(*const c_char, usize) -> c_uint;
-    LLVMGetErrorMessage: fn(LLVMErrorRef) -> *mut c_char;
     LLVMGetFirstInstruction: fn(LLVMBasicBlockRef) -> LLVMValueRef;
     LLVMGetHostCPUFeatures: fn() -> *mut c_char;
     LLVMGetHostCPUName: fn() -> *mut c_char;
@@ -112,7 +108,6 @@ functions! {
     LLVMPositionBuilderAtEnd: fn(LLVMBuilderRef, LLVMBasicBlockRef);
     LLVMPositionBuilderBefore: fn(LLVMBuilderRef, LLVMValueRef);
     LLVMPrintModuleToString: fn(LLVMModuleRef) -> *mut c_char;
-    LLVMRunPasses: fn(LLVMModuleRef, *const c_char, LLVMTargetMachineRef, LLVMPassBuilderOptionsRef) -> LLVMErrorRef;
     LLVMSetAlignment: fn(LLVMValueRef, c_uint);
     LLVMSetDataLayout: fn(LLVMModuleRef, *const c_char);
     LLVMSetMetadata: fn(LLVMValueRef, c_uint, LLVMValueRef);
@@ -123,4 +118,5 @@ functions! {
     LLVMVectorType: fn(LLVMTypeRef, c_uint) -> LLVMTypeRef;
     LLVMVerifyModule: fn(LLVMModuleRef, LLVMVerifierFailureAction, *mut *mut c_char) -> LLVMBool;
     LLVMVoidTypeInContext: fn(LLVMContextRef) -> LLVMTypeRef;
+    numelt_llvm_optimize: fn(LLVMModuleRef, LLVMTargetMachineRef);
 }

@@ -14,13 +14,11 @@ mod loader;
 pub use loader::{FILE_NAME, address, load};
 
 use llvm_sys::analysis::LLVMVerifierFailureAction;
-use llvm_sys::error::LLVMErrorRef;
 use llvm_sys::prelude::*;
 use llvm_sys::target::LLVMTargetDataRef;
 use llvm_sys::target_machine::{
     LLVMCodeGenFileType, LLVMCodeGenOptLevel, LLVMCodeModel, LLVMRelocMode, LLVMTargetMachineRef, LLVMTargetRef,
 };
-use llvm_sys::transforms::pass_builder::LLVMPassBuilderOptionsRef;
 use llvm_sys::{LLVMAttributeIndex, LLVMIntPredicate, LLVMRealPredicate, LLVMTypeKind};
 use std::ffi::{c_char, c_double, c_uint, c_ulonglong};
 use std::marker::PhantomData;
@@ -33,15 +31,16 @@ pub const VERSION: &str = env!("NUMELT_LLVM_VERSION");
 /// How LLVM is started, options included: what the code that it generates depends on besides its version.
 pub const START: &[u8] = include_bytes!("library.c");
 
+/// Which passes functions go through: what their code depends on, likewise.
+pub const PASSES: &[u8] = include_bytes!("passes.cpp");
+
 /// Types and constants of LLVM's C interface; its functions are in this crate's root.
 pub mod types {
     pub use llvm_sys::analysis::LLVMVerifierFailureAction;
-    pub use llvm_sys::error::LLVMErrorRef;
     pub use llvm_sys::prelude::*;
     pub use llvm_sys::target_machine::{
         LLVMCodeGenFileType, LLVMCodeGenOptLevel, LLVMCodeModel, LLVMRelocMode, LLVMTargetMachineRef,
     };
-    pub use llvm_sys::transforms::pass_builder::LLVMPassBuilderOptionsRef;
     pub use llvm_sys::{LLVMAttributeFunctionIndex, LLVMIntPredicate, LLVMRealPredicate, LLVMTypeKind};
 }
 
@@ -99,10 +98,14 @@ macro_rules! functions {
 mod declared {
     pub(super) use llvm_sys::analysis::*;
     pub(super) use llvm_sys::core::*;
-    pub(super) use llvm_sys::error::*;
+    use llvm_sys::prelude::LLVMModuleRef;
     pub(super) use llvm_sys::target::*;
     pub(super) use llvm_sys::target_machine::*;
-    pub(super) use llvm_sys::transforms::pass_builder::*;
+
+    // SAFETY: `passes.cpp` defines it so; it is never linked, only its signature is looked at.
+    unsafe extern "C" {
+        pub(super) fn numelt_llvm_optimize(module: LLVMModuleRef, machine: LLVMTargetMachineRef);
+    }
 }
 
 include!("functions.rs");

@@ -24,10 +24,6 @@ const SYMBOL: &str = "function";
 const POLL: &str = "numelt_poll";
 const CALL_LOOP: &str = "numelt_call_loop";
 
-/// LLVM's passes for functions. No pass changes the order of float operations.
-const PASSES: &str = "function(mem2reg,simplifycfg,early-cse<memssa>,instcombine,loop-mssa(loop-rotate,licm<no-allowspeculation>),\
-                      loop(indvars),constraint-elimination,gvn,instcombine,loop-mssa(licm),loop-vectorize,loop-unroll,instcombine,simplifycfg)";
-
 /// What compiled functions call.
 #[derive(Debug, Clone, Copy)]
 pub struct Host {
@@ -95,7 +91,7 @@ pub fn compile_for(function: &Function, host: Host, isa: Isa) -> Result<Compiled
         let function = unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*mut u64)>(code.address()) };
         Ok(Compiled { function, words, _code: code })
     };
-    let key = || cache::function_key(function, &host::name(isa), PASSES);
+    let key = || cache::function_key(function, &host::name(isa));
     cache::compiled(key, link, || object(function, isa))
 }
 
@@ -131,7 +127,7 @@ fn module(function: &Function, isa: Isa, target: &target::CodeGenerator) -> Resu
     if cfg!(debug_assertions) {
         b.verify().map_err(|text| Error::Engine(format!("generated code is malformed: {text}")))?;
     }
-    target.optimize(&b, PASSES)?;
+    target.optimize(&b);
     Ok(b)
 }
 

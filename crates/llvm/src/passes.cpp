@@ -1,0 +1,108 @@
+// The passes that functions of compiled loops go through.
+//
+// LLVM's C interface runs passes by their names only, and so keeps all of them in the library: 11 MB more than these.
+
+#include "llvm-c/Core.h"
+#include "llvm-c/TargetMachine.h"
+#include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/AssumptionCache.h"
+#include "llvm/Analysis/BasicAliasAnalysis.h"
+#include "llvm/Analysis/BlockFrequencyInfo.h"
+#include "llvm/Analysis/BranchProbabilityInfo.h"
+#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/MemoryDependenceAnalysis.h"
+#include "llvm/Analysis/MemorySSA.h"
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/Analysis/PhiValues.h"
+#include "llvm/Analysis/PostDominators.h"
+#include "llvm/Analysis/ProfileSummaryInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PassManager.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/ConstraintElimination.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/GVN.h"
+#include "llvm/Transforms/Scalar/IndVarSimplify.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopRotation.h"
+#include "llvm/Transforms/Scalar/LoopUnrollPass.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/Mem2Reg.h"
+
+using namespace llvm;
+
+namespace {
+
+/// The analyses that the passes below ask for. Release builds of LLVM do not check that one is there: whoever adds a pass
+/// looks up what it asks for.
+struct Analyses {
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  ModuleAnalysisManager modules;
+
+  Analyses(const Module &module, TargetMachine &machine) {
+    functions.registerPass([&] { return machine.getTargetIRAnalysis(); });
+    functions.registerPass(
+        [&] { return TargetLibraryAnalysis(TargetLibraryInfoImpl(Triple(module.getTargetTriple()))); });
+    functions.registerPass([] {
+      AAManager aliases;
+      aliases.registerFunctionAnalysis<BasicAA>();
+      return aliases;
+    });
+    add<AssumptionAnalysis, BasicAA, BlockFrequencyAnalysis, BranchProbabilityAnalysis, DominatorTreeAnalysis,
+        LoopAnalysis, MemoryDependenceAnalysis, MemorySSAAnalysis, OptimizationRemarkEmitterAnalysis,
+        PassInstrumentationAnalysis, PhiValuesAnalysis, PostDominatorTreeAnalysis, ScalarEvolutionAnalysis>();
+    loops.registerPass([] { return PassInstrumentationAnalysis(); });
+    modules.registerPass([] { return PassInstrumentationAnalysis(); });
+    modules.registerPass([] { return ProfileSummaryAnalysis(); });
+    modules.registerPass([&] { return FunctionAnalysisManagerModuleProxy(functions); });
+    functions.registerPass([&] { return ModuleAnalysisManagerFunctionProxy(modules); });
+    functions.registerPass([&] { return LoopAnalysisManagerFunctionProxy(loops); });
+    loops.registerPass([&] { return FunctionAnalysisManagerLoopProxy(functions); });
+  }
+
+private:
+  template <typename... Analysis> void add() { (functions.registerPass([] { return Analysis(); }), ...); }
+};
+
+/// Loops keep their exits (bounds, overflow and floating-point conditions are checked at every turn), so that the
+/// vectorizer would find nothing to do. No pass changes the order of float operations.
+FunctionPassManager passes() {
+  FunctionPassManager all;
+  all.addPass(PromotePass());
+  all.addPass(SimplifyCFGPass());
+  all.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
+  all.addPass(InstCombinePass());
+  LICMOptions no_speculation;
+  no_speculation.AllowSpeculation = false;
+  LoopPassManager rotation;
+  rotation.addPass(LoopRotatePass());
+  rotation.addPass(LICMPass(no_speculation));
+  all.addPass(createFunctionToLoopPassAdaptor(std::move(rotation), /*UseMemorySSA=*/true));
+  all.addPass(createFunctionToLoopPassAdaptor(IndVarSimplifyPass()));
+  all.addPass(ConstraintEliminationPass());
+  all.addPass(GVNPass());
+  all.addPass(InstCombinePass());
+  all.addPass(createFunctionToLoopPassAdaptor(LICMPass(LICMOptions()), /*UseMemorySSA=*/true));
+  all.addPass(LoopUnrollPass());
+  all.addPass(InstCombinePass());
+  all.addPass(SimplifyCFGPass());
+  return all;
+}
+
+} // namespace
+
+/// Runs the passes over the functions of a module.
+extern "C" void numelt_llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine) {
+  Analyses analyses(*unwrap(module), *reinterpret_cast<TargetMachine *>(machine));
+  FunctionPassManager all = passes();
+  for (Function &function : *unwrap(module))
+    if (!function.isDeclaration())
+      all.run(function, analyses.functions);
+}
