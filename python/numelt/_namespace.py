@@ -29,6 +29,7 @@ TOOLS = {
     "Coverage": "numelt.tools.coverage",
     "coverage": "numelt.tools.coverage",
     "extension": "numelt.tools.extensions",
+    "jit": "numelt._jit.decorator",
     "Profile": "numelt.tools.profiling",
     "profile": "numelt.tools.profiling",
 }

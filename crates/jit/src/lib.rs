@@ -29,14 +29,13 @@ mod watch;
 
 pub use outside::{Given, Param, Thing, World};
 pub use sources::count as source_parts;
-pub use tree::{Unit, parse_unit};
+pub use tree::{Expr, Stmt, StmtKind, Unit, parse_unit};
 pub use types::{Type, places};
 pub use walk::{Exit, Source};
 
 use emit::Emitter;
 use numelt_func::Function;
 use std::collections::{HashMap, HashSet};
-use tree::{Stmt, StmtKind};
 use walk::{Place, Stop, Walk};
 
 /// A loop for arguments of certain types.

@@ -33,6 +33,13 @@ pub struct Given {
     pub ty: Type,
 }
 
+impl Given {
+    /// How many numbers it consists of; objects that are no values have none.
+    pub fn numbers(&self) -> usize {
+        if self.thing == Thing::Value { self.ty.parts().len() } else { 0 }
+    }
+}
+
 /// Where a parameter of the compiled function comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Param {

@@ -15,6 +15,7 @@ import builtins
 import functools
 import importlib
 import importlib.machinery
+import os
 import sys
 import types
 from collections.abc import Sequence
@@ -176,7 +177,18 @@ class _Loader(Delegating):
 
     def exec_module(self, module: types.ModuleType) -> None:
         module.__dict__["__builtins__"] = user_builtins()
-        super().exec_module(module)
+        path = module.__spec__.origin if module.__spec__ is not None else None
+        if path is None or not jits_loops():
+            super().exec_module(module)
+            return
+        from numelt._jit import loading
+
+        exec(loading.code_of(self.get_data(path), path, module.__dict__), module.__dict__)
+
+
+def jits_loops() -> bool:
+    """Are loops in files of the program compiled?"""
+    return os.environ.get("NUMELT_JIT_LOOPS", "0") not in ("", "0", "off")
 
 
 def _exec(code: Any, globals: dict[str, Any], /, *rest: Any) -> None:

@@ -45,13 +45,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--profile", action="store_true", help="at exit, print kernels, bytes and time by line"
     )
+    parser.add_argument(
+        "--jit-loops", action="store_true", help="compile the Python loops in the program's own files"
+    )
     parser.add_argument("--stats-json", metavar="FILE", help="at exit, write the counters to FILE")
     return parser
 
 
 # the options of a command line without any
 _NO_OPTIONS = types.SimpleNamespace(
-    version=False, fallback=None, coverage=False, profile=False, stats_json=None
+    version=False, fallback=None, coverage=False, profile=False, jit_loops=False, stats_json=None
 )
 
 
@@ -100,6 +103,8 @@ def _prepare(options: Any) -> None:
 
     if options.fallback:
         numelt.config.fallback = options.fallback
+    if options.jit_loops:
+        os.environ["NUMELT_JIT_LOOPS"] = "1"  # also for processes that the program starts
     importing.install()
     profile = numelt.profile() if options.profile else None
     report = profile.__enter__() if profile is not None else None
@@ -250,12 +255,22 @@ def _execute(module: types.ModuleType, code: Any, filename: str) -> None:
     """Run the program; tracebacks of exceptions do not show frames of numelt."""
     try:
         if isinstance(code, bytes):
-            code = compile(code, filename, "exec", dont_inherit=True)
+            code = _compiled(code, filename, module.__dict__)
         exec(code, module.__dict__)
     except SystemExit:
         raise
     except BaseException as error:
         _report(error)
+
+
+def _compiled(text: bytes, filename: str, namespace: dict[str, Any]) -> types.CodeType:
+    from numelt.tools.importing import jits_loops
+
+    if jits_loops():
+        from numelt._jit import loading
+
+        return loading.code_of(text, filename, namespace)
+    return compile(text, filename, "exec", dont_inherit=True)
 
 
 def _without_package(traceback: types.TracebackType | None) -> types.TracebackType | None:

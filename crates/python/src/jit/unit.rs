@@ -4,15 +4,15 @@
 //! where it goes on (0: the loop is over), the rest of each `for` statement's iterator, the variables that the loop may
 //! assign.
 //!
-//! A loop is compiled when it is first worth it: its first turns run in CPython until a few thousand of them have been seen, or
-//! at once if it says `numelt.jit`. If the code gives up too often, CPython takes over for good.
+//! A loop is compiled when it first runs, which takes some milliseconds; a loop of few turns only when it has run several times,
+//! unless the program asks for it (`numelt.jit`). If the code gives up too often, CPython takes over for good.
 
 use crate::jit::given::{self, Numbers};
 use crate::jit::results::{Left, Shape};
 use crate::jit::world::{self, Loop, Outside, Path};
 use crate::record::{errstate, run};
 use numelt_codegen::functions::{Compiled, Host};
-use numelt_jit::{Exit, Given, Param, Thing, Unit, parse_unit, specialize};
+use numelt_jit::{Exit, Expr, Given, Param, Stmt, StmtKind, Thing, Type, Unit, parse_unit, specialize};
 use numelt_runtime::Reason;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -30,7 +30,8 @@ pub struct JitUnit {
     globals: Py<PyDict>,
     #[pyo3(get)]
     filename: String,
-    strict: bool,
+    /// Does the program ask for it (`numelt.jit`)? Otherwise the loop must be worth it.
+    is_asked: bool,
     variants: Mutex<Vec<Arc<Variant>>>,
     /// Combinations of types that are not compiled, with the reason.
     refused: Mutex<Vec<(Vec<Given>, String)>>,
@@ -80,6 +81,32 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A loop of so few turns is compiled when it has run so often.
+const FEW_TURNS: i64 = 200;
+const FEW_RUNS: u64 = 20;
+
+/// How many turns a loop will take, if that is easy to see.
+fn turns(tree: &Unit, given: &[Given], numbers: &Numbers) -> Option<i64> {
+    let StmtKind::For { iter, body, .. } = &tree.body.kind else { return None };
+    let is_inner = |statement: &Stmt| matches!(statement.kind, StmtKind::For { .. } | StmtKind::While { .. });
+    if body.iter().any(is_inner) {
+        return None;
+    }
+    let parts = |slot: usize| -> &[u64] {
+        let before = given[..slot].iter().map(|given| given.numbers()).sum();
+        &numbers.words[before..]
+    };
+    match iter {
+        Expr::Call(_, args, _) => match args.last()? {
+            Expr::Int(digits) => digits.parse().ok(),
+            Expr::Slot(slot) if given[*slot].ty == Type::Int => Some(parts(*slot)[0] as i64),
+            _ => None,
+        },
+        Expr::Slot(slot) if matches!(given[*slot].ty, Type::Array { ndim: 1.., .. }) => Some(parts(*slot)[2] as i64),
+        _ => None,
+    }
+}
+
 /// A variant that stopped early at least this often, and in most of its runs, is not run any more.
 const MOST_EARLY: u64 = 50;
 /// More combinations of types than this are not compiled.
@@ -88,7 +115,7 @@ const MOST_VARIANTS: usize = 16;
 #[pymethods]
 impl JitUnit {
     #[new]
-    fn new(tree: &str, globals: Bound<'_, PyDict>, name: &str, filename: &str, strict: bool) -> PyResult<JitUnit> {
+    fn new(tree: &str, globals: Bound<'_, PyDict>, name: &str, filename: &str, is_asked: bool) -> PyResult<JitUnit> {
         let py = globals.py();
         let mut tree = parse_unit(tree).map_err(PyValueError::new_err)?;
         tree.name = name.to_owned();
@@ -98,7 +125,7 @@ impl JitUnit {
             names,
             globals: globals.unbind(),
             filename: filename.to_owned(),
-            strict,
+            is_asked,
             variants: Mutex::default(),
             refused: Mutex::default(),
             runs: AtomicU64::new(0),
@@ -215,6 +242,12 @@ impl JitUnit {
             numbers.words.truncate(words);
             numbers.arrays.truncate(arrays);
         }
+        if !self.is_asked
+            && get(&self.runs) <= FEW_RUNS
+            && turns(&self.tree, &given, numbers).is_some_and(|n| n < FEW_TURNS)
+        {
+            return Ok(None);
+        }
         if locked(&self.refused).iter().any(|(other, _)| other[..] == given[..]) {
             return Ok(None);
         }
@@ -227,10 +260,6 @@ impl JitUnit {
                 locked(&self.variants).push(variant.clone());
                 Ok(Some(variant))
             }
-            Err(why) if self.strict => Err(PyTypeError::new_err(format!(
-                "{} is not compiled: line {} of {}: {why}",
-                self.tree.name, self.tree.body.line, self.filename
-            ))),
             Err(why) => {
                 locked(&self.refused).push((given.into_vec(), why));
                 Ok(None)
@@ -263,7 +292,7 @@ impl JitUnit {
         let mut next = 0;
         for one in &made.given {
             starts.push(next);
-            next += if one.thing == Thing::Value { one.ty.parts().len() } else { 0 };
+            next += one.numbers();
         }
         let mut loops = Vec::new();
         for param in &made.params {

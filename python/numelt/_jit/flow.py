@@ -1,0 +1,104 @@
+"""Definite assignment: which variables certainly have a value where a loop begins.
+
+In: the body of a function and the names of its parameters. Out: for each loop the set of names that are bound
+whenever it is reached. Names that are missing may be bound or not; the twin looks.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from numelt._jit.scopes import own_nodes
+
+__all__ = ["bound_before_loops"]
+
+# the names bound at a point, or None if it is never reached
+Bound = frozenset[str] | None
+
+
+def bound_before_loops(body: list[ast.stmt], bound: Iterable[str]) -> dict[ast.stmt, frozenset[str]]:
+    """Return the names that are certainly bound before each loop of a function or module."""
+    flow = _Flow()
+    flow.block(body, frozenset(bound))
+    return flow.before
+
+
+def _deleted(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """Return the names that statements may unbind."""
+    names = set()
+    for node in own_nodes(nodes):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del):
+            names.add(node.id)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            names.add(node.name)
+    return frozenset(names)
+
+
+def _stored(targets: Iterable[ast.AST]) -> frozenset[str]:
+    """Return the names that are bound when all targets have been assigned."""
+    names = set()
+    for target in targets:
+        if isinstance(target, ast.Name):
+            names.add(target.id)
+        elif isinstance(target, ast.Tuple | ast.List):
+            names |= _stored(target.elts)
+        elif isinstance(target, ast.Starred):
+            names |= _stored([target.value])
+    return frozenset(names)
+
+
+def _both(a: Bound, b: Bound) -> Bound:
+    if a is None or b is None:
+        return b if a is None else a
+    return a & b
+
+
+class _Flow:
+    """Walks statements in order and notes what is bound before each loop."""
+
+    def __init__(self) -> None:
+        self.before: dict[ast.stmt, frozenset[str]] = {}
+
+    def block(self, body: Iterable[ast.stmt], bound: Bound) -> Bound:
+        for statement in body:
+            # statements that are never reached may still hold loops: nothing is known of them
+            after = self.statement(statement, bound or frozenset())
+            bound = None if bound is None else after
+        return bound
+
+    def statement(self, node: ast.stmt, bound: frozenset[str]) -> Bound:
+        if isinstance(node, ast.Return | ast.Raise | ast.Break | ast.Continue):
+            return None
+        if isinstance(node, ast.Assign):
+            return bound | _stored(node.targets)
+        if isinstance(node, ast.AnnAssign | ast.AugAssign):
+            return bound | _stored([node.target]) if node.value is not None else bound
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return bound | {node.name}
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            return bound | {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+        if isinstance(node, ast.If):
+            return _both(self.block(node.body, bound), self.block(node.orelse, bound))
+        return self._other(node, bound)
+
+    def _other(self, node: ast.stmt, bound: frozenset[str]) -> Bound:
+        """Loops, and statements of which only what they cannot unbind is known."""
+        kept = bound - _deleted([node])
+        if isinstance(node, ast.For | ast.AsyncFor | ast.While):
+            self.before[node] = bound
+            target = _stored([node.target]) if isinstance(node, ast.For | ast.AsyncFor) else frozenset()
+            self.block(node.body, kept | target)
+            self.block(node.orelse, kept)
+        elif isinstance(node, ast.With | ast.AsyncWith):
+            self.block(node.body, kept | _stored(i.optional_vars for i in node.items if i.optional_vars))
+        elif isinstance(node, ast.Match):
+            for case in node.cases:
+                self.block(case.body, kept)
+        elif isinstance(node, ast.Try | ast.TryStar):
+            body = self.block(node.body, bound)
+            self.block(node.orelse, body or kept)
+            for handler in node.handlers:
+                self.block(handler.body, kept | ({handler.name} if handler.name else set()))
+            return self.block(node.finalbody, kept)
+        return kept

@@ -1,0 +1,232 @@
+"""Loops and functions as trees: the text from which the core compiles them.
+
+In: a loop of the syntax tree and the scope that it stands in, or a function that a loop calls. Out: the text
+(`Lowered.text`) and what the twin has to pass and to take back.
+
+::
+
+    (unit "NAME" (slots "i" "s") (assigned 0 1) (inputs "np" "range") STATEMENT)
+    (callee "NAME" (slots ...) (params 0 1) (defaults EXPRESSION...) (inputs ...) (STATEMENT ...))
+
+A statement begins with its kind, its number (`numbering`; loops and ``if`` statements have their last number,
+too) and its line. Expressions are described in `trees`. A statement that compiled code never does is
+``(exit NUMBER LINE "reason")``: there CPython goes on.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from dataclasses import dataclass
+from typing import Any
+
+from numelt._jit import numbering, source
+from numelt._jit.numbering import Loop, Span
+from numelt._jit.scopes import Function, Scope, argument_names, own_nodes
+from numelt._jit.trees import BINARY, Writer, constant, is_target, quoted
+
+__all__ = ["Lowered", "callee", "lowered", "stored_globals", "unit"]
+
+# functions with these flags do not simply return a value
+_OTHER_PROTOCOLS = (
+    inspect.CO_GENERATOR
+    | inspect.CO_COROUTINE
+    | inspect.CO_ASYNC_GENERATOR
+    | inspect.CO_VARARGS
+    | inspect.CO_VARKEYWORDS
+)
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A loop for the core, and what its caller has to know."""
+
+    text: str
+    slots: tuple[str, ...]
+    """The variables that it takes."""
+    assigned: tuple[str, ...]
+    """Those that it gives back."""
+    loops: tuple[ast.For, ...]
+    """The ``for`` loops whose iterators it gives back."""
+
+
+def unit(loop: Loop, scope: Scope) -> str:
+    """Return the text of a loop."""
+    return lowered(loop, scope).text
+
+
+def lowered(loop: Loop, scope: Scope) -> Lowered:
+    """Return a loop as the core takes it."""
+    writer = Writer(scope, stored_globals(loop, scope))
+    statements = _Statements(writer, numbering.spans(loop))
+    body = statements.write(loop)
+    slots, assigned = tuple(writer.slots), sorted(writer.assigned)
+    text = (
+        f"(unit {quoted(scope.name)} {_names('slots', slots)} (assigned{_numbers(assigned)})"
+        f" {_names('inputs', writer.inputs)} {body})"
+    )
+    return Lowered(text, slots, tuple(slots[n] for n in assigned), tuple(statements.loops))
+
+
+def callee(function: Any) -> tuple[str, dict[str, Any]] | None:
+    """Return the text of a Python function that a loop calls, and its globals.
+
+    None for everything but functions with simple parameters, without variables of enclosing functions, whose
+    source is known.
+    """
+    if type(function) is not types.FunctionType or function.__closure__ or function.__kwdefaults__:
+        # a twin has a closure; the registry knows the function that it stands for
+        if type(function) is not types.FunctionType or not source.is_twin(function):
+            return None
+    if function.__code__.co_flags & _OTHER_PROTOCOLS:
+        return None
+    found = source.locate(function)
+    if found is None or isinstance(found.node, ast.AsyncFunctionDef) or found.node.args.kwonlyargs:
+        return None
+    text = _callee_text(found.node, found.scope, function.__defaults__ or ())
+    return None if text is None else (text, function.__globals__)
+
+
+def _callee_text(node: Function, scope: Scope, defaults: tuple[Any, ...]) -> str | None:
+    if scope.shared or scope.outer or scope.is_watched:
+        return None
+    own = list(own_nodes(scope.body))
+    if any(isinstance(n, ast.Name) and scope.is_free(n.id) for n in own):
+        return None
+    if any(type(value) not in (type(None), bool, int, float, complex, str) for value in defaults):
+        return None
+    writer = Writer(scope)
+    params = [writer.slot(name) for name in argument_names(node.args)]
+    body: list[ast.stmt] = scope.body
+    if isinstance(node, ast.Lambda):
+        body = [ast.copy_location(ast.Return(node.body), node.body)]
+    spans = _function_spans(body)
+    statements = _Statements(writer, spans, in_function=True)
+    texts = " ".join(statements.write(statement) for statement in body)
+    values = "".join(" " + constant(value) for value in defaults)
+    return (
+        f"(callee {quoted(scope.name)} {_names('slots', writer.slots)} (params{_numbers(params)})"
+        f" (defaults{values}) {_names('inputs', writer.inputs)} ({texts}))"
+    )
+
+
+def _function_spans(body: list[ast.stmt]) -> dict[ast.stmt, Span]:
+    """Number the statements of a function as if it were a loop with this body, from 1."""
+    turn = ast.While(test=ast.Constant(True), body=body, orelse=[])
+    return {node: Span(*(n - 1 for n in span)) for node, span in numbering.spans(turn).items()}
+
+
+def stored_globals(loop: Loop, scope: Scope) -> frozenset[str]:
+    """Return the global variables that a loop assigns."""
+    own = own_nodes([loop])
+    stored = {n.id for n in own if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    return frozenset(stored & scope.shared)
+
+
+def _names(tag: str, names: Any) -> str:
+    return f"({tag}{''.join(' ' + quoted(name) for name in names)})"
+
+
+def _numbers(numbers: list[int]) -> str:
+    return "".join(f" {number}" for number in numbers)
+
+
+class _Statements:
+    """Writes statements."""
+
+    def __init__(self, writer: Writer, spans: dict[ast.stmt, Span], in_function: bool = False) -> None:
+        self._writer = writer
+        self._spans = spans
+        self._in_function = in_function
+        self.loops: list[ast.For] = []
+
+    def write(self, node: ast.stmt) -> str:
+        """Return the text of a statement."""
+        write = getattr(self, f"_{type(node).__name__.lower()}", None)
+        return write(node) if write is not None else self._exit(node, type(node).__name__.lower())
+
+    def _block(self, body: list[ast.stmt]) -> str:
+        return f"({' '.join(self.write(statement) for statement in body)})"
+
+    def _at(self, node: ast.stmt) -> str:
+        return f"{self._spans[node].first} {node.lineno}"
+
+    def _head(self, node: ast.stmt) -> str:
+        span = self._spans[node]
+        return f"{span.first} {span.last} {node.lineno}"
+
+    def _exit(self, node: ast.stmt, why: str) -> str:
+        return f"(exit {self._at(node)} {quoted(why)})"
+
+    def _for(self, node: ast.For) -> str:
+        if node.orelse:
+            return self._exit(node, "a loop with else")
+        if not is_target(node.target):
+            return self._exit(node, "an attribute as the loop's variable")
+        self.loops.append(node)
+        iterable = self._writer.expression(node.iter)
+        target = self._writer.target(node.target)
+        return f"(for {self._head(node)} {target} {iterable} {self._block(node.body)})"
+
+    def _while(self, node: ast.While) -> str:
+        if node.orelse:
+            return self._exit(node, "a loop with else")
+        test = self._writer.expression(node.test)
+        return f"(while {self._head(node)} {test} {self._block(node.body)})"
+
+    def _if(self, node: ast.If) -> str:
+        test = self._writer.expression(node.test)
+        return f"(if {self._head(node)} {test} {self._block(node.body)} {self._block(node.orelse)})"
+
+    def _assign(self, node: ast.Assign) -> str:
+        if not all(is_target(target) for target in node.targets):
+            return self._exit(node, "assignment to an attribute or with a star")
+        value = self._writer.expression(node.value)
+        targets = " ".join(self._writer.target(target) for target in node.targets)
+        return f"(assign {self._at(node)} ({targets}) {value})"
+
+    def _annassign(self, node: ast.AnnAssign) -> str:
+        if self._writer.scope.is_module or not is_target(node.target):
+            return self._exit(node, "an annotation")
+        if node.value is None:
+            return f"(pass {self._spans[node].first})"
+        value = self._writer.expression(node.value)
+        return f"(assign {self._at(node)} ({self._writer.target(node.target)}) {value})"
+
+    def _augassign(self, node: ast.AugAssign) -> str:
+        if not is_target(node.target):
+            return self._exit(node, "assignment to an attribute")
+        value = self._writer.expression(node.value)
+        target = self._writer.target(node.target)
+        return f"(aug {self._at(node)} {BINARY[type(node.op)]} {target} {value})"
+
+    def _expr(self, node: ast.Expr) -> str:
+        if isinstance(node.value, ast.Constant):
+            return f"(pass {self._spans[node].first})"
+        return f"(expr {self._at(node)} {self._writer.expression(node.value)})"
+
+    def _assert(self, node: ast.Assert) -> str:
+        if not __debug__:
+            return f"(pass {self._spans[node].first})"
+        return f"(assert {self._at(node)} {self._writer.expression(node.test)})"
+
+    def _return(self, node: ast.Return) -> str:
+        if not self._in_function:
+            return self._exit(node, "return")
+        value = "(none)" if node.value is None else self._writer.expression(node.value)
+        return f"(return {self._at(node)} {value})"
+
+    def _pass(self, node: ast.Pass) -> str:
+        return f"(pass {self._spans[node].first})"
+
+    def _global(self, node: ast.Global | ast.Nonlocal) -> str:
+        return f"(pass {self._spans[node].first})"
+
+    _nonlocal = _global
+
+    def _break(self, node: ast.Break) -> str:
+        return f"(break {self._spans[node].first})"
+
+    def _continue(self, node: ast.Continue) -> str:
+        return f"(continue {self._spans[node].first})"

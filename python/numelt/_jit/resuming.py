@@ -1,0 +1,41 @@
+"""The rest of an iteration that compiled code has begun."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+__all__ = ["rest"]
+
+
+def rest(kind: str, source: Any, position: int) -> Iterator[Any]:
+    """Return an iterator over what is left of an iteration.
+
+    Parameters
+    ----------
+    kind : {"iter", "range", "enumerate", "zip"}
+        What is iterated over.
+    source : object
+        The iterable; with "enumerate" a pair of the iterable and the first number, with "zip" a tuple of
+        iterables.
+    position : int
+        How many turns have begun.
+    """
+    if kind == "enumerate":
+        return enumerate(_from(source[0], position), source[1] + position)
+    if kind == "zip":
+        return zip(*(_from(part, position) for part in source), strict=False)
+    return _from(source, position)
+
+
+def _from(source: Any, position: int) -> Iterator[Any]:
+    """Return an iterator over an iterable that begins at a position."""
+    if isinstance(source, range):
+        return iter(source[position:])
+    iterator = iter(source)
+    if isinstance(source, list | tuple):
+        # like the iterator that has come so far, this one sees what the loop does to the list
+        iterator.__setstate__(position)  # type: ignore[attr-defined]
+        return iterator
+    return islice(iterator, position, None)

@@ -1,0 +1,165 @@
+"""The syntax tree of a function.
+
+In: a function. Out: the node of the tree that it was compiled from, or None. The whole file is parsed and
+compiled again, and the node is returned only if the code object made from it equals that of the function. So
+files that were edited after the import, rewritten asserts and generated functions are noticed.
+
+Modules and functions that this package has replaced by twins are registered with the trees that they were
+made from.
+"""
+
+from __future__ import annotations
+
+import __future__
+
+import ast
+import functools
+import linecache
+import types
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from numelt._jit.scopes import Function, Scope
+
+__all__ = ["FUTURE", "Located", "find", "is_twin", "locate", "register"]
+
+FUTURE = functools.reduce(
+    int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+)
+
+
+class Located(NamedTuple):
+    """A function in the syntax tree of its module."""
+
+    node: Function
+    scope: Scope
+    """Its names; `Scope.parent` leads to the scopes that enclose it."""
+    tree: ast.Module
+
+
+class _Module:
+    """Code and the tree that its functions come from."""
+
+    def __init__(self, code: types.CodeType, tree: ast.Module) -> None:
+        self.codes = frozenset(_codes(code))
+        self.tree = tree
+
+    @functools.cached_property
+    def index(self) -> dict[tuple[str, int], list[Located]]:
+        """The functions of the tree by name and first line."""
+        found: dict[tuple[str, int], list[Located]] = {}
+        _collect(self.tree, Scope(self.tree), self.tree, found)
+        return found
+
+    def locate(self, code: types.CodeType) -> Located | None:
+        """Return the function that a code object comes from."""
+        if code not in self.codes:
+            return None
+        candidates = self.index.get((code.co_name, code.co_firstlineno), [])
+        if code.co_name == "<lambda>" and len(candidates) > 1:
+            return _by_columns(code, candidates)
+        return candidates[0] if len(candidates) == 1 else None
+
+
+# by name of the file: the modules and functions that have twins
+_twins: dict[str, list[_Module]] = {}
+
+
+def register(code: types.CodeType, tree: ast.Module) -> None:
+    """Remember the tree that the functions of a twin come from."""
+    modules = _twins.setdefault(code.co_filename, [])
+    if not any(code in module.codes for module in modules):
+        modules.append(_Module(code, tree))
+
+
+def _twin(code: types.CodeType) -> _Module | None:
+    return next((m for m in _twins.get(code.co_filename, ()) if code in m.codes), None)
+
+
+def is_twin(function: types.FunctionType) -> bool:
+    """Is this function, or the one that encloses it, a twin that this package has made?"""
+    return _twin(function.__code__) is not None
+
+
+def find(function: Any) -> Function | None:
+    """Return the syntax tree of a function, or None if it is not known for certain."""
+    located = locate(function)
+    return None if located is None else located.node
+
+
+def locate(function: Any) -> Located | None:
+    """Return a function in the syntax tree of its module, or None if it is not known for certain."""
+    if type(function) is not types.FunctionType:
+        return None
+    code = function.__code__
+    module = _twin(code) or _read(code, function.__globals__)
+    return None if module is None else module.locate(code)
+
+
+def _read(code: types.CodeType, namespace: dict[str, Any]) -> _Module | None:
+    """Compile the file of a code object again."""
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, namespace)
+    return _compiled(code.co_filename, "".join(lines), code.co_flags & FUTURE) if lines else None
+
+
+@functools.lru_cache(16)
+def _compiled(filename: str, text: str, flags: int) -> _Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were given when the file was compiled first
+            tree = ast.parse(text, filename)
+            code = compile(tree, filename, "exec", flags=flags, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return _Module(code, tree)
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield the code objects of the functions within a code object, and itself."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
+
+
+def _collect(
+    node: ast.AST, scope: Scope, tree: ast.Module, found: dict[tuple[str, int], list[Located]]
+) -> None:
+    """Enter the functions below a node into an index."""
+    for child in ast.iter_child_nodes(node):
+        inner = scope
+        if isinstance(child, Function | ast.ClassDef):
+            inner = Scope(child, scope)
+        if isinstance(child, Function):
+            lines = [decorator.lineno for decorator in getattr(child, "decorator_list", ())]
+            key = getattr(child, "name", "<lambda>"), min([child.lineno, *lines])
+            found.setdefault(key, []).append(Located(child, inner, tree))
+        _collect(child, inner, tree, found)
+
+
+def _span(node: ast.expr) -> tuple[int, int, int, int]:
+    return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
+
+
+def _by_columns(code: types.CodeType, candidates: list[Located]) -> Located | None:
+    """Return the lambda whose body has the positions that the instructions of a code object name."""
+
+    def innermost(line: int, column: int, end_line: int, end_column: int) -> Located | None:
+        holding = []
+        for candidate in candidates:
+            body = _span(candidate.node.body)  # type: ignore[arg-type]
+            if body[:2] <= (line, column) and (end_line, end_column) <= body[2:]:
+                holding.append((body[:2], candidate))
+        return max(holding, key=lambda pair: pair[0])[1] if holding else None
+
+    votes: dict[int, int] = {}
+    for line, end_line, column, end_column in code.co_positions():
+        if line is None or end_line is None or column is None or end_column is None or column == end_column:
+            continue
+        found = innermost(line, column, end_line, end_column)
+        if found is not None:
+            number = next(n for n, candidate in enumerate(candidates) if candidate is found)
+            votes[number] = votes.get(number, 0) + 1
+    return candidates[max(votes, key=lambda number: votes[number])] if votes else None

@@ -1,0 +1,180 @@
+"""Expressions and assignment targets as text: S-expressions with names resolved.
+
+In: nodes of the syntax tree. Out: text for the compiled core. What compiled code never does becomes
+``(unsupported "...")``; a statement with such an expression is left to CPython.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from numelt._jit.scopes import Scope
+
+__all__ = ["BINARY", "Writer", "constant", "is_target", "quoted"]
+
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mult", ast.Div: "div", ast.FloorDiv: "floordiv",
+    ast.Mod: "mod", ast.Pow: "pow", ast.LShift: "lshift", ast.RShift: "rshift", ast.BitOr: "bitor",
+    ast.BitXor: "bitxor", ast.BitAnd: "bitand", ast.MatMult: "matmult",
+}  # fmt: skip
+_UNARY: dict[type[ast.unaryop], str] = {
+    ast.USub: "neg",
+    ast.UAdd: "pos",
+    ast.Invert: "invert",
+    ast.Not: "not",
+}
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge",
+    ast.Is: "is", ast.IsNot: "isnot", ast.In: "in", ast.NotIn: "notin",
+}  # fmt: skip
+
+# longer integers are never values of compiled code, and CPython limits their conversion to text
+_LONGEST_INTEGER = 4096
+
+
+def quoted(text: str) -> str:
+    """Return a text in double quotes. Other escapes than these four are not read by the core."""
+    named = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
+    escaped = (named.get(c) or (f"\\u{ord(c):04x}" if ord(c) < 32 else c) for c in text)
+    return '"' + "".join(escaped) + '"'
+
+
+def unsupported(what: str) -> str:
+    """Return the text of an expression that compiled code never computes."""
+    return f"(unsupported {quoted(what)})"
+
+
+def constant(value: object) -> str:
+    """Return the text of a constant."""
+    if value is None:
+        return "(none)"
+    if isinstance(value, bool):
+        return f"(bool {int(value)})"
+    if isinstance(value, int) and value.bit_length() <= _LONGEST_INTEGER:
+        return f'(int "{value}")'
+    if isinstance(value, float):
+        return f'(float "{value!r}")'
+    if isinstance(value, complex) and value.real == 0:
+        return f'(complex "{value.imag!r}")'
+    if isinstance(value, str) and value.isascii():
+        return f"(str {quoted(value)})"
+    if isinstance(value, str) and not any(0xD800 <= ord(c) < 0xE000 for c in value):
+        return f"(str {quoted(value)})"
+    return unsupported(f"a constant of type {type(value).__name__}")
+
+
+def is_target(node: ast.expr) -> bool:
+    """Can compiled code assign to this: a name, an element, or a tuple of these?"""
+    if isinstance(node, ast.Tuple | ast.List):
+        return all(is_target(item) for item in node.elts)
+    return isinstance(node, ast.Name | ast.Subscript)
+
+
+def _elements(part: ast.expr) -> list[ast.expr]:
+    """Return what stands between brackets; ``a[i,]`` and ``a[()]`` have a tuple there, as in Python."""
+    if isinstance(part, ast.Tuple) and len(part.elts) > 1:
+        return part.elts
+    return [part]
+
+
+class Writer:
+    """Writes expressions, and collects the variables and outside names that they use.
+
+    Attributes
+    ----------
+    slots : dict of str to int
+        The variables in the order of their first use.
+    assigned : set of int
+        Numbers of those that are assigned.
+    inputs : dict of str to int
+        Names from outside: globals and builtins.
+    """
+
+    def __init__(self, scope: Scope, stored: frozenset[str] = frozenset()) -> None:
+        self.scope = scope
+        # globals that the loop assigns are variables of it
+        self._stored = stored
+        self.slots: dict[str, int] = {}
+        self.assigned: set[int] = set()
+        self.inputs: dict[str, int] = {}
+
+    def slot(self, name: str) -> int:
+        """Return the number of a variable."""
+        return self.slots.setdefault(name, len(self.slots))
+
+    def target(self, node: ast.expr) -> str:
+        """Return the text of an assignment target for which `is_target` holds."""
+        if isinstance(node, ast.Tuple | ast.List):
+            return f"(tuple{''.join(' ' + self.target(item) for item in node.elts)})"
+        if isinstance(node, ast.Subscript):
+            return self._subscript(node)
+        assert isinstance(node, ast.Name)
+        number = self.slot(node.id)
+        self.assigned.add(number)
+        return f"(slot {number})"
+
+    def expression(self, node: ast.expr) -> str:
+        """Return the text of an expression."""
+        write = getattr(self, f"_{type(node).__name__.lower()}", None)
+        return write(node) if write is not None else unsupported(type(node).__name__)
+
+    def _all(self, nodes: list[ast.expr]) -> str:
+        return "".join(" " + self.expression(node) for node in nodes)
+
+    def _constant(self, node: ast.Constant) -> str:
+        return constant(node.value)
+
+    def _name(self, node: ast.Name) -> str:
+        name = node.id
+        if name == "__debug__":
+            return constant(__debug__)
+        if name == "__class__":
+            return unsupported("__class__")
+        if self.scope.is_local(name) or name in self._stored:
+            return f"(slot {self.slot(name)})"
+        number = self.inputs.setdefault(self.scope.mangled(name), len(self.inputs))
+        return f"(input {number})"
+
+    def _binop(self, node: ast.BinOp) -> str:
+        return f"(binary {BINARY[type(node.op)]}{self._all([node.left, node.right])})"
+
+    def _unaryop(self, node: ast.UnaryOp) -> str:
+        return f"(unary {_UNARY[type(node.op)]} {self.expression(node.operand)})"
+
+    def _compare(self, node: ast.Compare) -> str:
+        pairs = zip(node.ops, node.comparators, strict=True)
+        rest = "".join(f" {_COMPARE[type(op)]} {self.expression(value)}" for op, value in pairs)
+        return f"(compare {self.expression(node.left)}{rest})"
+
+    def _boolop(self, node: ast.BoolOp) -> str:
+        return f"({'and' if isinstance(node.op, ast.And) else 'or'}{self._all(node.values)})"
+
+    def _ifexp(self, node: ast.IfExp) -> str:
+        return f"(ifexp{self._all([node.test, node.body, node.orelse])})"
+
+    def _tuple(self, node: ast.Tuple) -> str:
+        return f"(tuple{self._all(node.elts)})"
+
+    def _list(self, node: ast.List) -> str:
+        return f"(list{self._all(node.elts)})"
+
+    def _attribute(self, node: ast.Attribute) -> str:
+        return f"(attr {self.expression(node.value)} {quoted(self.scope.mangled(node.attr))})"
+
+    def _subscript(self, node: ast.Subscript) -> str:
+        items = "".join(" " + self._index(part) for part in _elements(node.slice))
+        return f"(index {self.expression(node.value)}{items})"
+
+    def _index(self, node: ast.expr) -> str:
+        if not isinstance(node, ast.Slice):
+            return self.expression(node)
+        bounds = (node.lower, node.upper, node.step)
+        texts = ["(none)" if bound is None else self.expression(bound) for bound in bounds]
+        return f"(slice {' '.join(texts)})"
+
+    def _call(self, node: ast.Call) -> str:
+        if any(keyword.arg is None for keyword in node.keywords):
+            return unsupported("double star")
+        arguments = self._all(node.args).strip()
+        keywords = "".join(f" ({quoted(k.arg or '')} {self.expression(k.value)})" for k in node.keywords)
+        return f"(call {self.expression(node.func)} ({arguments}){keywords})"

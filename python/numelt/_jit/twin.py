@@ -1,0 +1,312 @@
+"""Twins: functions and modules whose loops run compiled as far as that goes.
+
+In: a function, or the tree of a module. Out: the same, but each loop first asks its unit (`_core.JitUnit`) to run
+it. The unit answers with the statement where it stopped and the new values of the variables, and the twin goes
+on from there::
+
+    made = units[L](i, s, a)              # None: not compiled
+    if made is None: k = -1
+    else: k, rest, i, s = made            # 0: the loop is over
+    if k != 0:
+        if k > 0: pending()               # a signal may be why it stopped
+        if k < 0: rest = range(n)
+        for _ in ONE if k > 0 else NONE:  # the turn in which it stopped, from statement k on
+            if k <= 2: s += a[i]
+        else:
+            for i in rest:                # the other turns, as written
+                s += a[i]
+
+``continue`` in the interrupted turn goes on with the ``else`` branch, ``break`` skips it, ``return`` returns: all as
+in the loop itself. Names that the twin adds begin with ``__numelt_``.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import types
+from collections.abc import Iterable
+from typing import Any
+
+from numelt import _core
+from numelt._jit import source
+from numelt._jit.flow import bound_before_loops
+from numelt._jit.lower import Lowered, lowered
+from numelt._jit.numbering import Loop, Span, is_numbered_loop, spans
+from numelt._jit.scopes import Function, Scope, argument_names, own_nodes
+
+__all__ = ["function_twin", "module_twin"]
+
+# loops nested more deeply than this have no units of their own: each level doubles the code
+_DEEPEST = 4
+_UNITS, _UNBOUND = "__numelt_units__", "__numelt_unbound__"
+_PENDING, _NAME_ERROR = "__numelt_pending__", "__numelt_NameError__"
+_LEAVES = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
+
+
+class _Units:
+    """The units of a function or module, in order."""
+
+    def __init__(self, filename: str, is_asked: bool) -> None:
+        self._filename = filename
+        self._is_asked = is_asked
+        self.texts: list[tuple[str, str]] = []
+
+    def add(self, text: str, name: str) -> int:
+        """Enter a loop, and return its number. Loops of one text share a unit."""
+        key = text, name
+        if key not in self.texts:
+            self.texts.append(key)
+        return self.texts.index(key)
+
+    def hidden(self, namespace: dict[str, Any]) -> dict[str, Any]:
+        """Return the names that a twin uses, with their values."""
+        made = (
+            _core.JitUnit(text, namespace, name, self._filename, self._is_asked) for text, name in self.texts
+        )
+        return {
+            _UNITS: tuple(made),
+            _UNBOUND: _core.jit_unbound,
+            _PENDING: _core.jit_pending,
+            _NAME_ERROR: NameError,
+        }
+
+
+def _name(name: str, context: ast.expr_context | None = None) -> ast.Name:
+    return ast.Name(name, context or ast.Load())
+
+
+def _store(name: str) -> ast.Name:
+    return ast.Name(name, ast.Store())
+
+
+def _number(value: int) -> ast.expr:
+    return ast.UnaryOp(ast.USub(), ast.Constant(-value)) if value < 0 else ast.Constant(value)
+
+
+def _is(name: str, operator: ast.cmpop, value: int) -> ast.Compare:
+    return ast.Compare(_name(name), [operator], [_number(value)])
+
+
+def _if(test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt] | None = None) -> ast.If:
+    return ast.If(test, body or [ast.Pass()], orelse or [])
+
+
+class _Rewriter:
+    """Makes the statements of a twin's function, class or module."""
+
+    def __init__(self, units: _Units, node: ast.AST, scope: Scope) -> None:
+        self._units = units
+        self._scope = scope
+        parameters = argument_names(node.args) if isinstance(node, Function) else []
+        self._bound = bound_before_loops(scope.body, parameters)
+        # how many loops of the twin are around
+        self._depth = 0
+
+    def made(self) -> list[ast.stmt]:
+        """Return the statements."""
+        return self._plain(self._scope.body)
+
+    def _plain(self, body: Iterable[ast.stmt]) -> list[ast.stmt]:
+        return [made for node in body for made in self._statement(node)]
+
+    def _statement(self, node: ast.stmt) -> list[ast.stmt]:
+        """Return a statement with the loops in it replaced."""
+        if self._is_unit(node):
+            return self._unit(node)  # type: ignore[arg-type]
+        made = copy.copy(node)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            inner = Scope(node, self._scope)
+            made.body = _Rewriter(self._units, node, inner).made()  # type: ignore[attr-defined]
+            return [made]
+        for field in ("body", "orelse", "finalbody"):
+            if getattr(node, field, None):
+                setattr(made, field, self._plain(getattr(node, field)))
+        for field in ("handlers", "cases"):
+            parts = [copy.copy(part) for part in getattr(node, field, ())]
+            for part in parts:
+                part.body = self._plain(part.body)
+            if parts:
+                setattr(made, field, parts)
+        return [made]
+
+    def _is_unit(self, node: ast.stmt) -> bool:
+        if not is_numbered_loop(node) or self._depth >= _DEEPEST or self._scope.is_watched:
+            return False
+        if self._scope.is_class or any(isinstance(inner, _LEAVES) for inner in own_nodes([node])):
+            return False
+        return any(not isinstance(inner, ast.Pass) for inner in node.body)
+
+    def _unit(self, loop: Loop) -> list[ast.stmt]:
+        """Return the statements that stand for a loop."""
+        made = lowered(loop, self._scope)
+        numbers = spans(loop)
+        statements = self._ask(loop, made)
+        self._depth += 1
+        go_on = self._go_on(loop, numbers, self._k(loop))
+        self._depth -= 1
+        statements.append(_if(_is(self._k(loop), ast.NotEq(), 0), go_on))
+        for statement in statements:
+            ast.copy_location(statement, loop)
+        return statements
+
+    def _k(self, loop: ast.stmt) -> str:
+        return f"__numelt_k{loop.lineno}_{loop.col_offset}__"
+
+    def _rest(self, loop: ast.stmt) -> str:
+        return f"__numelt_i{loop.lineno}_{loop.col_offset}__"
+
+    def _ask(self, loop: Loop, made: Lowered) -> list[ast.stmt]:
+        """Ask the unit, and take what it answers."""
+        k, answer = self._k(loop), f"__numelt_r{loop.lineno}_{loop.col_offset}__"
+        number = self._units.add(made.text, self._scope.name)
+        unsure = [name for name in made.slots if name not in self._bound.get(loop, frozenset())]
+        statements: list[ast.stmt] = [self._look(name) for name in unsure]
+        unit = ast.Subscript(_name(_UNITS), ast.Constant(number), ast.Load())
+        call = ast.Call(unit, [_name(name) for name in made.slots], [])
+        statements.append(ast.Assign([_store(answer)], call))
+        taken = [k, *(self._rest(inner) for inner in made.loops), *made.assigned]
+        target = ast.Tuple([_store(name) for name in taken], ast.Store())
+        nothing = ast.Compare(_name(answer), [ast.Is()], [ast.Constant(None)])
+        without: list[ast.stmt] = [ast.Assign([_store(k)], _number(-1))]
+        statements.append(_if(nothing, without, [ast.Assign([target], _name(answer))]))
+        for name in dict.fromkeys([*unsure, *made.assigned]):
+            is_unbound = ast.Compare(_name(name), [ast.Is()], [_name(_UNBOUND)])
+            statements.append(_if(is_unbound, [ast.Delete([_name(name, ast.Del())])]))
+        return statements
+
+    def _look(self, name: str) -> ast.stmt:
+        """Give a variable without value the value that says so."""
+        handler = ast.ExceptHandler(_name(_NAME_ERROR), None, [ast.Assign([_store(name)], _name(_UNBOUND))])
+        return ast.Try([ast.Expr(_name(name))], [handler], [], [])
+
+    def _go_on(self, loop: Loop, numbers: dict[ast.stmt, Span], k: str) -> list[ast.stmt]:
+        """Go on with a loop at statement `k`, or run it if that is negative."""
+        pending = ast.Expr(ast.Call(_name(_PENDING), [], []))
+        statements: list[ast.stmt] = [_if(_is(k, ast.Gt(), 0), [pending])]
+        rest: ast.stmt
+        if isinstance(loop, ast.For):
+            statements.append(_if(_is(k, ast.Lt(), 0), [ast.Assign([_store(self._rest(loop))], loop.iter)]))
+            rest = ast.For(loop.target, _name(self._rest(loop)), self._plain(loop.body), [])
+        else:
+            rest = ast.While(loop.test, self._plain(loop.body), [])
+        once = ast.IfExp(_is(k, ast.Gt(), 0), ast.Constant((None,)), ast.Constant(()))
+        partial = self._partial(loop.body, numbers, k)
+        turn = f"__numelt_t{loop.lineno}_{loop.col_offset}__"
+        statements.append(ast.For(_store(turn), once, partial, [ast.copy_location(rest, loop)]))
+        for statement in statements:
+            ast.copy_location(statement, loop)
+        return statements
+
+    def _partial(self, body: list[ast.stmt], numbers: dict[ast.stmt, Span], k: str) -> list[ast.stmt]:
+        """Return statements that begin with number `k`."""
+        made: list[ast.stmt] = []
+        for node in body:
+            span = numbers[node]
+            here = _is(k, ast.LtE(), span.first)
+            if is_numbered_loop(node):
+                made.append(_if(_is(k, ast.LtE(), span.last), self._inner(node, numbers, k)))
+            elif isinstance(node, ast.If):
+                within = self._partial(node.body, numbers, k)
+                other = self._partial(node.orelse, numbers, k)
+                last = _if(_is(k, ast.LtE(), span.last), other)
+                branches = _if(_is(k, ast.LtE(), span.last_of_body), within, [last])
+                made.append(_if(here, self._statement(node), [branches]))
+            else:
+                made.append(_if(here, self._statement(node)))
+            ast.copy_location(made[-1], node)
+        return made
+
+    def _inner(self, loop: Loop, numbers: dict[ast.stmt, Span], k: str) -> list[ast.stmt]:
+        """Begin an inner loop, or go on within it."""
+        own = self._k(loop)
+        ask: list[ast.stmt] = [ast.Assign([_store(own)], _number(-1))]
+        if self._is_unit(loop):
+            ask = self._ask(loop, lowered(loop, self._scope))
+            # the unit of the inner loop counts from its own first statement
+            shift = ast.AugAssign(_store(own), ast.Add(), ast.Constant(numbers[loop].first - 1))
+            ask.append(_if(_is(own, ast.Gt(), 0), [shift]))
+        moved: list[ast.stmt] = [ast.Assign([_store(own)], _name(k))]
+        begin = _if(_is(k, ast.LtE(), numbers[loop].first), ask, moved)
+        self._depth += 1
+        inside = self._go_on(loop, numbers, own)
+        self._depth -= 1
+        made: list[ast.stmt] = [begin, _if(_is(own, ast.NotEq(), 0), inside)]
+        for statement in made:
+            ast.copy_location(statement, loop)
+        return made
+
+
+def function_twin(function: types.FunctionType) -> types.FunctionType | None:
+    """Return the twin of a function, or None if its source is not known or it has no loops."""
+    found = source.locate(function)
+    if found is None or isinstance(found.node, ast.Lambda) or _has_private_names(found.node, found.scope):
+        return None
+    units = _Units(function.__code__.co_filename, True)
+    node = copy.copy(found.node)
+    node.body = _Rewriter(units, found.node, found.scope).made()
+    node.decorator_list = []
+    if not units.texts:
+        return None
+    hidden = units.hidden(function.__globals__)
+    code = _compiled(node, function, [*hidden, *function.__code__.co_freevars])
+    if code is None:
+        return None
+    source.register(code, found.tree)
+    cells = {name: types.CellType(value) for name, value in hidden.items()}
+    cells |= dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    closure = tuple(cells[name] for name in code.co_freevars)
+    twin = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
+    twin.__kwdefaults__ = function.__kwdefaults__
+    twin.__dict__.update(function.__dict__)
+    for name in ("__annotations__", "__doc__", "__module__", "__qualname__", "__type_params__"):
+        if hasattr(function, name):
+            setattr(twin, name, getattr(function, name))
+    twin.__wrapped__ = function  # type: ignore[attr-defined]
+    return twin
+
+
+def _has_private_names(node: ast.AST, scope: Scope) -> bool:
+    """Does a function use names that stand for others because it stands in a class?"""
+    names = (getattr(inner, "id", None) or getattr(inner, "attr", None) for inner in ast.walk(node))
+    return any(isinstance(name, str) and scope.mangled(name) != name for name in names)
+
+
+def _compiled(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, function: types.FunctionType, around: list[str]
+) -> types.CodeType | None:
+    """Compile the twin of a function as if it stood where the function stands."""
+    parameters = ast.arguments([], [ast.arg(name) for name in around], None, [], [], None, [])
+    factory = ast.FunctionDef("__numelt_factory__", parameters, [node], [], None, None)
+    if hasattr(factory, "type_params"):
+        factory.type_params = []
+    module = ast.fix_missing_locations(ast.Module([ast.copy_location(factory, node)], []))
+    flags = function.__code__.co_flags & source.FUTURE
+    try:
+        made = compile(module, function.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
+    except (SyntaxError, RecursionError):
+        return None
+    outer = next(code for code in made.co_consts if isinstance(code, types.CodeType))
+    code = next(c for c in outer.co_consts if isinstance(c, types.CodeType) and c.co_name == node.name)
+    code = _renamed(code, code.co_qualname, function.__qualname__)
+    return code.replace(co_firstlineno=function.__code__.co_firstlineno)
+
+
+def _renamed(code: types.CodeType, old: str, new: str) -> types.CodeType:
+    """Return code whose qualified name, and those of the functions in it, begin otherwise."""
+    constants = tuple(
+        _renamed(constant, old, new) if isinstance(constant, types.CodeType) else constant
+        for constant in code.co_consts
+    )
+    return code.replace(co_qualname=new + code.co_qualname[len(old) :], co_consts=constants)
+
+
+def module_twin(tree: ast.Module, filename: str, namespace: dict[str, Any]) -> types.CodeType:
+    """Return the code of a module's twin. The names that it needs are put into the namespace that it will run in."""
+    units = _Units(filename, False)
+    made = ast.Module(_Rewriter(units, tree, Scope(tree)).made(), tree.type_ignores)
+    code = compile(ast.fix_missing_locations(made), filename, "exec", dont_inherit=True)
+    source.register(code, tree)
+    if units.texts:
+        namespace.update(units.hidden(namespace))
+    return code
