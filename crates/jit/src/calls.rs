@@ -9,6 +9,12 @@ use numelt_func::{CFunction, Value};
 use numelt_ir::{DType, Op};
 use std::rc::Rc;
 
+/// NumPy's functions of integers that give integers; the others give floats.
+const KEEP_INTEGERS: &[&str] = &[
+    "abs", "absolute", "minimum", "maximum", "floor", "ceil", "trunc", "rint", "round", "around", "square", "power", "fmod",
+    "isnan", "isinf", "isfinite",
+];
+
 /// Functions that call each other more deeply than this are not compiled.
 const DEEPEST: usize = 8;
 
@@ -266,6 +272,10 @@ impl Walk<'_> {
         };
         let x: Vec<Value> = args.iter().map(|arg| arg.parts[0]).collect();
         let op = match (name, x.len()) {
+            _ if dtype == DType::Bool || dtype.size() < 4 => {
+                // the result is a float16 or float32
+                return unsupported(format!("np.{name} of such arguments"));
+            }
             ("abs" | "absolute", 1) if dtype == DType::I64 || dtype.is_float() => {
                 let scalar = Val::new(Type::Scalar(dtype), x);
                 return self.absolute(&scalar);
@@ -281,6 +291,9 @@ impl Walk<'_> {
             ("rint" | "round" | "around", 1) if dtype.is_float() => Op::Rint,
             ("sqrt", 1) => Op::Sqrt,
             ("square", 1) if dtype.is_float() => Op::Multiply,
+            _ if dtype.is_integer() && KEEP_INTEGERS.contains(&name) => {
+                return unsupported(format!("np.{name} of integers"));
+            }
             _ => return self.call_ufunc(name, dtype, &x),
         };
         let dtype = if op == Op::Sqrt && dtype != DType::F32 { DType::F64 } else { dtype };

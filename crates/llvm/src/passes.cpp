@@ -14,7 +14,6 @@
 #include "llvm/Analysis/MemoryDependenceAnalysis.h"
 #include "llvm/Analysis/MemorySSA.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
-#include "llvm/Analysis/PhiValues.h"
 #include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/ProfileSummaryInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -32,6 +31,8 @@
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/LoopRotation.h"
 #include "llvm/Transforms/Scalar/LoopUnrollPass.h"
+#include "llvm/Transforms/Scalar/SimpleLoopUnswitch.h"
+#include "llvm/Transforms/Scalar/SimpleLoopUnswitch.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Utils/Mem2Reg.h"
 
@@ -40,7 +41,7 @@ using namespace llvm;
 namespace {
 
 /// The analyses that the passes below ask for. Release builds of LLVM do not check that one is there: whoever adds a pass
-/// looks up what it asks for.
+/// looks up what it asks for (`getResult` in its source, also where it does so rarely).
 struct Analyses {
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
@@ -57,8 +58,11 @@ struct Analyses {
     });
     add<AssumptionAnalysis, BasicAA, BlockFrequencyAnalysis, BranchProbabilityAnalysis, DominatorTreeAnalysis,
         LoopAnalysis, MemoryDependenceAnalysis, MemorySSAAnalysis, OptimizationRemarkEmitterAnalysis,
-        PassInstrumentationAnalysis, PhiValuesAnalysis, PostDominatorTreeAnalysis, ScalarEvolutionAnalysis>();
+        PassInstrumentationAnalysis, PostDominatorTreeAnalysis, ScalarEvolutionAnalysis>();
     loops.registerPass([] { return PassInstrumentationAnalysis(); });
+    loops.registerPass([] { return ShouldRunExtraSimpleLoopUnswitch(); });
+    // the simplification of induction variables asks for it where it makes a loop's exits the same in every turn
+    loops.registerPass([] { return ShouldRunExtraSimpleLoopUnswitch(); });
     modules.registerPass([] { return PassInstrumentationAnalysis(); });
     modules.registerPass([] { return ProfileSummaryAnalysis(); });
     modules.registerPass([&] { return FunctionAnalysisManagerModuleProxy(functions); });
