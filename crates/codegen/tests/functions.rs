@@ -274,6 +274,20 @@ fn same(a: u64, b: u64) -> bool {
     a == b || nan(a) && nan(b)
 }
 
+/// A pass asked for an analysis that nobody had registered: the simplification of induction variables, in nested loops whose
+/// exits become the same in every turn.
+#[test]
+fn what_passes_ask_for_is_there() {
+    const CHOICES: &str = "\
+        2 0 0 0 5 0 0 4 0 0 0 3 0 3 0 0 0 0 2 0 0 0 0 0 0 0 0 1 3 0 2 0 0 0 3 0 0 0 0 1 2 0 0 0 0 0 0 1 0 0 0 0 0 0 0 0 0 0 0 \
+        0 5 0 0 3 4 5 2 0 0 0 2 0 0 0 2 0 0 0 2 0 0 0 2 0 0 0 0 0 1 3 0 0 0 0 1 5 0 0 2 0 0 0 0 0 0 0 2 0 0 0 1 0 1 0 3 0 5 0 0 \
+        0 0 2 0 0 0 0 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0 0 4 4";
+    let choices: Vec<u8> = CHOICES.split_whitespace().map(|choice| choice.parse().expect("a byte")).collect();
+    let function = random_function(&choices);
+    assert_eq!(verify(&function), Ok(()));
+    compile(&function, Host { poll: never, call_loop: first }).expect("it compiles");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 

@@ -32,7 +32,6 @@
 #include "llvm/Transforms/Scalar/LoopRotation.h"
 #include "llvm/Transforms/Scalar/LoopUnrollPass.h"
 #include "llvm/Transforms/Scalar/SimpleLoopUnswitch.h"
-#include "llvm/Transforms/Scalar/SimpleLoopUnswitch.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Utils/Mem2Reg.h"
 
@@ -60,7 +59,6 @@ struct Analyses {
         LoopAnalysis, MemoryDependenceAnalysis, MemorySSAAnalysis, OptimizationRemarkEmitterAnalysis,
         PassInstrumentationAnalysis, PostDominatorTreeAnalysis, ScalarEvolutionAnalysis>();
     loops.registerPass([] { return PassInstrumentationAnalysis(); });
-    loops.registerPass([] { return ShouldRunExtraSimpleLoopUnswitch(); });
     // the simplification of induction variables asks for it where it makes a loop's exits the same in every turn
     loops.registerPass([] { return ShouldRunExtraSimpleLoopUnswitch(); });
     modules.registerPass([] { return PassInstrumentationAnalysis(); });
