@@ -104,7 +104,7 @@ UPWARD = [
 
 # The folders of python/numelt, likewise. The compiled module `_core` comes before all of them, and the files
 # that stand in no folder (the public namespace) after all of them.
-PACKAGES = ["_dispatch", "_ufunc", "_routines", "_array", "_random", "compat", "tools"]
+PACKAGES = ["_dispatch", "_ufunc", "_routines", "_array", "_random", "_jit", "compat", "tools"]
 
 PACKAGES_UPWARD = [
     Upward(
@@ -272,6 +272,8 @@ RULES = [
             "python/numelt/_ufunc/ufuncs.py",
             # the parts of our own complex arrays
             "python/numelt/_routines/mathematical/elementwise.py",
+            # copies of syntax trees, and functions that it has made
+            "python/numelt/_jit/twin.py",
             # protocols of the program's own classes, in files that say `import numpy`
             "python/numelt/tools/importing.py",
         ),
@@ -290,7 +292,13 @@ RULES = [
     Rule(
         r"__code__",
         "python/numelt/**/*.py",
-        ("python/numelt/compat/*.py",),
+        (
+            "python/numelt/compat/*.py",
+            # compared with what the source gives when it is compiled again; its flags and its names, not its bytecode
+            "python/numelt/_jit/source.py",
+            "python/numelt/_jit/lower.py",
+            "python/numelt/_jit/twin.py",
+        ),
         "code of functions that are not numelt's own is neither read nor changed",
     ),
     Rule(

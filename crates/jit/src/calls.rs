@@ -11,8 +11,8 @@ use std::rc::Rc;
 
 /// NumPy's functions of integers that give integers; the others give floats.
 const KEEP_INTEGERS: &[&str] = &[
-    "abs", "absolute", "minimum", "maximum", "floor", "ceil", "trunc", "rint", "round", "around", "square", "power", "fmod",
-    "isnan", "isinf", "isfinite",
+    "abs", "absolute", "minimum", "maximum", "floor", "ceil", "trunc", "rint", "round", "around", "square", "power",
+    "fmod", "isnan", "isinf", "isfinite",
 ];
 
 /// Functions that call each other more deeply than this are not compiled.

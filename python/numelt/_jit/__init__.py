@@ -1,8 +1,8 @@
 """Loops of Python programs, compiled: results, types, messages and lines are CPython's.
 
-`decorator` has `numelt.jit`, `loading` loads whole files. `source` finds the tree of a function; `scopes`, `flow`,
-`numbering` say what is in it; `lower` and `trees` write it for the compiled core; `twin` makes the function that asks
-the core; `resuming` continues iterations.
+`decorator` has `numelt.jit`, `loading` loads whole files. `source` finds the tree of a function; `scopes`,
+`flow` and `numbering` say what is in it; `lower` and `trees` write it for the compiled core; `twin` makes the
+function that asks the core; `resuming` continues iterations.
 """
 
 from numelt import _core

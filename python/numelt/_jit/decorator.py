@@ -20,9 +20,9 @@ def jit(function: None = None, *, strict: bool = False) -> Callable[[F], F]: ...
 def jit(function: Any = None, *, strict: bool = False) -> Any:
     """Run the loops of a function compiled.
 
-    The function as written is the specification: results, their types, exceptions with their messages and lines are
-    those of CPython. Loops are compiled when they are first run, for the types of the variables that they find. What
-    compiled code cannot do, CPython does in its place.
+    The function as written is the specification: results, their types, exceptions with their messages and
+    lines are those of CPython. Loops are compiled when they are first run, for the types of the variables
+    that they find. What compiled code cannot do, CPython does in its place.
 
     Parameters
     ----------

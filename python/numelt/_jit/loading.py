@@ -1,4 +1,7 @@
-"""Files of the program whose loops are compiled: ``python -m numelt --jit-loops``, or ``NUMELT_JIT_LOOPS=1``."""
+"""Files of the program whose loops are compiled: ``python -m numelt --jit-loops``, ``NUMELT_JIT_LOOPS=1``.
+
+In: the text of a file. Out: its code. `numelt.tools` decides which files are loaded so.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,9 @@ def code_of(text: bytes | str, filename: str, namespace: dict[str, Any]) -> type
     namespace : dict
         The namespace that the code will run in. It gets what the code needs.
     """
-    tree = ast.parse(text, filename)
     try:
-        return module_twin(tree, filename, namespace)
+        return module_twin(ast.parse(text, filename), filename, namespace)
     except (SyntaxError, RecursionError):
         # nested too deeply with what is added, or an error of the file itself, which is raised now
-        return compile(text, filename, "exec", dont_inherit=True)
+        pass
+    return compile(text, filename, "exec", dont_inherit=True)

@@ -75,10 +75,11 @@ def callee(function: Any) -> tuple[str, dict[str, Any]] | None:
     None for everything but functions with simple parameters, without variables of enclosing functions, whose
     source is known.
     """
-    if type(function) is not types.FunctionType or function.__closure__ or function.__kwdefaults__:
-        # a twin has a closure; the registry knows the function that it stands for
-        if type(function) is not types.FunctionType or not source.is_twin(function):
-            return None
+    if type(function) is not types.FunctionType or function.__kwdefaults__:
+        return None
+    # a twin has a closure; the registry knows the function that it stands for
+    if function.__closure__ and not source.is_twin(function):
+        return None
     if function.__code__.co_flags & _OTHER_PROTOCOLS:
         return None
     found = source.locate(function)

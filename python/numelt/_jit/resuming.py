@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 __all__ = ["rest"]
 
@@ -33,9 +33,9 @@ def _from(source: Any, position: int) -> Iterator[Any]:
     """Return an iterator over an iterable that begins at a position."""
     if isinstance(source, range):
         return iter(source[position:])
-    iterator = iter(source)
+    iterator: Any = iter(source)
     if isinstance(source, list | tuple):
         # like the iterator that has come so far, this one sees what the loop does to the list
-        iterator.__setstate__(position)  # type: ignore[attr-defined]
-        return iterator
+        iterator.__setstate__(position)
+        return cast(Iterator[Any], iterator)
     return islice(iterator, position, None)

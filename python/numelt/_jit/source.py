@@ -9,7 +9,6 @@ made from.
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast

@@ -1,8 +1,8 @@
 """Twins: functions and modules whose loops run compiled as far as that goes.
 
-In: a function, or the tree of a module. Out: the same, but each loop first asks its unit (`_core.JitUnit`) to run
-it. The unit answers with the statement where it stopped and the new values of the variables, and the twin goes
-on from there::
+In: a function, or the tree of a module. Out: the same, but each loop first asks its unit (`_core.JitUnit`) to
+run it. The unit answers with the statement where it stopped and the new values of the variables, and the twin
+goes on from there::
 
     made = units[L](i, s, a)              # None: not compiled
     if made is None: k = -1
@@ -16,8 +16,8 @@ on from there::
             for i in rest:                # the other turns, as written
                 s += a[i]
 
-``continue`` in the interrupted turn goes on with the ``else`` branch, ``break`` skips it, ``return`` returns: all as
-in the loop itself. Names that the twin adds begin with ``__numelt_``.
+``continue`` in the interrupted turn goes on with the ``else`` branch, ``break`` skips it, ``return`` returns:
+all as in the loop itself. Names that the twin adds begin with ``__numelt_``.
 """
 
 from __future__ import annotations
@@ -160,7 +160,9 @@ class _Rewriter:
         """Ask the unit, and take what it answers."""
         k, answer = self._k(loop), f"__numelt_r{loop.lineno}_{loop.col_offset}__"
         number = self._units.add(made.text, self._scope.name)
-        unsure = [name for name in made.slots if name not in self._bound.get(loop, frozenset())]
+        bound = self._bound.get(loop, frozenset())
+        # a variable of an enclosing function would become one of this function if it were assigned
+        unsure = [name for name in made.slots if name not in bound and not self._scope.is_free(name)]
         statements: list[ast.stmt] = [self._look(name) for name in unsure]
         unit = ast.Subscript(_name(_UNITS), ast.Constant(number), ast.Load())
         call = ast.Call(unit, [_name(name) for name in made.slots], [])
@@ -190,7 +192,8 @@ class _Rewriter:
             rest = ast.For(loop.target, _name(self._rest(loop)), self._plain(loop.body), [])
         else:
             rest = ast.While(loop.test, self._plain(loop.body), [])
-        once = ast.IfExp(_is(k, ast.Gt(), 0), ast.Constant((None,)), ast.Constant(()))
+        turns = ast.Tuple([ast.Constant(None)], ast.Load()), ast.Tuple([], ast.Load())
+        once = ast.IfExp(_is(k, ast.Gt(), 0), *turns)
         partial = self._partial(loop.body, numbers, k)
         turn = f"__numelt_t{loop.lineno}_{loop.col_offset}__"
         statements.append(ast.For(_store(turn), once, partial, [ast.copy_location(rest, loop)]))
@@ -302,7 +305,7 @@ def _renamed(code: types.CodeType, old: str, new: str) -> types.CodeType:
 
 
 def module_twin(tree: ast.Module, filename: str, namespace: dict[str, Any]) -> types.CodeType:
-    """Return the code of a module's twin. The names that it needs are put into the namespace that it will run in."""
+    """Return the code of a module's twin. The names that it needs are put into the namespace for it."""
     units = _Units(filename, False)
     made = ast.Module(_Rewriter(units, tree, Scope(tree)).made(), tree.type_ignores)
     code = compile(ast.fix_missing_locations(made), filename, "exec", dont_inherit=True)

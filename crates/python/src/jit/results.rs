@@ -4,6 +4,7 @@ use crate::array::fresh;
 use crate::array::ndarray::{NdArray, Payload};
 use crate::jit::{given, world};
 use crate::numpy::convert;
+use crate::numpy::export::RealArray;
 use numelt_ir::{DType, Scalar};
 use numelt_jit::{Source, Type, source_parts};
 use numelt_runtime::ArrayView;
@@ -117,7 +118,7 @@ impl<'py> Left<'_, 'py> {
             return Ok(object.clone());
         }
         let Ok(own) = object.cast_exact::<NdArray>() else {
-            return view_of_numpys(object, dtype, address, &shape, &strides);
+            return view_of_numpys(object, address, &shape, &strides);
         };
         let Payload::Native(view) = own.get().payload() else {
             return Err(PyRuntimeError::new_err("an array has changed"));
@@ -168,17 +169,12 @@ impl<'py> Left<'_, 'py> {
 /// A view of an array of NumPy's, by NumPy's array protocol.
 fn view_of_numpys<'py>(
     object: &Bound<'py, PyAny>,
-    dtype: DType,
     address: u64,
     shape: &[i64],
     strides: &[i64],
 ) -> PyResult<Bound<'py, PyAny>> {
-    let numpy = object.py().import("numpy")?;
-    let start = object.getattr("ctypes")?.getattr("data")?.extract::<u64>()?;
-    let moved = address.wrapping_sub(start) as i64;
-    let module = object.py().import("numelt._jit.views")?;
-    let shape = PyTuple::new(object.py(), shape)?;
-    let strides = PyTuple::new(object.py(), strides)?;
-    let _ = (numpy, dtype);
-    module.getattr("part")?.call1((object, moved, shape, strides))
+    let py = object.py();
+    let moved = address.wrapping_sub(RealArray::of(object).data as u64) as i64;
+    let part = py.import("numelt._jit.views")?.getattr("part")?;
+    part.call1((object, moved, PyTuple::new(py, shape)?, PyTuple::new(py, strides)?))
 }
