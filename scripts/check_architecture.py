@@ -294,7 +294,7 @@ RULES = [
         "python/numelt/**/*.py",
         (
             "python/numelt/compat/*.py",
-            # compared with what the source gives when it is compiled again; its flags and its names, not its bytecode
+            # compared with what the source gives when it is compiled again; never its bytecode
             "python/numelt/_jit/source.py",
             "python/numelt/_jit/lower.py",
             "python/numelt/_jit/twin.py",

@@ -14,7 +14,8 @@ import numelt
 OWN = {
     "Profile", "UntestedLibraryWarning", "compat",
     "Coverage", "FallbackError", "FallbackWarning", "config", "coverage", "engine", "explain", "extension",
-    "filters", "flush", "inspect", "install", "jit", "lazy", "load_ipython_extension", "profile", "tools", "use",
+    "filters", "flush", "inspect", "install", "jit", "lazy", "load_ipython_extension",
+    "profile", "tools", "use",
 }  # fmt: skip
 
 MODULES = [
