@@ -46,7 +46,7 @@ impl Walk<'_> {
         };
         match &val.ty {
             Type::Range | Type::Array { .. } => {}
-            Type::Tuple(types) if types.windows(2).all(|two| two[0] == two[1]) => {}
+            Type::Tuple(types) if !types.is_empty() && types.windows(2).all(|two| two[0] == two[1]) => {}
             other => return unsupported(format!("iterating over {other}")),
         }
         if matches!(val.ty, Type::Array { ndim: 0, .. }) {

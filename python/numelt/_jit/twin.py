@@ -240,6 +240,15 @@ class _Rewriter:
         return made
 
 
+def _idle(*_: Any) -> None:
+    """Leave a loop to CPython."""
+
+
+def idle_unit() -> Any:
+    """Return what stands for a unit in another process: it leaves its loop to CPython."""
+    return _idle
+
+
 def function_twin(function: types.FunctionType) -> types.FunctionType | None:
     """Return the twin of a function, or None if its source is not known or it has no loops."""
     found = source.locate(function)

@@ -1,6 +1,7 @@
 """Programs with loops: compiled, they do what they do without, the first time and later."""
 
 import math
+import pickle
 
 import numpy
 import pytest
@@ -402,6 +403,29 @@ def test_functions_without_loops_or_source_stay_as_they_are():
     assert np.jit(function) is function
     with pytest.raises(TypeError, match="no loops"):
         np.jit(function, strict=True)
+
+
+def test_what_a_twin_needs_can_be_pickled():
+    cells = [cell.cell_contents for cell in np.jit(norm).__closure__]
+    copies = pickle.loads(pickle.dumps(cells))
+    for cell, copy in zip(cells, copies, strict=True):
+        if not isinstance(cell, tuple):
+            assert copy is cell
+        else:
+            assert [unit(1, 2, 3) for unit in copy] == [None]
+
+
+def test_iterating_over_nothing():
+    @np.jit
+    def last(items, x):
+        for _ in range(3):
+            for item in items:
+                x = item
+        return x
+
+    assert last((), 5) == 5
+    assert last((7,), 5) == 7
+    assert last(np.zeros(0), 5) == 5
 
 
 def test_generators_keep_their_loops():

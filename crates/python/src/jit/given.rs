@@ -15,12 +15,23 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyModule, PyRange, PyTuple};
 use smallvec::SmallVec;
 
+/// The class of [`unbound`].
+#[pyclass(name = "unbound", module = "numelt._core", frozen)]
+struct Unbound;
+
+#[pymethods]
+impl Unbound {
+    /// Pickled by its name: there is one such object.
+    fn __reduce__(&self) -> &'static str {
+        "jit_unbound"
+    }
+}
+
 /// The object that stands for "no value" in a variable.
 pub fn unbound(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     static UNBOUND: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    UNBOUND
-        .get_or_try_init(py, || Ok(py.eval(c"type('unbound', (), {})()", None, None)?.unbind()))
-        .map(|o| o.bind(py).clone())
+    let made = UNBOUND.get_or_try_init(py, || Ok::<_, PyErr>(Bound::new(py, Unbound)?.into_any().unbind()))?;
+    Ok(made.bind(py).clone())
 }
 
 /// A value's numbers, or the array that they are to be taken from when its memory is held.

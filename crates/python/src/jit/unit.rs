@@ -19,8 +19,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// A loop of the program.
 #[pyclass(module = "numelt._core", frozen)]
@@ -36,6 +38,8 @@ pub struct JitUnit {
     /// Combinations of types that are not compiled, with the reason.
     refused: Mutex<Vec<(Vec<Given>, String)>>,
     runs: AtomicU64,
+    /// How often in a row CPython has had to run it.
+    refusals: AtomicU64,
     /// The code that ran last.
     last: Mutex<Option<Arc<Variant>>>,
 }
@@ -55,7 +59,7 @@ struct Variant {
     written: Vec<u32>,
     code: Compiled,
     text: String,
-    /// How often it ran, and how often it stopped before the end of the loop.
+    /// How often it ran, and how often it stopped at once.
     runs: AtomicU64,
     early: AtomicU64,
 }
@@ -69,7 +73,7 @@ enum Source {
     Constant(u64),
 }
 
-fn count(number: &AtomicU64) {
+fn add_one(number: &AtomicU64) {
     number.fetch_add(1, Ordering::Relaxed);
 }
 
@@ -107,8 +111,12 @@ fn turns(tree: &Unit, given: &[Given], numbers: &Numbers) -> Option<i64> {
     }
 }
 
-/// A variant that stopped early at least this often, and in most of its runs, is not run any more.
-const MOST_EARLY: u64 = 50;
+/// A variant that stopped at once at least this often, and in most of its runs, is not run any more.
+const MOST_EARLY: u64 = 10;
+/// What code has at least done, in nanoseconds, if it did not stop at once.
+const AT_ONCE: u128 = 2000;
+/// A loop that CPython had to run so often in a row is not looked at any more.
+const MOST_REFUSALS: u64 = 30;
 /// More combinations of types than this are not compiled.
 const MOST_VARIANTS: usize = 16;
 
@@ -129,6 +137,7 @@ impl JitUnit {
             variants: Mutex::default(),
             refused: Mutex::default(),
             runs: AtomicU64::new(0),
+            refusals: AtomicU64::new(0),
             last: Mutex::default(),
         })
     }
@@ -136,13 +145,16 @@ impl JitUnit {
     #[pyo3(signature = (*slots))]
     fn __call__<'py>(&self, slots: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let py = slots.py();
+        if get(&self.refusals) >= MOST_REFUSALS {
+            return Ok(None);
+        }
         if slots.len() != self.tree.slots.len() {
             return Err(PyTypeError::new_err("a loop gets a value per variable"));
         }
         if errstate::is_touched() && errstate::is_strict(py)? {
             return Ok(None);
         }
-        count(&self.runs);
+        add_one(&self.runs);
         let mut objects: Objects<'py> = slots.iter().collect();
         let globals = self.globals.bind(py);
         for name in &self.names {
@@ -155,9 +167,17 @@ impl JitUnit {
             given.push(given::classify(object, number as u32, &mut numbers)?);
         }
         match self.variant(py, given, &mut objects, &mut numbers)? {
-            Some(variant) => self.run(py, &variant, &objects, numbers).map(Some),
+            Some(variant) => {
+                self.refusals.store(0, Ordering::Relaxed);
+                self.run(py, &variant, &objects, numbers).map(Some)
+            }
             None => Ok(None),
         }
+    }
+
+    /// A unit belongs to its process. Where functions are pickled by value, the copies run their loops in CPython.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        Ok((py.import("numelt._jit.twin")?.getattr("idle_unit")?, PyTuple::empty(py)))
     }
 
     /// What is known of this loop: for each combination of types its exits and its code, and what was refused and why.
@@ -229,6 +249,7 @@ impl JitUnit {
             if variant.find(py, objects, numbers)? {
                 let given_up = get(&variant.early) >= MOST_EARLY && 2 * get(&variant.early) > get(&variant.runs);
                 if given_up {
+                    add_one(&self.refusals);
                     return Ok(None);
                 }
                 let mut last = locked(&self.last);
@@ -248,6 +269,7 @@ impl JitUnit {
         {
             return Ok(None);
         }
+        add_one(&self.refusals);
         if locked(&self.refused).iter().any(|(other, _)| other[..] == given[..]) {
             return Ok(None);
         }
@@ -276,7 +298,9 @@ impl JitUnit {
         numbers: &mut Numbers,
     ) -> Result<Variant, String> {
         let mut outside = Outside { py, objects, numbers, paths: Vec::new() };
-        let made = specialize(&self.tree, given, &mut outside)?;
+        // a defect of the compiler must not end the program
+        let made = catch_unwind(AssertUnwindSafe(|| specialize(&self.tree, given, &mut outside)));
+        let made = made.unwrap_or_else(|_| Err("the compiler failed".into()))?;
         let paths = outside.paths;
         let is_pointless = !made.exits.iter().any(|exit| exit.statement == 0) && !goes_round(&made.exits);
         if is_pointless {
@@ -338,6 +362,7 @@ impl JitUnit {
         if given::any_pending(objects, &numbers) {
             run::flush(py, Reason::Read)?;
         }
+        let took;
         let mut frame: SmallVec<[u64; 64]> = SmallVec::from_elem(0, variant.code.words());
         {
             let _held = given::hold(py, objects, &variant.written, &mut numbers)?;
@@ -347,18 +372,20 @@ impl JitUnit {
                     Source::Constant(value) => *value,
                 };
             }
+            let start = Instant::now();
             // SAFETY: the frame is as long as the code asks for, the numbers are those of values of the types that it was made
             // for, and the memory of the arrays stays until `_held` is dropped.
             unsafe { variant.code.run(&mut frame) };
+            took = start.elapsed();
         }
         if PyErr::occurred(py) {
             let error = PyErr::fetch(py);
             PENDING.with(|pending| *pending.borrow_mut() = Some(error));
         }
         let exit = &variant.exits[frame[0] as usize];
-        count(&variant.runs);
-        if exit.statement != 0 {
-            count(&variant.early);
+        add_one(&variant.runs);
+        if exit.statement != 0 && took.as_nanos() < AT_ONCE {
+            add_one(&variant.early);
         }
         self.result(py, exit, &variant.shapes[frame[0] as usize], objects, &numbers, &frame[1..])
     }
