@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-__all__ = ["LOOPS", "Function", "Scope", "argument_names", "own_nodes"]
+__all__ = ["LOOPS", "Function", "Scope", "argument_names", "bound_names", "own_nodes"]
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 LOOPS = (ast.For, ast.While)
@@ -46,7 +46,7 @@ def argument_names(arguments: ast.arguments) -> list[str]:
     return [argument.arg for argument in found]
 
 
-def _bound_names(nodes: Iterable[ast.AST], inside: bool = False) -> Iterator[str]:
+def bound_names(nodes: Iterable[ast.AST], inside: bool = False) -> Iterator[str]:
     """Yield the names that nodes bind in the frame that they run in.
 
     `inside` a comprehension only ``:=`` binds names of the function.
@@ -55,15 +55,15 @@ def _bound_names(nodes: Iterable[ast.AST], inside: bool = False) -> Iterator[str
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            yield from _bound_names(_outer_parts(node), inside)
+            yield from bound_names(_outer_parts(node), inside)
         elif isinstance(node, ast.NamedExpr):
             yield node.target.id
-            yield from _bound_names([node.value], inside)
+            yield from bound_names([node.value], inside)
         else:
             if not inside:
                 yield from _bound_by(node)
             inner = inside or isinstance(node, _COMPREHENSIONS)
-            yield from _bound_names(ast.iter_child_nodes(node), inner)
+            yield from bound_names(ast.iter_child_nodes(node), inner)
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:
@@ -102,7 +102,7 @@ class Scope:
         own = list(own_nodes(self.body))
         declared = {n for node in own if isinstance(node, ast.Global) for n in node.names}
         self.outer = {n for node in own if isinstance(node, ast.Nonlocal) for n in node.names}
-        self.names = set(_bound_names(self.body)) - declared - self.outer
+        self.names = set(bound_names(self.body)) - declared - self.outer
         if isinstance(node, Function):
             self.names |= set(argument_names(node.args))
         self.parameters = {parameter.name for parameter in getattr(node, "type_params", ())}

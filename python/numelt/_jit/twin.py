@@ -25,6 +25,7 @@ from __future__ import annotations
 import ast
 import copy
 import types
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -33,7 +34,7 @@ from numelt._jit import source
 from numelt._jit.flow import bound_before_loops
 from numelt._jit.lower import Lowered, lowered
 from numelt._jit.numbering import Loop, Span, is_numbered_loop, spans
-from numelt._jit.scopes import Function, Scope, argument_names, own_nodes
+from numelt._jit.scopes import Function, Scope, argument_names, bound_names, own_nodes
 
 __all__ = ["function_twin", "module_twin"]
 
@@ -100,8 +101,9 @@ class _Rewriter:
         self._scope = scope
         parameters = argument_names(node.args) if isinstance(node, Function) else []
         self._bound = bound_before_loops(scope.body, parameters)
-        # how many loops of the twin are around
+        # how many loops of the twin are around, and how many in all
         self._depth = 0
+        self._turns = 0
 
     def made(self) -> list[ast.stmt]:
         """Return the statements."""
@@ -119,9 +121,12 @@ class _Rewriter:
             inner = Scope(node, self._scope)
             made.body = _Rewriter(self._units, node, inner).made()  # type: ignore[attr-defined]
             return [made]
+        is_loop = isinstance(node, ast.For | ast.AsyncFor | ast.While)
+        self._turns += is_loop
         for field in ("body", "orelse", "finalbody"):
             if getattr(node, field, None):
                 setattr(made, field, self._plain(getattr(node, field)))
+        self._turns -= is_loop
         for field in ("handlers", "cases"):
             parts = [copy.copy(part) for part in getattr(node, field, ())]
             for part in parts:
@@ -142,9 +147,7 @@ class _Rewriter:
         made = lowered(loop, self._scope)
         numbers = spans(loop)
         statements = self._ask(loop, made)
-        self._depth += 1
         go_on = self._go_on(loop, numbers, self._k(loop))
-        self._depth -= 1
         statements.append(_if(_is(self._k(loop), ast.NotEq(), 0), go_on))
         for statement in statements:
             ast.copy_location(statement, loop)
@@ -162,20 +165,36 @@ class _Rewriter:
         number = self._units.add(made.text, self._scope.name)
         bound = self._bound.get(loop, frozenset())
         # a variable of an enclosing function would become one of this function if it were assigned
-        unsure = [name for name in made.slots if name not in bound and not self._scope.is_free(name)]
+        new = self._new_in(loop)
+        unsure = [n for n in made.slots if n not in bound and n not in new and not self._scope.is_free(n)]
         statements: list[ast.stmt] = [self._look(name) for name in unsure]
         unit = ast.Subscript(_name(_UNITS), ast.Constant(number), ast.Load())
-        call = ast.Call(unit, [_name(name) for name in made.slots], [])
+        call = ast.Call(unit, [_name(_UNBOUND if name in new else name) for name in made.slots], [])
         statements.append(ast.Assign([_store(answer)], call))
         taken = [k, *(self._rest(inner) for inner in made.loops), *made.assigned]
         target = ast.Tuple([_store(name) for name in taken], ast.Store())
         nothing = ast.Compare(_name(answer), [ast.Is()], [ast.Constant(None)])
         without: list[ast.stmt] = [ast.Assign([_store(k)], _number(-1))]
-        statements.append(_if(nothing, without, [ast.Assign([target], _name(answer))]))
-        for name in dict.fromkeys([*unsure, *made.assigned]):
-            is_unbound = ast.Compare(_name(name), [ast.Is()], [_name(_UNBOUND)])
-            statements.append(_if(is_unbound, [ast.Delete([_name(name, ast.Del())])]))
-        return statements
+        taken_over: list[ast.stmt] = [ast.Assign([target], _name(answer))]
+        taken_over += [self._forget(name) for name in made.assigned if name not in unsure]
+        statements.append(_if(nothing, without, taken_over))
+        return statements + [self._forget(name) for name in unsure]
+
+    def _new_in(self, loop: ast.stmt) -> frozenset[str]:
+        """Return the variables that certainly have no value before a loop: nothing else assigns them."""
+        if self._turns or not isinstance(self._scope.node, Function):
+            return frozenset()
+        inside, everywhere = Counter(bound_names([loop])), Counter(bound_names(self._scope.body))
+        elsewhere = {*argument_names(self._scope.node.args), *self._scope.outer, *self._scope.shared}
+        for node in ast.walk(self._scope.node):
+            if isinstance(node, ast.Nonlocal):
+                elsewhere.update(node.names)
+        return frozenset(n for n in inside if inside[n] == everywhere[n] and n not in elsewhere)
+
+    def _forget(self, name: str) -> ast.stmt:
+        """Leave a variable without value if it has the value that says so."""
+        is_unbound = ast.Compare(_name(name), [ast.Is()], [_name(_UNBOUND)])
+        return _if(is_unbound, [ast.Delete([_name(name, ast.Del())])])
 
     def _look(self, name: str) -> ast.stmt:
         """Give a variable without value the value that says so."""
@@ -184,6 +203,8 @@ class _Rewriter:
 
     def _go_on(self, loop: Loop, numbers: dict[ast.stmt, Span], k: str) -> list[ast.stmt]:
         """Go on with a loop at statement `k`, or run it if that is negative."""
+        self._depth += 1
+        self._turns += 1
         pending = ast.Expr(ast.Call(_name(_PENDING), [], []))
         statements: list[ast.stmt] = [_if(_is(k, ast.Gt(), 0), [pending])]
         rest: ast.stmt
@@ -197,6 +218,8 @@ class _Rewriter:
         partial = self._partial(loop.body, numbers, k)
         turn = f"__numelt_t{loop.lineno}_{loop.col_offset}__"
         statements.append(ast.For(_store(turn), once, partial, [ast.copy_location(rest, loop)]))
+        self._depth -= 1
+        self._turns -= 1
         for statement in statements:
             ast.copy_location(statement, loop)
         return statements
@@ -231,9 +254,7 @@ class _Rewriter:
             ask.append(_if(_is(own, ast.Gt(), 0), [shift]))
         moved: list[ast.stmt] = [ast.Assign([_store(own)], _name(k))]
         begin = _if(_is(k, ast.LtE(), numbers[loop].first), ask, moved)
-        self._depth += 1
         inside = self._go_on(loop, numbers, own)
-        self._depth -= 1
         made: list[ast.stmt] = [begin, _if(_is(own, ast.NotEq(), 0), inside)]
         for statement in made:
             ast.copy_location(statement, loop)

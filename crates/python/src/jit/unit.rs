@@ -59,7 +59,7 @@ struct Variant {
     written: Vec<u32>,
     code: Compiled,
     text: String,
-    /// How often it ran, and how often it stopped at once.
+    /// How often it ran, and how often it did nothing worth while.
     runs: AtomicU64,
     early: AtomicU64,
 }
@@ -111,10 +111,12 @@ fn turns(tree: &Unit, given: &[Given], numbers: &Numbers) -> Option<i64> {
     }
 }
 
-/// A variant that stopped at once at least this often, and in most of its runs, is not run any more.
+/// A variant that did nothing worth while at least this often, and in most of its runs, is not run any more.
 const MOST_EARLY: u64 = 10;
 /// What code has at least done, in nanoseconds, if it did not stop at once.
 const AT_ONCE: u128 = 2000;
+/// The same for a loop that CPython can run as fast as it can ask for the code: a few turns.
+const TINY: u128 = 45;
 /// A loop that CPython had to run so often in a row is not looked at any more.
 const MOST_REFUSALS: u64 = 30;
 /// More combinations of types than this are not compiled.
@@ -384,7 +386,8 @@ impl JitUnit {
         }
         let exit = &variant.exits[frame[0] as usize];
         add_one(&variant.runs);
-        if exit.statement != 0 && took.as_nanos() < AT_ONCE {
+        let is_tiny = !self.is_asked && took.as_nanos() < TINY;
+        if exit.statement != 0 && took.as_nanos() < AT_ONCE || is_tiny {
             add_one(&variant.early);
         }
         self.result(py, exit, &variant.shapes[frame[0] as usize], objects, &numbers, &frame[1..])
