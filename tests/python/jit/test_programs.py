@@ -2,6 +2,8 @@
 
 import math
 import pickle
+import signal
+import threading
 
 import numpy
 import pytest
@@ -426,6 +428,48 @@ def test_iterating_over_nothing():
     assert last((), 5) == 5
     assert last((7,), 5) == 7
     assert last(np.zeros(0), 5) == 5
+
+
+@np.jit
+def spin(n):
+    x = 0
+    for i in range(n):
+        x = (x + i) % 1000003
+    return x
+
+
+def test_signals_are_handled_while_compiled_code_runs():
+    spin(1000)
+
+    def handler(*_):
+        raise TimeoutError("enough")
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(TimeoutError, match="enough"):
+            spin(10**11)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_other_threads_run_while_compiled_code_does():
+    spin(1000)
+    ticks = []
+    done = threading.Event()
+
+    def tick():
+        while not done.wait(0.001):
+            ticks.append(1)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    spin(3 * 10**8)
+    seen = len(ticks)
+    done.set()
+    thread.join()
+    assert seen >= 3
 
 
 def test_generators_keep_their_loops():

@@ -15,7 +15,9 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyModule, PyString, PyTuple, PyType};
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 use std::ffi::{c_char, c_void};
+use std::time::{Duration, Instant};
 
 /// The Python functions that lower functions and find what they use, set once.
 static CALLEE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -348,9 +350,24 @@ pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
     }
 }
 
-/// Runs the handlers of signals that have arrived. Compiled code calls this now and then; true if one raised an exception,
-/// which [`crate::jit::unit::jit_pending`] raises.
+/// How long compiled code keeps other threads of the program waiting, as CPython does by default.
+const SWITCH: Duration = Duration::from_millis(5);
+
+thread_local! {
+    /// When this thread has last let others run.
+    static SWITCHED: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Runs the handlers of signals that have arrived, and lets other threads run every few milliseconds. Compiled code calls this
+/// now and then; true if a handler raised an exception, which [`crate::jit::unit::jit_pending`] raises.
 pub extern "C" fn poll() -> u8 {
-    // SAFETY: compiled code runs with the GIL held.
+    let now = Instant::now();
+    if SWITCHED.get().is_none_or(|last| now - last > SWITCH) {
+        SWITCHED.set(Some(now));
+        // SAFETY: compiled code runs with the GIL held. Without it, it runs no code at all: it is in this call. What it works on
+        // stays: its objects are held by references, and the memory of arrays by guards.
+        unsafe { ffi::PyEval_RestoreThread(ffi::PyEval_SaveThread()) }
+    }
+    // SAFETY: as above, with the GIL held again.
     unsafe { ffi::PyErr_CheckSignals().unsigned_abs() as u8 & 1 }
 }
