@@ -228,9 +228,16 @@ def filters_registered() -> tuple[Callable[[Program], Program | None], ...]: ...
 class JitUnit:
     filename: str
     def __init__(
-        self, tree: str, globals: dict[str, Any], name: str, filename: str, is_asked: bool
+        self,
+        tree: str,
+        globals: dict[str, Any],
+        name: str,
+        filename: str,
+        is_asked: bool,
+        is_strict: bool = False,
     ) -> None: ...
     def __call__(self, *slots: Any) -> tuple[Any, ...] | None: ...
+    def forget_counts(self) -> None: ...
     def report(self) -> dict[str, Any]: ...
 
 jit_unbound: object

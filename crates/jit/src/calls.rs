@@ -379,6 +379,15 @@ impl Walk<'_> {
 
     /// A name from outside of a function that is called, as given object.
     fn global(&mut self, function: u32, name: &str) -> Res<u32> {
+        // a variable that the loop assigns may be the one that the function reads: a global, or one of an enclosing function
+        let is_assigned = |slot: &usize| {
+            let slot = &self.unit.slots[*slot][..];
+            // within a class, names that begin with two underscores are stored under longer ones
+            slot == name || slot.starts_with("__") && name.ends_with(slot)
+        };
+        if self.unit.assigned.iter().any(is_assigned) {
+            return unsupported(format!("a function that reads {name}, which the loop assigns"));
+        }
         let key = (function, format!("global {name}"));
         if let Some(number) = self.found.get(&key) {
             return Ok(*number);

@@ -56,8 +56,8 @@ pub struct Specialized {
 /// Writes the code of a loop for what it is given: a value or an object per slot, then per input.
 ///
 /// # Errors
-/// Why the loop is not compiled, in words.
-pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Result<Specialized, String> {
+/// The line that cannot be compiled, and why not.
+pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Result<Specialized, (u32, String)> {
     let mut fors = Vec::new();
     fors_of(std::slice::from_ref(&unit.body), &mut fors);
     let mut walk = Walk {
@@ -88,8 +88,8 @@ pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Resu
     }
     walk.env = walk.given_vals[..unit.slots.len()].to_vec();
     walk.statement(&unit.body).map_err(|stop| match stop {
-        Stop::Refused(why) | Stop::Unsupported(why) => why,
-        Stop::Never => "nothing of it can run".into(),
+        Stop::Refused(why) | Stop::Unsupported(why) => (walk.place.line.max(unit.body.line), why),
+        Stop::Never => (unit.body.line, "nothing of it can run".into()),
     })?;
     if walk.e.is_live() {
         let place = Place { env: walk.env.clone(), line: unit.body.line, ..Place::default() };

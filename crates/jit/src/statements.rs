@@ -43,7 +43,7 @@ impl Walk<'_> {
                 self.e.back_to(mark);
                 self.env = env;
                 self.place = place;
-                self.exit(&why);
+                self.exit_at_gap(&why);
                 Ok(())
             }
             Err(Stop::Never) => {

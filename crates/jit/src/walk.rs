@@ -60,6 +60,8 @@ pub struct Exit {
     pub line: u32,
     /// Why compiled code does not.
     pub why: String,
+    /// Is it that compiled code never does this statement? Otherwise it stops because of a value, or a signal.
+    pub is_gap: bool,
     /// For each `for` statement of the unit, in order: what it iterates over, if it is running. Then come its numbers, the
     /// last one the position of the current turn.
     pub sources: Vec<Option<Source>>,
@@ -187,12 +189,23 @@ impl Walk<'_> {
     /// Ends the function here: CPython goes on at the statement.
     pub fn exit(&mut self, why: &str) {
         let place = std::mem::take(&mut self.place);
-        self.exit_at(place.statement, &place, why);
+        self.leave(place.statement, &place, why, false);
+        self.place = place;
+    }
+
+    /// Ends the function here, because compiled code never does what follows.
+    pub fn exit_at_gap(&mut self, why: &str) {
+        let place = std::mem::take(&mut self.place);
+        self.leave(place.statement, &place, why, true);
         self.place = place;
     }
 
     /// Ends the function with the variables of a place.
     pub fn exit_at(&mut self, statement: u32, place: &Place, why: &str) {
+        self.leave(statement, place, why, false);
+    }
+
+    fn leave(&mut self, statement: u32, place: &Place, why: &str, is_gap: bool) {
         let mut values = Vec::new();
         let mut sources = Vec::new();
         for number in &self.fors {
@@ -203,7 +216,7 @@ impl Walk<'_> {
         let slots = self.unit.assigned.iter().map(|slot| &place.env[*slot]);
         values.extend(slots.clone().flat_map(|val| val.parts.iter().copied()));
         let slots = slots.map(|val| val.ty.clone()).collect();
-        let exit = Exit { statement, line: place.line, why: why.to_owned(), sources, slots };
+        let exit = Exit { statement, line: place.line, why: why.to_owned(), is_gap, sources, slots };
         let number = self.exits.iter().position(|other| *other == exit).unwrap_or_else(|| {
             self.exits.push(exit);
             self.exits.len() - 1
@@ -337,7 +350,7 @@ impl Walk<'_> {
                 Err(Stop::Unsupported(why)) => {
                     self.watched.clear();
                     self.e.back_to(mark);
-                    self.exit(&why);
+                    self.exit_at_gap(&why);
                     refused = Some((refused.is_some(), why));
                     None
                 }

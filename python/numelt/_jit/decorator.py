@@ -29,7 +29,8 @@ def jit(function: Any = None, *, strict: bool = False) -> Any:
     function : callable
         A function whose source is at hand. Without it, a decorator is returned.
     strict : bool
-        Raise an error if there is nothing to compile, instead of returning the function as it is.
+        Raise an error where CPython has to run something in the loops because compiled code cannot, and if
+        there is nothing to compile.
 
     Returns
     -------
@@ -40,6 +41,8 @@ def jit(function: Any = None, *, strict: bool = False) -> Any:
     ------
     TypeError
         With `strict`, if the source of the function is not known or it has no loops.
+    FallbackError
+        With `strict`, when the compiled function is called and cannot run some statement.
 
     Examples
     --------
@@ -55,7 +58,7 @@ def jit(function: Any = None, *, strict: bool = False) -> Any:
     """
     if function is None:
         return lambda function: jit(function, strict=strict)
-    twin = function_twin(function) if isinstance(function, types.FunctionType) else None
+    twin = function_twin(function, strict) if isinstance(function, types.FunctionType) else None
     if twin is None and strict:
         name = getattr(function, "__qualname__", repr(function))
         raise TypeError(f"{name} has no loops that can be compiled, or its source is not known")

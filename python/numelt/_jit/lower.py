@@ -72,13 +72,9 @@ def lowered(loop: Loop, scope: Scope) -> Lowered:
 def callee(function: Any) -> tuple[str, dict[str, Any]] | None:
     """Return the text of a Python function that a loop calls, and its globals.
 
-    None for everything but functions with simple parameters, without variables of enclosing functions, whose
-    source is known.
+    None for everything but functions with simple parameters, whose source is known.
     """
     if type(function) is not types.FunctionType or function.__kwdefaults__:
-        return None
-    # a twin has a closure; the registry knows the function that it stands for
-    if function.__closure__ and not source.is_twin(function):
         return None
     if function.__code__.co_flags & _OTHER_PROTOCOLS:
         return None
@@ -92,12 +88,9 @@ def callee(function: Any) -> tuple[str, dict[str, Any]] | None:
 def _callee_text(node: Function, scope: Scope, defaults: tuple[Any, ...]) -> str | None:
     if scope.shared or scope.outer or scope.is_watched:
         return None
-    own = list(own_nodes(scope.body))
-    if any(isinstance(n, ast.Name) and scope.is_free(n.id) for n in own):
-        return None
     if any(type(value) not in (type(None), bool, int, float, complex, str) for value in defaults):
         return None
-    writer = Writer(scope)
+    writer = Writer(scope, is_callee=True)
     params = [writer.slot(name) for name in argument_names(node.args)]
     body: list[ast.stmt] = scope.body
     if isinstance(node, ast.Lambda):

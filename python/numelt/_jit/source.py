@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from numelt._jit.scopes import Function, Scope
 
-__all__ = ["FUTURE", "Located", "find", "is_twin", "locate", "register"]
+__all__ = ["FUTURE", "Located", "find", "locate", "register"]
 
 FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -74,11 +74,6 @@ def register(code: types.CodeType, tree: ast.Module) -> None:
 
 def _twin(code: types.CodeType) -> _Module | None:
     return next((m for m in _twins.get(code.co_filename, ()) if code in m.codes), None)
-
-
-def is_twin(function: types.FunctionType) -> bool:
-    """Is this function, or the one that encloses it, a twin that this package has made?"""
-    return _twin(function.__code__) is not None
 
 
 def find(function: Any) -> Function | None:

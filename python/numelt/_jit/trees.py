@@ -87,11 +87,15 @@ class Writer:
     assigned : set of int
         Numbers of those that are assigned.
     inputs : dict of str to int
-        Names from outside: globals and builtins.
+        Names from outside: globals and builtins; of a function that is called also variables of the
+        functions that enclose it.
     """
 
-    def __init__(self, scope: Scope, stored: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, scope: Scope, stored: frozenset[str] = frozenset(), *, is_callee: bool = False
+    ) -> None:
         self.scope = scope
+        self._is_callee = is_callee
         # globals that the loop assigns are variables of it
         self._stored = stored
         self.slots: dict[str, int] = {}
@@ -130,7 +134,8 @@ class Writer:
             return constant(__debug__)
         if name == "__class__":
             return unsupported("__class__")
-        if self.scope.is_local(name) or name in self._stored:
+        is_outside = self._is_callee and self.scope.is_free(name)
+        if (self.scope.is_local(name) and not is_outside) or name in self._stored:
             return f"(slot {self.slot(name)})"
         number = self.inputs.setdefault(self.scope.mangled(name), len(self.inputs))
         return f"(input {number})"

@@ -30,7 +30,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from numelt import _core
-from numelt._jit import source
+from numelt._jit import reporting, source
 from numelt._jit.flow import bound_before_loops
 from numelt._jit.lower import Lowered, lowered
 from numelt._jit.numbering import Loop, Span, is_numbered_loop, spans
@@ -40,7 +40,7 @@ __all__ = ["function_twin", "module_twin"]
 
 # loops nested more deeply than this have no units of their own: each level doubles the code
 _DEEPEST = 4
-_UNITS, _UNBOUND = "__numelt_units__", "__numelt_unbound__"
+_UNITS, _UNBOUND = reporting.UNITS, "__numelt_unbound__"
 _PENDING, _NAME_ERROR = "__numelt_pending__", "__numelt_NameError__"
 _LEAVES = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
@@ -48,9 +48,9 @@ _LEAVES = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 class _Units:
     """The units of a function or module, in order."""
 
-    def __init__(self, filename: str, is_asked: bool) -> None:
+    def __init__(self, filename: str, is_asked: bool, is_strict: bool = False) -> None:
         self._filename = filename
-        self._is_asked = is_asked
+        self._flags = is_asked, is_strict
         self.texts: list[tuple[str, str]] = []
 
     def add(self, text: str, name: str) -> int:
@@ -62,11 +62,13 @@ class _Units:
 
     def hidden(self, namespace: dict[str, Any]) -> dict[str, Any]:
         """Return the names that a twin uses, with their values."""
-        made = (
-            _core.JitUnit(text, namespace, name, self._filename, self._is_asked) for text, name in self.texts
+        made = tuple(
+            _core.JitUnit(text, namespace, name, self._filename, *self._flags) for text, name in self.texts
         )
+        for unit in made:
+            reporting.register(unit)
         return {
-            _UNITS: tuple(made),
+            _UNITS: made,
             _UNBOUND: _core.jit_unbound,
             _PENDING: _core.jit_pending,
             _NAME_ERROR: NameError,
@@ -270,12 +272,15 @@ def idle_unit() -> Any:
     return _idle
 
 
-def function_twin(function: types.FunctionType) -> types.FunctionType | None:
-    """Return the twin of a function, or None if its source is not known or it has no loops."""
+def function_twin(function: types.FunctionType, is_strict: bool = False) -> types.FunctionType | None:
+    """Return the twin of a function, or None if its source is not known or it has no loops.
+
+    If it is strict, what CPython has to do in its loops is an error.
+    """
     found = source.locate(function)
     if found is None or isinstance(found.node, ast.Lambda) or _has_private_names(found.node, found.scope):
         return None
-    units = _Units(function.__code__.co_filename, True)
+    units = _Units(function.__code__.co_filename, True, is_strict)
     node = copy.copy(found.node)
     node.body = _Rewriter(units, found.node, found.scope).made()
     node.decorator_list = []

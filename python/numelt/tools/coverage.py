@@ -6,10 +6,14 @@ In: the counters of fallbacks, library calls and native operations. Out: a `Cove
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numelt import _core
 from numelt._dispatch import counters, library
+
+if TYPE_CHECKING:
+    from numelt._jit.reporting import Gap
 
 __all__ = ["Coverage", "Fallback", "coverage", "shorten"]
 
@@ -38,12 +42,16 @@ class Coverage(NamedTuple):
     on_host : dict
         How many kernels and calls were to run on a device and ran on the host, because the device could not
         do them or had no memory left, by their operations (``add+sqrt``).
+    loops : list of Gap
+        Statements of Python loops that compiled code could not run (`numelt.jit`, ``--jit-loops``), most
+        frequent first.
     """
 
     native: dict[str, int]
     fallbacks: list[Fallback]
     library: dict[str, int]
     on_host: dict[str, int]
+    loops: list[Gap]
 
     @property
     def fallback_calls(self) -> int:
@@ -62,6 +70,7 @@ class Coverage(NamedTuple):
             "fallbacks": [entry._asdict() for entry in self.fallbacks],
             "library": dict(self.library),
             "on_host": dict(self.on_host),
+            "loops": [gap._asdict() for gap in self.loops],
         }
 
     def __str__(self) -> str:
@@ -79,6 +88,11 @@ class Coverage(NamedTuple):
             lines.append(f"on the host instead of a device: {sum(self.on_host.values())}")
             for name, count in sorted(self.on_host.items(), key=lambda item: (-item[1], item[0])):
                 lines.append(f"  {count:>9}  {name}")
+        if self.loops:
+            lines.append("statements of compiled loops that ran in CPython:")
+            for gap in self.loops:
+                where = f"{shorten(gap.filename)}:{gap.lineno}"
+                lines.append(f"  {gap.calls:>9}  {gap.function:<28} {where}  ({gap.reason}; {gap.types})")
         return "\n".join(lines)
 
 
@@ -119,8 +133,14 @@ def coverage(reset: bool = False) -> Coverage:
     ]
     entries.sort(key=lambda entry: (-entry.calls, entry.function, entry.filename, entry.lineno))
     native = _core.stats().get("native", {})
-    report = Coverage(dict(native), entries, library.calls(), _core.declined(reset))
+    # programs without compiled loops do not load the package
+    loops = sys.modules.get("numelt._jit.reporting")
+    report = Coverage(
+        dict(native), entries, library.calls(), _core.declined(reset), loops.gaps() if loops else []
+    )
     if reset:
         counters.reset()
         library.reset()
+        if loops:
+            loops.forget()
     return report

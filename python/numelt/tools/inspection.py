@@ -6,6 +6,7 @@ In: the runtime's counters and reports. Out: text and plain data; nothing here c
 from __future__ import annotations
 
 import platform
+import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
@@ -37,15 +38,17 @@ def explain(x: Any = None, graphviz: bool = False, *, kernels: bool = False, byt
 
     Parameters
     ----------
-    x : ndarray, or a list or tuple of arrays, optional
+    x : ndarray, a list or tuple of arrays, or a function, optional
         Arrays that are to be computed. Only the pending work that they need together is shown; without this
-        argument all pending work, as it would run together.
+        argument all pending work, as it would run together. Of a function with compiled loops
+        (`numelt.jit`, ``--jit-loops``) it is shown, by line, for which types its loops were compiled, where
+        CPython goes on, and why.
     graphviz : bool, optional
         Return the partition as a graph in the DOT language instead.
     kernels : bool, optional
         Show also the partition, with the bytes that it saves, and each kernel.
     bytecode : bool, optional
-        Show also the bytecode before and after the passes.
+        Show also the bytecode before and after the passes, or the code of compiled loops.
 
     Returns
     -------
@@ -68,6 +71,11 @@ def explain(x: Any = None, graphviz: bool = False, *, kernels: bool = False, byt
     >>> "exp.f64" in text, "sqrt.f64" in text
     (True, True)
     """
+    function = getattr(x, "__func__", x)
+    if isinstance(function, types.FunctionType):
+        from numelt._jit import reporting
+
+        return reporting.explanation(function, bytecode)
     if graphviz:
         return str(_core.explain(x, True))
     from numelt.tools import explaining  # few programs need it

@@ -10,6 +10,7 @@
 use crate::jit::given::{self, Numbers};
 use crate::jit::results::{Left, Shape};
 use crate::jit::world::{self, Loop, Outside, Path};
+use crate::numpy::coverage;
 use crate::record::{errstate, run};
 use numelt_codegen::functions::{Compiled, Host};
 use numelt_jit::{Exit, Expr, Given, Param, Stmt, StmtKind, Thing, Type, Unit, parse_unit, specialize};
@@ -25,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// A loop of the program.
-#[pyclass(module = "numelt._core", frozen)]
+#[pyclass(module = "numelt._core", frozen, weakref)]
 pub struct JitUnit {
     tree: Unit,
     names: Vec<Py<PyString>>,
@@ -34,14 +35,25 @@ pub struct JitUnit {
     filename: String,
     /// Does the program ask for it (`numelt.jit`)? Otherwise the loop must be worth it.
     is_asked: bool,
+    /// Is it an error if CPython has to do something (`numelt.jit(strict=True)`)?
+    is_strict: bool,
     variants: Mutex<Vec<Arc<Variant>>>,
-    /// Combinations of types that are not compiled, with the reason.
-    refused: Mutex<Vec<(Vec<Given>, String)>>,
+    /// Combinations of types that are not compiled.
+    refused: Mutex<Vec<Refused>>,
     runs: AtomicU64,
     /// How often in a row CPython has had to run it.
     refusals: AtomicU64,
     /// The code that ran last.
     last: Mutex<Option<Arc<Variant>>>,
+}
+
+/// A combination of types that is not compiled.
+struct Refused {
+    given: Vec<Given>,
+    line: u32,
+    why: String,
+    /// How often CPython has run the loop for it.
+    runs: u64,
 }
 
 /// The code for one combination of types.
@@ -62,6 +74,8 @@ struct Variant {
     /// How often it ran, and how often it did nothing worth while.
     runs: AtomicU64,
     early: AtomicU64,
+    /// How often each exit was taken.
+    taken: Vec<AtomicU64>,
 }
 
 /// What a loop is given, and what has been found outside.
@@ -125,7 +139,15 @@ const MOST_VARIANTS: usize = 16;
 #[pymethods]
 impl JitUnit {
     #[new]
-    fn new(tree: &str, globals: Bound<'_, PyDict>, name: &str, filename: &str, is_asked: bool) -> PyResult<JitUnit> {
+    #[pyo3(signature = (tree, globals, name, filename, is_asked, is_strict=false))]
+    fn new(
+        tree: &str,
+        globals: Bound<'_, PyDict>,
+        name: &str,
+        filename: &str,
+        is_asked: bool,
+        is_strict: bool,
+    ) -> PyResult<JitUnit> {
         let py = globals.py();
         let mut tree = parse_unit(tree).map_err(PyValueError::new_err)?;
         tree.name = name.to_owned();
@@ -136,6 +158,7 @@ impl JitUnit {
             globals: globals.unbind(),
             filename: filename.to_owned(),
             is_asked,
+            is_strict,
             variants: Mutex::default(),
             refused: Mutex::default(),
             runs: AtomicU64::new(0),
@@ -182,7 +205,16 @@ impl JitUnit {
         Ok((py.import("numelt._jit.twin")?.getattr("idle_unit")?, PyTuple::empty(py)))
     }
 
-    /// What is known of this loop: for each combination of types its exits and its code, and what was refused and why.
+    /// Sets the counts to zero that tell what was left to CPython.
+    fn forget_counts(&self) {
+        locked(&self.refused).iter_mut().for_each(|refused| refused.runs = 0);
+        for variant in locked(&self.variants).iter() {
+            variant.taken.iter().for_each(|taken| taken.store(0, Ordering::Relaxed));
+        }
+    }
+
+    /// What is known of this loop: for each combination of types its exits (line, reason, whether compiled code never does the
+    /// statement, how often it stopped there) and its code; and what was refused: types, line, reason, number of runs.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let report = PyDict::new(py);
         report.set_item("name", &self.tree.name)?;
@@ -195,15 +227,19 @@ impl JitUnit {
             one.set_item("types", self.types(&variant.given))?;
             one.set_item("runs", get(&variant.runs))?;
             one.set_item("early", get(&variant.early))?;
-            let exits = variant.exits.iter().filter(|exit| exit.statement != 0);
-            let exits: Vec<(u32, &str)> = exits.map(|exit| (exit.line, &exit.why[..])).collect();
+            let exits = PyList::empty(py);
+            for (exit, taken) in variant.exits.iter().zip(&variant.taken).filter(|(exit, _)| exit.statement != 0) {
+                exits.append((exit.line, &exit.why, exit.is_gap, get(taken)))?;
+            }
             one.set_item("exits", exits)?;
             one.set_item("code", &variant.text)?;
             variants.append(one)?;
         }
         report.set_item("variants", variants)?;
-        let refused = locked(&self.refused);
-        let refused: Vec<(String, &str)> = refused.iter().map(|(given, why)| (self.types(given), &why[..])).collect();
+        let refused = PyList::empty(py);
+        for one in locked(&self.refused).iter() {
+            refused.append((self.types(&one.given), one.line, &one.why, one.runs))?;
+        }
         report.set_item("refused", refused)?;
         Ok(report)
     }
@@ -272,8 +308,12 @@ impl JitUnit {
             return Ok(None);
         }
         add_one(&self.refusals);
-        if locked(&self.refused).iter().any(|(other, _)| other[..] == given[..]) {
-            return Ok(None);
+        let known = locked(&self.refused).iter_mut().find(|refused| refused.given[..] == given[..]).map(|refused| {
+            refused.runs += 1;
+            (refused.line, refused.why.clone())
+        });
+        if let Some((line, why)) = known {
+            return self.left_to_python(py, line, &why).map(|()| None);
         }
         if locked(&self.variants).len() >= MOST_VARIANTS {
             return Ok(None);
@@ -284,11 +324,20 @@ impl JitUnit {
                 locked(&self.variants).push(variant.clone());
                 Ok(Some(variant))
             }
-            Err(why) => {
-                locked(&self.refused).push((given.into_vec(), why));
-                Ok(None)
+            Err((line, why)) => {
+                locked(&self.refused).push(Refused { given: given.into_vec(), line, why: why.clone(), runs: 1 });
+                self.left_to_python(py, line, &why).map(|()| None)
             }
         }
+    }
+
+    /// Says that CPython does something that compiled code cannot do, where the program wants to know it.
+    fn left_to_python(&self, py: Python<'_>, line: u32, why: &str) -> PyResult<()> {
+        if !self.is_strict && coverage::is_silent() {
+            return Ok(());
+        }
+        let note = py.import("numelt._jit.reporting")?.getattr("note")?;
+        note.call1((&self.tree.name, &self.filename, line, why, self.is_strict)).map(|_| ())
     }
 
     /// Compiles the loop for what is given; what is found outside is appended.
@@ -298,22 +347,28 @@ impl JitUnit {
         given: Vec<Given>,
         objects: &mut Objects<'py>,
         numbers: &mut Numbers,
-    ) -> Result<Variant, String> {
+    ) -> Result<Variant, (u32, String)> {
+        let line = self.tree.body.line;
+        let failed = |why: String| (line, why);
         let mut outside = Outside { py, objects, numbers, paths: Vec::new() };
         // a defect of the compiler must not end the program
         let made = catch_unwind(AssertUnwindSafe(|| specialize(&self.tree, given, &mut outside)));
-        let made = made.unwrap_or_else(|_| Err("the compiler failed".into()))?;
+        let made = made.unwrap_or_else(|_| Err(failed("the compiler failed".into())))?;
         let paths = outside.paths;
         let is_pointless = !made.exits.iter().any(|exit| exit.statement == 0) && !goes_round(&made.exits);
         if is_pointless {
-            let why = made.exits.first().map_or("nothing of it can run", |exit| &exit.why);
-            return Err(why.to_owned());
+            let first = made.exits.first();
+            return Err(first.map_or_else(
+                || failed("nothing of it can run".into()),
+                |exit| (exit.line, exit.why.clone()),
+            ));
         }
         if cfg!(debug_assertions) {
-            numelt_func::verify(&made.function)?;
+            numelt_func::verify(&made.function).map_err(failed)?;
         }
         let host = Host { poll: world::poll, call_loop: world::call_loop };
-        let code = numelt_codegen::functions::compile(&made.function, host).map_err(|error| error.to_string())?;
+        let code = numelt_codegen::functions::compile(&made.function, host);
+        let code = code.map_err(|error| failed(error.to_string()))?;
         let mut starts = Vec::new();
         let mut next = 0;
         for one in &made.given {
@@ -324,7 +379,7 @@ impl JitUnit {
         for param in &made.params {
             if let Param::Loop { name, inputs, output } = param {
                 let found = world::ufunc_loop(py, name, inputs, *output).ok().flatten();
-                loops.push(found.ok_or("a loop of NumPy's is gone")?);
+                loops.push(found.ok_or_else(|| failed("a loop of NumPy's is gone".into()))?);
             }
         }
         let loops = loops.into_boxed_slice();
@@ -338,6 +393,7 @@ impl JitUnit {
             let is_one = !matches!(given.thing, Thing::Value | Thing::Other);
             is_one.then(|| object.clone().unbind())
         });
+        let taken = made.exits.iter().map(|_| AtomicU64::new(0)).collect();
         Ok(Variant {
             things: things.collect(),
             given: made.given,
@@ -351,6 +407,7 @@ impl JitUnit {
             text: made.function.to_string(),
             runs: AtomicU64::new(0),
             early: AtomicU64::new(0),
+            taken,
         })
     }
 
@@ -386,6 +443,10 @@ impl JitUnit {
         }
         let exit = &variant.exits[frame[0] as usize];
         add_one(&variant.runs);
+        add_one(&variant.taken[frame[0] as usize]);
+        if exit.is_gap {
+            self.left_to_python(py, exit.line, &exit.why)?;
+        }
         let is_tiny = !self.is_asked && took.as_nanos() < TINY;
         if exit.statement != 0 && took.as_nanos() < AT_ONCE || is_tiny {
             add_one(&variant.early);

@@ -176,24 +176,44 @@ pub fn is_known(object: &Bound<'_, PyAny>) -> bool {
 /// How an object outside is found, from one that is given.
 pub struct Path {
     of: u32,
-    /// The class that the object must have for its attribute to be read; null for a name of a function's module.
-    class: Option<Py<PyType>>,
     name: Py<PyString>,
+    step: Step,
+}
+
+/// What leads from an object to another one.
+enum Step {
+    /// An attribute, if the object has this class.
+    Attribute(Py<PyType>),
+    /// A name of a function's module.
+    Global,
+    /// A variable of a function that encloses a function, by its number among those that the inner one uses.
+    Cell(usize),
 }
 
 impl Path {
     /// The object at its end.
     pub fn follow<'py>(&self, py: Python<'py>, objects: &[Bound<'py, PyAny>]) -> PyResult<Option<Bound<'py, PyAny>>> {
         let of = &objects[self.of as usize];
-        match &self.class {
-            Some(class) if of.get_type().is(class) => Ok(of.getattr(self.name.bind(py)).ok()),
-            Some(_) => Ok(None),
-            None => {
+        match &self.step {
+            Step::Attribute(class) if of.get_type().is(class) => Ok(of.getattr(self.name.bind(py)).ok()),
+            Step::Attribute(_) => Ok(None),
+            Step::Cell(number) => {
+                let cells = of.getattr(intern!(py, "__closure__"))?.cast_into::<PyTuple>()?;
+                // a variable without value has no contents
+                Ok(cells.get_item(*number)?.getattr(intern!(py, "cell_contents")).ok())
+            }
+            Step::Global => {
                 let globals = of.getattr(intern!(py, "__globals__"))?.cast_into::<PyDict>()?;
                 lookup(&globals, self.name.bind(py))
             }
         }
     }
+}
+
+/// Where a function finds a name that is not its own.
+fn step_to(function: &Bound<'_, PyAny>, name: &str) -> PyResult<Step> {
+    let free = function.getattr("__code__")?.getattr("co_freevars")?.extract::<Vec<String>>()?;
+    Ok(free.iter().position(|other| other == name).map_or(Step::Global, Step::Cell))
 }
 
 /// A name of a module or of the builtins.
@@ -244,8 +264,8 @@ pub struct Outside<'a, 'py> {
 }
 
 impl Outside<'_, '_> {
-    fn found(&mut self, of: u32, class: Option<Py<PyType>>, name: &str) -> PyResult<Option<Given>> {
-        let path = Path { of, class, name: PyString::intern(self.py, name).unbind() };
+    fn found(&mut self, of: u32, step: Step, name: &str) -> PyResult<Option<Given>> {
+        let path = Path { of, step, name: PyString::intern(self.py, name).unbind() };
         let Some(object) = path.follow(self.py, self.objects)? else { return Ok(None) };
         let given = given::classify(&object, self.objects.len() as u32, self.numbers)?;
         self.objects.push(object);
@@ -261,11 +281,12 @@ impl World for Outside<'_, '_> {
             return None;
         }
         let class = object.get_type().unbind();
-        self.found(of, Some(class), name).ok().flatten()
+        self.found(of, Step::Attribute(class), name).ok().flatten()
     }
 
     fn global(&mut self, function: u32, name: &str) -> Option<Given> {
-        self.found(function, None, name).ok().flatten()
+        let step = step_to(self.objects.get(function as usize)?, name).ok()?;
+        self.found(function, step, name).ok().flatten()
     }
 
     fn callee(&mut self, function: u32) -> Option<String> {

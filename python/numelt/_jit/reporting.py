@@ -1,0 +1,141 @@
+"""What became of the loops of a program: `numelt.explain` of a function, and loops in `numelt.coverage`.
+
+In: the units of twins (`_core.JitUnit`), which count their runs. Out: texts and records. Nothing runs.
+"""
+
+from __future__ import annotations
+
+import linecache
+import types
+import warnings
+import weakref
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from numelt._dispatch import fallback
+
+__all__ = ["Gap", "explanation", "forget", "gaps", "note", "register", "units"]
+
+UNITS = "__numelt_units__"
+"""The name under which a twin finds its units."""
+
+_all: weakref.WeakSet[Any] = weakref.WeakSet()
+_warned: dict[Any, Any] = {}
+
+
+class Gap(NamedTuple):
+    """A statement in a loop that CPython ran, because compiled code never does it.
+
+    Attributes
+    ----------
+    function : str
+        The qualified name of the function that the loop stands in.
+    filename, lineno : str, int
+        The statement.
+    calls : int
+        How often it ended the run of compiled code, or kept the loop from being compiled.
+    reason : str
+        The construct, or the types, that compiled code cannot handle.
+    types : str
+        The types of the loop's variables.
+    """
+
+    function: str
+    filename: str
+    lineno: int
+    calls: int
+    reason: str
+    types: str
+
+
+def register(unit: Any) -> None:
+    """Remember a unit for the reports, as long as its twin exists."""
+    _all.add(unit)
+
+
+def note(function: str, filename: str, lineno: int, reason: str, is_strict: bool) -> None:
+    """Apply the policy on what runs in NumPy to a statement that CPython runs.
+
+    Raises
+    ------
+    FallbackError
+        When the policy is ``error``, or the function is compiled with ``strict=True``.
+    """
+    if is_strict or fallback.policy() == "error":
+        raise fallback.FallbackError(function, reason, filename, lineno)
+    if fallback.policy() == "warn":
+        text = f"a loop of {function} is left to CPython here ({reason})"
+        warnings.warn_explicit(text, fallback.FallbackWarning, filename, lineno, registry=_warned)
+
+
+def gaps() -> list[Gap]:
+    """Return what was left to CPython, most frequent first."""
+    found: dict[Gap, int] = {}
+    for unit in list(_all):
+        report = unit.report()
+        for key in _gaps(report):
+            found[key] = found.get(key, 0) + key.calls
+    return sorted(found, key=lambda gap: (-gap.calls, gap.filename, gap.lineno))
+
+
+def _gaps(report: dict[str, Any]) -> Iterator[Gap]:
+    name, filename = report["name"], report["filename"]
+    for kinds, line, reason, runs in report["refused"]:
+        if runs:
+            yield Gap(name, filename, line, runs, reason, kinds)
+    for variant in report["variants"]:
+        for line, reason, is_gap, taken in variant["exits"]:
+            if is_gap and taken:
+                yield Gap(name, filename, line, taken, reason, variant["types"])
+
+
+def forget() -> None:
+    """Set the counts of all loops to zero."""
+    for unit in list(_all):
+        unit.forget_counts()
+
+
+def units(function: types.FunctionType) -> list[Any]:
+    """Return the units of the loops in a function; none if it is not compiled."""
+    names = function.__code__.co_freevars
+    if UNITS in names:
+        return list((function.__closure__ or ())[names.index(UNITS)].cell_contents)
+    name = function.__qualname__
+    return [unit for unit in function.__globals__.get(UNITS, ()) if unit.report()["name"] == name]
+
+
+def explanation(function: types.FunctionType, code: bool = False) -> str:
+    """Return what became of the loops of a function: types, exits by line, the code if it is asked for."""
+    reports = [unit.report() for unit in units(function)]
+    if not reports:
+        return f"{function.__qualname__} has no compiled loops (numelt.jit and --jit-loops compile loops)\n"
+    lines = [f"{function.__qualname__}, {reports[0]['filename']}"]
+    for report in reports:
+        lines += _loop(report, code)
+    return "\n".join(lines) + "\n"
+
+
+def _loop(report: dict[str, Any], code: bool) -> list[str]:
+    lines = [f"  {_source(report, report['line'])}", f"    runs: {report['runs']}"]
+    for variant in report["variants"]:
+        lines.append(f"    compiled for {variant['types'] or 'no variables'}, on one thread")
+        lines.append(f"      runs: {variant['runs']}, at most one statement of them: {variant['early']}")
+        by_line: dict[int, list[str]] = {}
+        for line, reason, is_gap, taken in variant["exits"]:
+            kind = "left to CPython" if is_gap else "goes on in CPython at"
+            times = f", {taken} times" if taken else ""
+            by_line.setdefault(line, []).append(f"{kind}: {reason}{times}")
+        for line, reasons in sorted(by_line.items()):
+            lines.append(f"      {_source(report, line)}")
+            lines += [f"        {reason}" for reason in dict.fromkeys(reasons)]
+        if code:
+            lines += [f"      {row}" for row in variant["code"].splitlines()]
+    for kinds, line, reason, runs in report["refused"]:
+        lines.append(f"    run by CPython for {kinds or 'no variables'}, {runs} times")
+        lines.append(f"      {_source(report, line)}")
+        lines.append(f"        {reason}")
+    return lines
+
+
+def _source(report: dict[str, Any], line: int) -> str:
+    return f"{line}: {linecache.getline(report['filename'], line).strip()}"
