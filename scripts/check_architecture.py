@@ -104,7 +104,7 @@ UPWARD = [
 
 # The folders of python/numelt, likewise. The compiled module `_core` comes before all of them, and the files
 # that stand in no folder (the public namespace) after all of them.
-PACKAGES = ["_dispatch", "_ufunc", "_routines", "_array", "_random", "_jit", "compat", "tools"]
+PACKAGES = ["_dispatch", "_ufunc", "_jit", "_routines", "_array", "_random", "compat", "tools"]
 
 PACKAGES_UPWARD = [
     Upward(
@@ -114,6 +114,12 @@ PACKAGES_UPWARD = [
         "functions of NumPy's that run over our arrays look names up in the public namespace",
     ),
     Upward("_ufunc", "numelt", ("ufuncs",), "`reduceat` is composed of public functions"),
+    Upward(
+        "_jit",
+        "numelt",
+        ("generalized", "operators", "vectorizing"),
+        "operators that call functions of the user make arrays with public functions",
+    ),
     Upward("_array", "numelt", ("methods",), "`__array_namespace__` returns the public namespace"),
     Upward(
         "tools",
@@ -298,6 +304,12 @@ RULES = [
             "python/numelt/_jit/source.py",
             "python/numelt/_jit/lower.py",
             "python/numelt/_jit/twin.py",
+            # what is known of a function, by its code: a function that is defined in another one is a new object
+            # in each call of that
+            "python/numelt/_jit/drivers.py",
+            "python/numelt/_jit/reporting.py",
+            "python/numelt/_jit/vectorizing.py",
+            "python/numelt/_routines/functional.py",
         ),
         "code of functions that are not numelt's own is neither read nor changed",
     ),

@@ -25,6 +25,16 @@ from numpy import typing as typing
 from numelt import filters as filters
 from numelt._dispatch.fallback import FallbackError as FallbackError
 from numelt._dispatch.fallback import FallbackWarning as FallbackWarning
+from numelt._jit.decorator import jit as jit
+from numelt._jit.generalized import guvectorize as guvectorize
+from numelt._jit.operators import allpairs as allpairs
+from numelt._jit.operators import do_while as do_while
+from numelt._jit.operators import filter as filter
+from numelt._jit.operators import imap as imap
+from numelt._jit.operators import map as map
+from numelt._jit.operators import reduce as reduce
+from numelt._jit.operators import scan as scan
+from numelt._jit.operators import stencil as stencil
 from numelt.tools.coverage import Coverage as Coverage
 from numelt.tools.coverage import coverage as coverage
 from numelt.tools.extensions import extension as extension

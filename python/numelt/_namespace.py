@@ -27,11 +27,20 @@ __all__ = ["TOOLS", "Finder", "MirrorModule", "fill", "late"]
 # names of numelt's own that most programs do not use, and the modules that have them
 TOOLS = {
     "Coverage": "numelt.tools.coverage",
+    "allpairs": "numelt._jit.operators",
     "coverage": "numelt.tools.coverage",
+    "do_while": "numelt._jit.operators",
     "extension": "numelt.tools.extensions",
+    "filter": "numelt._jit.operators",
+    "guvectorize": "numelt._jit.generalized",
+    "imap": "numelt._jit.operators",
     "jit": "numelt._jit.decorator",
+    "map": "numelt._jit.operators",
     "Profile": "numelt.tools.profiling",
     "profile": "numelt.tools.profiling",
+    "reduce": "numelt._jit.operators",
+    "scan": "numelt._jit.operators",
+    "stencil": "numelt._jit.operators",
 }
 
 # by name of a module that NumPy loads at first use: our module of its native functions

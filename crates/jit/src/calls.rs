@@ -36,6 +36,9 @@ impl Walk<'_> {
         if !keywords.is_empty() {
             return unsupported("a keyword argument");
         }
+        if let (Thing::Builtin("isinstance"), [arg, classes]) = (&thing, args) {
+            return self.is_instance(arg, classes);
+        }
         let args = args.iter().map(|arg| self.expr(arg)).collect::<Res<Vec<_>>>()?;
         match thing {
             Thing::Builtin(name) => self.call_builtin(name, &args),

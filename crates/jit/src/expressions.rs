@@ -231,6 +231,9 @@ impl Walk<'_> {
     }
 
     fn comparison(&mut self, first: &Expr, rest: &[(Comparison, Expr)]) -> Res<Val> {
+        if let Some(answer) = self.class_comparison(first, rest)? {
+            return Ok(answer);
+        }
         let first = self.expr(first)?;
         self.chain(&first, rest)
     }

@@ -8,12 +8,13 @@
 //!
 //! - `tree` reads trees, `types` says what is known of a value, `outside` what there is around a loop.
 //! - `walk` holds what is known at a point, and joins paths; `statements`, `expressions`, `numbers`, `conversions`, `arrays`,
-//!   `virtuals`, `sources` and `calls` say what each construct does; `watch` looks for floating-point conditions.
+//!   `virtuals`, `sources`, `calls` and `classes` say what each construct does; `watch` looks for floating-point conditions.
 //! - `emit` writes the code.
 #![forbid(unsafe_code)]
 
 mod arrays;
 mod calls;
+mod classes;
 mod conversions;
 mod emit;
 mod expressions;

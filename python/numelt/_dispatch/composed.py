@@ -26,7 +26,7 @@ from numelt._dispatch.copies import copy_of
 from numelt._dispatch.native import NATIVE, NO_VALUE, native
 from numelt._dispatch.routine import routine
 
-__all__ = ["applying", "composed", "composed_in", "rebound", "understood"]
+__all__ = ["applying", "applying_compiled", "composed", "composed_in", "rebound", "understood"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -252,7 +252,19 @@ def applying(stub: F) -> F:
 
     The functions of the user receive our arrays.
     """
-    return _composed(stub, numpy, lambda value: understood(value) or _is_function(value))
+    return _composed(stub, numpy, _is_accepted)
+
+
+def applying_compiled(compiled: Callable[..., Any]) -> Callable[[F], F]:
+    """Return the decorator `applying` for a function that may be compiled together with that of the user.
+
+    `compiled` gets the arguments first, and returns None where NumPy's function has to do it.
+    """
+    return lambda stub: _composed(stub, numpy, _is_accepted, compiled=compiled)
+
+
+def _is_accepted(value: Any) -> bool:
+    return understood(value) or _is_function(value)
 
 
 def composed_in(space: types.ModuleType, few: bool = True) -> Callable[[F], F]:
@@ -273,6 +285,7 @@ def _composed(
     space: types.ModuleType,
     accepted: Callable[[Any], bool],
     few: bool = True,
+    compiled: Callable[..., Any] | None = None,
 ) -> F:
     name = stub.__name__
     original = getattr(space, name, None)
@@ -288,6 +301,8 @@ def _composed(
         like = kwargs.get("like")
         if like is not None or not (all(map(accepted, args)) and all(map(accepted, kwargs.values()))):
             return fallback.call(label, original, args, kwargs)
+        if compiled is not None and (made := compiled(*args, **kwargs)) is not None:
+            return made
         if implementation is None:
             implementation = rebound(original)
         made = _core.composing(implementation, args, kwargs) if together else implementation(*args, **kwargs)

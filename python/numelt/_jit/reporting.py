@@ -14,12 +14,14 @@ from typing import Any, NamedTuple
 
 from numelt._dispatch import fallback
 
-__all__ = ["Gap", "explanation", "forget", "gaps", "note", "register", "units"]
+__all__ = ["Gap", "add_driver", "explanation", "forget", "gaps", "note", "register", "units"]
 
 UNITS = "__numelt_units__"
 """The name under which a twin finds its units."""
 
 _all: weakref.WeakSet[Any] = weakref.WeakSet()
+# by the code of a function: loops of numelt's own that call it
+_drivers: dict[types.CodeType, weakref.WeakSet[types.FunctionType]] = {}
 _warned: dict[Any, Any] = {}
 
 
@@ -51,6 +53,11 @@ class Gap(NamedTuple):
 def register(unit: Any) -> None:
     """Remember a unit for the reports, as long as its twin exists."""
     _all.add(unit)
+
+
+def add_driver(code: types.CodeType, twin: types.FunctionType) -> None:
+    """Remember a loop of numelt's own that calls functions with this code."""
+    _drivers.setdefault(code, weakref.WeakSet()).add(twin)
 
 
 def note(function: str, filename: str, lineno: int, reason: str, is_strict: bool) -> None:
@@ -96,12 +103,20 @@ def forget() -> None:
 
 
 def units(function: types.FunctionType) -> list[Any]:
-    """Return the units of the loops in a function; none if it is not compiled."""
-    names = function.__code__.co_freevars
-    if UNITS in names:
-        return list((function.__closure__ or ())[names.index(UNITS)].cell_contents)
+    """Return the units of the loops in a function, and of loops of numelt's own that call it."""
+    own = getattr(function, "__wrapped__", function)
+    found = [unit for twin in _drivers.get(own.__code__, ()) for unit in _of_twin(twin)]
+    if UNITS in function.__code__.co_freevars:
+        return _of_twin(function) + found
     name = function.__qualname__
-    return [unit for unit in function.__globals__.get(UNITS, ()) if unit.report()["name"] == name]
+    of_module = function.__globals__.get(UNITS, ())
+    return [unit for unit in of_module if unit.report()["name"] == name] + found
+
+
+def _of_twin(function: types.FunctionType) -> list[Any]:
+    """Return the units that a function has in its closure."""
+    names = function.__code__.co_freevars
+    return list((function.__closure__ or ())[names.index(UNITS)].cell_contents)
 
 
 def explanation(function: types.FunctionType, code: bool = False) -> str:

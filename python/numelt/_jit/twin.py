@@ -272,15 +272,18 @@ def idle_unit() -> Any:
     return _idle
 
 
-def function_twin(function: types.FunctionType, is_strict: bool = False) -> types.FunctionType | None:
+def function_twin(
+    function: types.FunctionType, is_strict: bool = False, is_asked: bool = True
+) -> types.FunctionType | None:
     """Return the twin of a function, or None if its source is not known or it has no loops.
 
-    If it is strict, what CPython has to do in its loops is an error.
+    If it is strict, what CPython has to do in its loops is an error. If it is not asked for, loops of few
+    turns are compiled only after some runs.
     """
     found = source.locate(function)
     if found is None or isinstance(found.node, ast.Lambda) or _has_private_names(found.node, found.scope):
         return None
-    units = _Units(function.__code__.co_filename, True, is_strict)
+    units = _Units(function.__code__.co_filename, is_asked, is_strict)
     node = copy.copy(found.node)
     node.body = _Rewriter(units, found.node, found.scope).made()
     node.decorator_list = []

@@ -1,17 +1,20 @@
 """Functional programming: functions that call a function of the user, along axes or over indices.
 
 The functions are NumPy's, run over our arrays (`composed`). The function of the user gets our arrays.
+`vectorize` and `apply_along_axis`, which call it in a loop, are compiled together with it if it is a Python
+function and the arrays are large enough (`numelt._jit.vectorizing`).
 """
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import numpy
 
 from numelt import _core
 from numelt._dispatch import fallback
-from numelt._dispatch.composed import applying
+from numelt._dispatch.composed import applying, applying_compiled
 from numelt._dispatch.mirror import replace
 from numelt._dispatch.native import present
 from numelt._dispatch.pickling import Named
@@ -20,7 +23,31 @@ from numelt._dispatch.routine import routine
 __all__ = ["apply_along_axis", "apply_over_axes", "fromfunction", "mask_indices", "piecewise"]
 
 
-@applying
+# fewer elements than this, over all calls of a function, do not repay the milliseconds that compiling takes
+_FEW = 2000
+# by code of a function: for how many elements it was called
+_elements: dict[types.CodeType, int] = {}
+
+
+def _is_worthwhile(function: Any, count: int) -> bool:
+    """Has a Python function been called for so many elements that it is worth compiling?"""
+    if type(function) is not types.FunctionType:
+        return False
+    if len(_elements) > 1000:
+        _elements.clear()
+    total = _elements[function.__code__] = _elements.get(function.__code__, 0) + count
+    return total >= _FEW
+
+
+def _compiled_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    if kwargs or not isinstance(arr, numpy.ndarray | _core.ndarray) or not _is_worthwhile(func1d, arr.size):
+        return None
+    from numelt._jit.vectorizing import along_axis  # few programs need it
+
+    return along_axis(func1d, axis, arr, args)
+
+
+@applying_compiled(_compiled_along_axis)
 def apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
     """Apply a function to each line along an axis.
 
@@ -89,7 +116,23 @@ class Vectorize(numpy.vectorize, metaclass=Named):
     def _general(self, *args: Any, **kwargs: Any) -> Any:
         return fallback.call("vectorize", super().__call__, args, kwargs)
 
-    __call__ = _core.method("vectorize", numpy.vectorize.__call__, _general, "method")
+    _by_numpy = _core.method("vectorize", numpy.vectorize.__call__, _general, "method")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the results for broadcast arguments; see `numpy.vectorize`."""
+        is_simple = not (kwargs or self.excluded or self.signature or self.cache)
+        if is_simple and _is_worthwhile(self.pyfunc, max(map(_size, args), default=0)):
+            from numelt._jit.vectorizing import vectorized  # few programs need it
+
+            made = vectorized(self.pyfunc, self.otypes, args)
+            if made is not None:
+                return made
+        return self._by_numpy(*args, **kwargs)
+
+
+def _size(arg: Any) -> int:
+    """Return the number of elements of an argument of `vectorize`."""
+    return int(getattr(arg, "size", 1)) if not isinstance(arg, list) else len(arg)
 
 
 def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> Any:

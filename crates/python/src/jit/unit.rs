@@ -9,7 +9,7 @@
 
 use crate::jit::given::{self, Numbers};
 use crate::jit::results::{Left, Shape};
-use crate::jit::world::{self, Loop, Outside, Path};
+use crate::jit::world::{self, Identity, Loop, Outside, Path};
 use crate::numpy::coverage;
 use crate::record::{errstate, run};
 use numelt_codegen::functions::{Compiled, Host};
@@ -60,8 +60,8 @@ struct Refused {
 struct Variant {
     /// What is given, the objects found outside included.
     given: Vec<Given>,
-    /// The things among them, which must be the same objects.
-    things: Vec<Option<Py<PyAny>>>,
+    /// The things among them, which must be the same.
+    things: Vec<Option<Identity>>,
     paths: Vec<Path>,
     params: Vec<Source>,
     _loops: Box<[Loop]>,
@@ -281,7 +281,7 @@ impl JitUnit {
         let last = locked(&self.last).clone();
         let others = || locked(&self.variants).clone();
         for variant in last.into_iter().chain(std::iter::once_with(others).flatten()) {
-            if variant.given[..count] != given[..] || !variant.is_given(objects, 0) {
+            if variant.given[..count] != given[..] || !variant.is_given(objects, 0)? {
                 continue;
             }
             if variant.find(py, objects, numbers)? {
@@ -391,11 +391,12 @@ impl JitUnit {
         let params = params.collect();
         let things = made.given.iter().zip(objects.iter()).map(|(given, object)| {
             let is_one = !matches!(given.thing, Thing::Value | Thing::Other);
-            is_one.then(|| object.clone().unbind())
+            is_one.then(|| Identity::of(object, &given.thing)).transpose()
         });
+        let things = things.collect::<PyResult<_>>().map_err(|error| failed(error.to_string()))?;
         let taken = made.exits.iter().map(|_| AtomicU64::new(0)).collect();
         Ok(Variant {
-            things: things.collect(),
+            things,
             given: made.given,
             paths,
             params,
@@ -492,11 +493,15 @@ fn goes_round(exits: &[Exit]) -> bool {
 
 impl Variant {
     /// Are the things among these objects, from a number on, those that the code was made for?
-    fn is_given(&self, objects: &[Bound<'_, PyAny>], from: usize) -> bool {
-        objects.iter().zip(&self.things).skip(from).all(|(object, thing)| match thing {
-            Some(thing) => object.is(thing),
-            None => true,
-        })
+    fn is_given(&self, objects: &[Bound<'_, PyAny>], from: usize) -> PyResult<bool> {
+        for (object, thing) in objects.iter().zip(&self.things).skip(from) {
+            if let Some(thing) = thing
+                && !thing.is(object)?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Finds the objects outside again, appends them, and tells whether the code fits them.
@@ -509,7 +514,7 @@ impl Variant {
                 return Ok(false);
             }
             objects.push(object);
-            if !self.is_given(objects, number) {
+            if !self.is_given(objects, number)? {
                 return Ok(false);
             }
         }

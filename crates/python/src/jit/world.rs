@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyModule, PyString, PyTuple, PyType};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::cell::Cell;
 use std::ffi::{c_char, c_void};
 use std::time::{Duration, Instant};
@@ -121,6 +122,8 @@ fn collect(py: Python<'_>) -> PyResult<Known> {
         "pow",
         "enumerate",
         "zip",
+        "type",
+        "isinstance",
     ] {
         add(py.import("builtins")?.getattr(name)?, Thing::Builtin(name));
     }
@@ -166,6 +169,59 @@ pub fn thing(object: &Bound<'_, PyAny>) -> PyResult<Option<Thing>> {
     // a loop that finds a known function has been made by `numelt._jit`, which has called `jit_setup`; tests do without
     let known = KNOWN.get_or_try_init(object.py(), || collect(object.py()))?;
     Ok(known.things.get(&(object.as_ptr() as usize)).cloned())
+}
+
+/// What tells that an object is the one that code was made for.
+pub enum Identity {
+    /// The object itself.
+    Object(Py<PyAny>),
+    /// A Python function: its code, the globals that it sees, and the defaults of its parameters. A function that is defined
+    /// in another one is a new object in each call.
+    Function { code: Py<PyAny>, globals: Py<PyAny>, defaults: Vec<Py<PyAny>> },
+}
+
+/// Code, globals and defaults of a Python function.
+fn parts_of<'py>(
+    function: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, SmallVec<[Bound<'py, PyAny>; 4]>)> {
+    let py = function.py();
+    let defaults = function.getattr(intern!(py, "__defaults__"))?;
+    let defaults = match defaults.cast::<PyTuple>() {
+        Ok(values) => values.iter().collect(),
+        Err(_) => SmallVec::new(),
+    };
+    Ok((function.getattr(intern!(py, "__code__"))?, function.getattr(intern!(py, "__globals__"))?, defaults))
+}
+
+impl Identity {
+    /// What identifies an object.
+    pub fn of(object: &Bound<'_, PyAny>, thing: &Thing) -> PyResult<Identity> {
+        if *thing != Thing::Function {
+            return Ok(Identity::Object(object.clone().unbind()));
+        }
+        let (code, globals, defaults) = parts_of(object)?;
+        let defaults = defaults.into_iter().map(Bound::unbind).collect();
+        Ok(Identity::Function { code: code.unbind(), globals: globals.unbind(), defaults })
+    }
+
+    /// Is it this object, or a function that does the same?
+    pub fn is(&self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+        match self {
+            Identity::Object(known) => Ok(object.is(known)),
+            Identity::Function { code, globals, defaults } => {
+                // SAFETY: the object is alive.
+                if unsafe { ffi::PyFunction_Check(object.as_ptr()) } == 0 {
+                    return Ok(false);
+                }
+                let (other, names, values) = parts_of(object)?;
+                let same = |(known, value): (&Py<PyAny>, &Bound<'_, PyAny>)| value.is(known);
+                Ok(other.is(code)
+                    && names.is(globals)
+                    && values.len() == defaults.len()
+                    && defaults.iter().zip(&values).all(same))
+            }
+        }
+    }
 }
 
 /// Is it a function that the specializer knows by name?

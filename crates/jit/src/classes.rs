@@ -1,0 +1,86 @@
+//! Questions about classes: `type(x) is float`, `isinstance(x, int)`. The answer is known for each type that a value may have.
+
+use crate::outside::Thing;
+use crate::tree::{Comparison, Expr};
+use crate::types::{Type, Val};
+use crate::walk::{Res, Walk, unsupported};
+use numelt_ir::DType;
+
+/// The class of a number, as the thing that stands for it; `None` if a value has another class.
+fn class_of(ty: &Type) -> Res<Option<Thing>> {
+    Ok(match ty {
+        Type::Bool => Some(Thing::Builtin("bool")),
+        Type::Int => Some(Thing::Builtin("int")),
+        Type::Float => Some(Thing::Builtin("float")),
+        Type::Complex => Some(Thing::Builtin("complex")),
+        Type::Scalar(dtype) => Some(Thing::Class(*dtype)),
+        Type::None | Type::Tuple(_) | Type::Array { .. } | Type::Range => None,
+        other => return unsupported(format!("the class of {other}")),
+    })
+}
+
+/// Is it the class of numbers of one type?
+fn is_number_class(class: &Thing) -> bool {
+    matches!(class, Thing::Class(_) | Thing::Builtin("bool" | "int" | "float" | "complex"))
+}
+
+/// Does a class inherit from another one?
+fn inherits(class: &Thing, from: &Thing) -> bool {
+    let parent = match class {
+        Thing::Builtin("bool") => Some(Thing::Builtin("int")),
+        Thing::Class(DType::F64) => Some(Thing::Builtin("float")),
+        Thing::Class(DType::C128) => Some(Thing::Builtin("complex")),
+        _ => None,
+    };
+    class == from || parent.as_ref() == Some(from)
+}
+
+impl Walk<'_> {
+    /// `type(x) is C`, if it is one: the operand, the class, and whether it is to be that class.
+    pub fn class_comparison(&mut self, first: &Expr, rest: &[(Comparison, Expr)]) -> Res<Option<Val>> {
+        let (Expr::Call(function, args, keywords), [(op, class)]) = (first, rest) else { return Ok(None) };
+        let is_same = match op {
+            Comparison::Is | Comparison::Eq => true,
+            Comparison::IsNot | Comparison::Ne => false,
+            _ => return Ok(None),
+        };
+        let ([arg], true, Expr::Input(_)) = (&args[..], keywords.is_empty(), &**function) else { return Ok(None) };
+        let function = self.expr(function)?;
+        if self.thing(&function) != Thing::Builtin("type") {
+            return Ok(None);
+        }
+        let arg = self.expr(arg)?;
+        let class = self.expr(class)?;
+        let class = self.thing(&class);
+        if !is_number_class(&class) {
+            return unsupported("a comparison with such a class");
+        }
+        let answer = self.each(&arg, &mut |walk, arg| {
+            let is = class_of(&arg.ty)?.as_ref() == Some(&class);
+            Ok(Val::new(Type::Bool, vec![walk.e.truth(is == is_same)]))
+        })?;
+        Ok(Some(answer))
+    }
+
+    /// `isinstance(x, classes)`
+    pub fn is_instance(&mut self, arg: &Expr, classes: &Expr) -> Res<Val> {
+        let classes = match classes {
+            Expr::Tuple(items) => items.iter().collect(),
+            one => vec![one],
+        };
+        let mut things = Vec::new();
+        for class in classes {
+            let class = self.expr(class)?;
+            things.push(self.thing(&class));
+        }
+        if !things.iter().all(is_number_class) {
+            return unsupported("isinstance with such a class");
+        }
+        let arg = self.expr(arg)?;
+        self.each(&arg, &mut |walk, arg| {
+            let class = class_of(&arg.ty)?;
+            let is = class.is_some_and(|class| things.iter().any(|thing| inherits(&class, thing)));
+            Ok(Val::new(Type::Bool, vec![walk.e.truth(is)]))
+        })
+    }
+}
