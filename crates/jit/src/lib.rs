@@ -7,7 +7,7 @@
 //! Not here: Python objects, machine code, memory, threads, unsafe code.
 //!
 //! - `tree` reads trees, `types` says what is known of a value, `outside` what there is around a loop.
-//! - `walk` holds what is known at a point, and joins paths; `statements`, `expressions`, `numbers`, `conversions`, `arrays`,
+//! - `walk` holds what is known at a point, and joins paths; `statements`, `expressions`, `numbers`, `complexes`, `conversions`, `arrays`,
 //!   `virtuals`, `sources`, `calls` and `classes` say what each construct does; `watch` looks for floating-point conditions.
 //! - `emit` writes the code.
 #![forbid(unsafe_code)]
@@ -15,6 +15,7 @@
 mod arrays;
 mod calls;
 mod classes;
+mod complexes;
 mod conversions;
 mod emit;
 mod expressions;

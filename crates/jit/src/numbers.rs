@@ -87,7 +87,7 @@ impl Walk<'_> {
     }
 
     /// Stops if an I64 is not a float without rounding.
-    fn exit_unless_exact(&mut self, int: Value) {
+    pub fn exit_unless_exact(&mut self, int: Value) {
         if let Some(bits) = self.e.known(int)
             && (bits as i64).unsigned_abs() <= EXACT as u64
         {
@@ -390,59 +390,6 @@ impl Walk<'_> {
         };
         self.exit_if(lost, "an integer beyond 64 bits");
         Ok(result)
-    }
-
-    /// Real and imaginary part of a number.
-    pub fn complex_parts(&mut self, val: &Val, part: DType) -> [Value; 2] {
-        match val.parts[..] {
-            [re, im] => [self.e.convert(re, part), self.e.convert(im, part)],
-            _ => {
-                let re = self.e.convert(val.parts[0], part);
-                [re, self.e.constant(part, 0)]
-            }
-        }
-    }
-
-    /// Sums, differences and products of complex numbers, part by part as both Python and NumPy compute them.
-    fn complexes(&mut self, op: Operator, a: &Val, b: &Val, numpy: Option<DType>) -> Res<Val> {
-        let (ty, part) = match numpy {
-            None => (Type::Complex, DType::F64),
-            Some(dtype) => (Type::Scalar(dtype), if dtype == DType::C64 { DType::F32 } else { DType::F64 }),
-        };
-        if part == DType::F32 || [a, b].iter().any(|val| matches!(val.ty, Type::Int)) && numpy.is_none() {
-            for val in [a, b] {
-                if val.ty == Type::Int {
-                    self.exit_unless_exact(val.parts[0]);
-                }
-            }
-        }
-        if part == DType::F32 {
-            return unsupported("arithmetic of complex64");
-        }
-        // Python's arithmetic of a complex number and a real one depends on the version
-        if numpy.is_none() && (a.parts.len() == 1 || b.parts.len() == 1) && op != Operator::Add && op != Operator::Sub {
-            return unsupported("a complex number and a real one");
-        }
-        if numpy.is_none() && op == Operator::Sub && a.parts.len() == 1 {
-            return unsupported("a complex number and a real one");
-        }
-        let ([ar, ai], [br, bi]) = (self.complex_parts(a, part), self.complex_parts(b, part));
-        let f = |walk: &mut Self, op, x, y| walk.e.apply(op, part, &[x, y]);
-        let parts = match op {
-            Operator::Add => [f(self, Op::Add, ar, br), f(self, Op::Add, ai, bi)],
-            Operator::Sub => [f(self, Op::Subtract, ar, br), f(self, Op::Subtract, ai, bi)],
-            Operator::Mult => {
-                let (rr, ii) = (f(self, Op::Multiply, ar, br), f(self, Op::Multiply, ai, bi));
-                let (ri, ir) = (f(self, Op::Multiply, ar, bi), f(self, Op::Multiply, ai, br));
-                [f(self, Op::Subtract, rr, ii), f(self, Op::Add, ri, ir)]
-            }
-            _ => return unsupported("such an operator on complex numbers"),
-        };
-        for part in parts {
-            // not only NumPy's: newer versions of Python repair products that are not finite
-            self.watch(part, &[ar, ai, br, bi], true);
-        }
-        Ok(Val::new(ty, parts.to_vec()))
     }
 
     /// `-a`, `+a`, `~a`

@@ -78,4 +78,8 @@ pub trait World {
 
     /// Has the ufunc of this name a loop for these dtypes?
     fn has_loop(&mut self, name: &str, inputs: &[DType], output: DType) -> bool;
+
+    /// Does this version of Python compute with a complex number and a real one without making the real one complex? Python
+    /// 3.14 and later do, which shows in the signs of zeros.
+    fn mixes_complex(&self) -> bool;
 }

@@ -26,6 +26,10 @@ impl World for Few {
     fn has_loop(&mut self, _: &str, _: &[DType], _: DType) -> bool {
         false
     }
+
+    fn mixes_complex(&self) -> bool {
+        false
+    }
 }
 
 /// The memory of the tests' arrays: eight bytes an element.

@@ -354,6 +354,10 @@ impl World for Outside<'_, '_> {
     fn has_loop(&mut self, name: &str, inputs: &[DType], output: DType) -> bool {
         ufunc_loop(self.py, name, inputs, output).is_ok_and(|found| found.is_some())
     }
+
+    fn mixes_complex(&self) -> bool {
+        self.py.version_info() >= (3, 14)
+    }
 }
 
 /// A loop of a ufunc: compiled code is given its address.
