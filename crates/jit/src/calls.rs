@@ -1,8 +1,9 @@
 //! Calls: builtins, `math`, NumPy's functions of scalars, and Python functions, which are written into the caller.
 
-use crate::outside::{Param, Thing};
+use crate::outside::{Form, Param, Thing};
 use crate::tree::{Comparison, Expr, Operator, StmtKind, parse_callee};
 use crate::types::{Type, Val};
+use crate::virtuals::is_array;
 use crate::walk::{Inlined, Res, Stop, Walk, unsupported};
 use crate::watch::is_nan;
 use numelt_func::{CFunction, Value};
@@ -61,8 +62,13 @@ impl Walk<'_> {
                 let element = self.indexed_val(base, index)?;
                 self.as_python(&element)
             }
-            (Type::Array { ndim: 1, .. } | Type::Virtual(_), "max", []) => self.extreme_of(base, Op::Maximum),
-            (Type::Array { ndim: 1, .. } | Type::Virtual(_), "min", []) => self.extreme_of(base, Op::Minimum),
+            (Type::Array { .. } | Type::Virtual(_), _, _) => {
+                let args = args.iter().map(|arg| self.expr(arg)).collect::<Res<Vec<_>>>()?;
+                match self.reduction(name, &[&[base.clone()], &args[..]].concat()) {
+                    Some(result) => result,
+                    None => unsupported(format!("the method {name} of {}", base.ty)),
+                }
+            }
             (Type::Scalar(_), "item", []) => self.as_python(base),
             (Type::Complex | Type::Scalar(DType::C128), "conjugate", []) => {
                 let im = self.e.apply(Op::Negative, DType::F64, &[base.parts[1]]);
@@ -124,8 +130,10 @@ impl Walk<'_> {
                     _ => unsupported("complex of such arguments"),
                 }
             }
+            ("abs", [arg]) if is_array(&arg.ty) => self.virtual_call("absolute", args),
             ("abs", [arg]) => self.absolute(arg),
             ("min" | "max", [_, _, ..]) => self.extreme(name == "max", args),
+            ("min" | "max" | "sum", [array]) if is_array(&array.ty) => self.fold(name, array),
             ("divmod", [a, b]) => {
                 let (quotient, rest) = (self.binary(Operator::FloorDiv, a, b)?, self.binary(Operator::Mod, a, b)?);
                 Ok(Val::new(Type::Tuple(vec![quotient.ty, rest.ty]), [quotient.parts, rest.parts].concat()))
@@ -176,7 +184,7 @@ impl Walk<'_> {
     }
 
     /// `min` and `max` of their arguments: the first one that no later one beats.
-    fn extreme(&mut self, is_max: bool, args: &[Val]) -> Res<Val> {
+    pub fn extreme(&mut self, is_max: bool, args: &[Val]) -> Res<Val> {
         let op = if is_max { Comparison::Gt } else { Comparison::Lt };
         let mut best = args[0].clone();
         for arg in &args[1..] {
@@ -256,7 +264,10 @@ impl Walk<'_> {
     }
 
     /// A function of NumPy's of scalars: the operations that have exactly one right result are done here, others by NumPy's own loops.
-    fn call_numpy(&mut self, name: &str, args: &[Val]) -> Res<Val> {
+    pub fn call_numpy(&mut self, name: &str, args: &[Val]) -> Res<Val> {
+        if args.iter().any(|arg| is_array(&arg.ty)) {
+            return self.reduction(name, args).unwrap_or_else(|| self.virtual_call(name, args));
+        }
         if let Some(arg) = args.iter().position(|arg| matches!(arg.ty, Type::Choice(_))) {
             return self.each(&args[arg], &mut |walk, val| {
                 let mut args = args.to_vec();
@@ -318,16 +329,8 @@ impl Walk<'_> {
             return unsupported(format!("np.{name}"));
         }
         let args: Vec<Value> = args.iter().map(|arg| self.e.convert(*arg, dtype)).collect();
-        let wanted = Param::Loop { name: name.to_owned(), inputs, output: dtype };
-        let context = match self.params.iter().position(|param| *param == wanted) {
-            Some(number) => self.loops[&number],
-            None => {
-                let context = self.e.param(DType::I64);
-                self.loops.insert(self.params.len(), context);
-                self.params.push(wanted);
-                context
-            }
-        };
+        let wanted = Param::Loop { name: name.to_owned(), inputs, output: dtype, form: Form::Element };
+        let context = self.outside(wanted);
         let result = self.e.call_loop(context, &args, dtype);
         self.watch(result, &args, false);
         Ok(Val::new(Type::Scalar(dtype), vec![result]))

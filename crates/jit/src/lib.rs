@@ -8,7 +8,7 @@
 //!
 //! - `tree` reads trees, `types` says what is known of a value, `outside` what there is around a loop.
 //! - `walk` holds what is known at a point, and joins paths; `statements`, `expressions`, `numbers`, `complexes`, `conversions`, `arrays`,
-//!   `virtuals`, `sources`, `calls` and `classes` say what each construct does; `watch` looks for floating-point conditions.
+//!   `virtuals`, `reductions`, `sources`, `calls` and `classes` say what each construct does; `watch` looks for floating-point conditions.
 //! - `emit` writes the code.
 #![forbid(unsafe_code)]
 
@@ -21,6 +21,7 @@ mod emit;
 mod expressions;
 mod numbers;
 mod outside;
+mod reductions;
 mod sources;
 mod statements;
 mod tree;
@@ -29,7 +30,7 @@ mod virtuals;
 mod walk;
 mod watch;
 
-pub use outside::{Given, Param, Thing, World};
+pub use outside::{Form, Given, Param, Thing, World};
 pub use sources::count as source_parts;
 pub use tree::{Expr, Stmt, StmtKind, Unit, parse_unit};
 pub use types::{Type, places};

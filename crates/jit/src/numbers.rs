@@ -396,6 +396,7 @@ impl Walk<'_> {
     pub fn unary(&mut self, op: Unary, a: &Val) -> Res<Val> {
         match (&a.ty, op) {
             (Type::Choice(_), _) => self.each(a, &mut |walk, a| walk.unary(op, &a)),
+            (ty, _) if is_array(ty) => self.virtual_unary(op, a),
             (Type::Bool, _) => {
                 let int = self.int_of(a);
                 self.unary(op, &Val::new(Type::Int, vec![int]))
@@ -460,6 +461,9 @@ impl Walk<'_> {
             };
             let truth = self.e.truth(same == (op == Comparison::Is));
             return Ok(Val::new(Type::Bool, vec![truth]));
+        }
+        if is_array(&a.ty) || is_array(&b.ty) {
+            return self.virtual_compare(op, a, b);
         }
         if let (Type::Tuple(_), Type::Tuple(_), Comparison::Eq | Comparison::Ne) = (&a.ty, &b.ty, op) {
             return unsupported("comparing tuples");

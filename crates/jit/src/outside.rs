@@ -58,7 +58,24 @@ pub enum Param {
         inputs: Vec<DType>,
         /// That of its result.
         output: DType,
+        /// How it is called.
+        form: Form,
     },
+    /// The address of what describes NumPy's dot product of a dtype. It is called with two addresses, each followed by the
+    /// distance of elements in bytes, and the number of elements.
+    Dot(DType),
+    /// The address of what describes memory that belongs to the run. It is called with a number of bytes, and returns an
+    /// address; what was there before is lost. The number tells several apart.
+    Scratch(u32),
+}
+
+/// How a loop of a ufunc is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// With the operands of one element.
+    Element,
+    /// With a first value, the address of elements, their number and their distance in bytes: it is combined with each.
+    Reduction,
 }
 
 /// What can be asked about objects outside while a loop is compiled. What the answers depend on is checked again before the

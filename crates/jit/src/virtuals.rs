@@ -4,7 +4,7 @@
 //! computed where they are used: in a reduction, or when they are written to a slice. What is assigned to a variable would
 //! need memory, so it is left to CPython.
 
-use crate::tree::Operator;
+use crate::tree::{Comparison, Operator, Unary};
 use crate::types::{Type, Val};
 use crate::walk::{Res, Walk, unsupported};
 use numelt_func::Value;
@@ -14,20 +14,34 @@ use numelt_ir::{DType, Op};
 #[derive(Debug, Clone)]
 pub struct Virtual {
     /// How many elements it has.
-    length: Value,
-    node: Node,
+    pub length: Value,
+    /// What they are.
+    pub node: Node,
 }
 
 /// What its elements are.
 #[derive(Debug, Clone)]
-enum Node {
+pub enum Node {
     /// Elements of an array with one axis.
     Array(Val),
     /// A number.
     Number(Val),
     /// An operation on elements.
     Binary(Operator, Box<Node>, Box<Node>),
+    /// A comparison of elements.
+    Compare(Comparison, Box<Node>, Box<Node>),
+    /// `-a`, `+a`, `~a` for each element.
+    Unary(Unary, Box<Node>),
+    /// A function of NumPy's for each element.
+    Call(&'static str, Vec<Node>),
 }
+
+/// Functions of NumPy's that have exactly one right result for each element, so that it does not matter whether NumPy computes
+/// many of them at once.
+const EXACT: &[&str] = &[
+    "abs", "absolute", "minimum", "maximum", "isnan", "isinf", "isfinite", "floor", "ceil", "trunc", "rint", "sqrt",
+    "square",
+];
 
 /// Elements that a statement writes at its end.
 #[derive(Debug, Clone)]
@@ -37,7 +51,7 @@ pub struct Slice {
 }
 
 /// What a turn of a loop hands to the next one, if anything.
-type Carried = Res<Option<Val>>;
+pub type Carried = Res<Option<Val>>;
 
 /// Is it an array or an array expression?
 pub fn is_array(ty: &Type) -> bool {
@@ -46,7 +60,7 @@ pub fn is_array(ty: &Type) -> bool {
 
 impl Walk<'_> {
     /// A value as part of an array expression; a number has no length.
-    fn node(&mut self, val: &Val) -> Res<(Node, Option<Value>)> {
+    pub fn node(&mut self, val: &Val) -> Res<(Node, Option<Value>)> {
         match val.ty {
             Type::Array { ndim: 1, dtype, .. } if dtype != DType::F16 => {
                 Ok((Node::Array(val.clone()), Some(val.parts[2])))
@@ -62,22 +76,82 @@ impl Walk<'_> {
 
     /// An operation on arrays with one axis and numbers.
     pub fn virtual_binary(&mut self, op: Operator, a: &Val, b: &Val) -> Res<Val> {
-        let ((a, a_length), (b, b_length)) = (self.node(a)?, self.node(b)?);
-        let length = match (a_length, b_length) {
-            (Some(a), Some(b)) => {
-                let differs = self.e.ints(Op::NotEqual, &[a, b]);
-                self.exit_if(differs, "arrays of different lengths");
-                a
-            }
-            (Some(length), None) | (None, Some(length)) => length,
-            (None, None) => return unsupported("an array expression without an array"),
-        };
-        let node = Node::Binary(op, Box::new(a), Box::new(b));
-        self.virtuals.push(Virtual { length, node });
-        Ok(Val::empty(Type::Virtual(self.virtuals.len() as u32 - 1)))
+        if op == Operator::MatMult {
+            return self.dot(a, b);
+        }
+        if op == Operator::Pow {
+            // NumPy computes these powers of arrays otherwise than those of numbers
+            let known = b.parts.first().and_then(|part| self.e.known(*part));
+            return match (&b.ty, known) {
+                (Type::Int, Some(2)) => self.virtual_call("square", std::slice::from_ref(a)),
+                (Type::Float, Some(bits)) if bits == 2.0f64.to_bits() => {
+                    self.virtual_call("square", std::slice::from_ref(a))
+                }
+                _ => unsupported("a power of an array"),
+            };
+        }
+        let (nodes, length) = self.nodes(&[a.clone(), b.clone()])?;
+        let [a, b] = <[Node; 2]>::try_from(nodes).expect("two operands");
+        Ok(self.virtual_array(length, Node::Binary(op, Box::new(a), Box::new(b))))
     }
 
-    fn element_of(&mut self, node: &Node, position: Value) -> Res<Val> {
+    /// A comparison of arrays with one axis and numbers.
+    pub fn virtual_compare(&mut self, op: Comparison, a: &Val, b: &Val) -> Res<Val> {
+        if !matches!(
+            op,
+            Comparison::Eq | Comparison::Ne | Comparison::Lt | Comparison::Le | Comparison::Gt | Comparison::Ge
+        ) {
+            return unsupported("such a comparison of arrays");
+        }
+        let (nodes, length) = self.nodes(&[a.clone(), b.clone()])?;
+        let [a, b] = <[Node; 2]>::try_from(nodes).expect("two operands");
+        Ok(self.virtual_array(length, Node::Compare(op, Box::new(a), Box::new(b))))
+    }
+
+    /// `-a`, `+a`, `~a` of an array with one axis.
+    pub fn virtual_unary(&mut self, op: Unary, a: &Val) -> Res<Val> {
+        let (mut nodes, length) = self.nodes(std::slice::from_ref(a))?;
+        Ok(self.virtual_array(length, Node::Unary(op, Box::new(nodes.remove(0)))))
+    }
+
+    /// A function of NumPy's of arrays with one axis and numbers.
+    pub fn virtual_call(&mut self, name: &str, args: &[Val]) -> Res<Val> {
+        let Some(name) = EXACT.iter().find(|exact| **exact == name) else {
+            return unsupported(format!("np.{name} of arrays"));
+        };
+        let (nodes, length) = self.nodes(args)?;
+        Ok(self.virtual_array(length, Node::Call(name, nodes)))
+    }
+
+    fn virtual_array(&mut self, length: Value, node: Node) -> Val {
+        self.virtuals.push(Virtual { length, node });
+        Val::empty(Type::Virtual(self.virtuals.len() as u32 - 1))
+    }
+
+    /// Operands as parts of an expression, and their common length.
+    fn nodes(&mut self, operands: &[Val]) -> Res<(Vec<Node>, Value)> {
+        let mut nodes = Vec::new();
+        let mut common = None;
+        for operand in operands {
+            let (node, length) = self.node(operand)?;
+            nodes.push(node);
+            match (common, length) {
+                (Some(common), Some(length)) => {
+                    let differs = self.e.ints(Op::NotEqual, &[common, length]);
+                    self.exit_if(differs, "arrays of different lengths");
+                }
+                (None, Some(_)) => common = length,
+                _ => {}
+            }
+        }
+        match common {
+            Some(length) => Ok((nodes, length)),
+            None => unsupported("an array expression without an array"),
+        }
+    }
+
+    /// The element of an expression at a position.
+    pub fn element_of(&mut self, node: &Node, position: Value) -> Res<Val> {
         match node {
             Node::Array(array) => self.row(array, position),
             Node::Number(number) => Ok(number.clone()),
@@ -85,6 +159,33 @@ impl Walk<'_> {
                 let (a, b) = (self.element_of(a, position)?, self.element_of(b, position)?);
                 self.binary(*op, &a, &b)
             }
+            Node::Compare(op, a, b) => {
+                let (a, b) = (self.element_of(a, position)?, self.element_of(b, position)?);
+                let truth = self.compare(*op, &a, &b)?;
+                Ok(Val::new(Type::Scalar(DType::Bool), truth.parts))
+            }
+            Node::Unary(op, a) => {
+                let a = self.element_of(a, position)?;
+                self.unary(*op, &a)
+            }
+            Node::Call(name, args) => {
+                let args = args.iter().map(|arg| self.element_of(arg, position)).collect::<Res<Vec<_>>>()?;
+                self.call_numpy(name, &args)
+            }
+        }
+    }
+
+    /// The type of the elements of an expression.
+    pub fn element_type(&mut self, node: &Node) -> Res<DType> {
+        let (mark, inside, watched) = (self.e.mark(), self.inside.clone(), self.watched.len());
+        let zero = self.e.int(0);
+        let element = self.element_of(node, zero);
+        self.e.back_to(mark);
+        self.inside = inside;
+        self.watched.truncate(watched);
+        match element?.ty {
+            Type::Scalar(dtype) => Ok(dtype),
+            other => unsupported(format!("an array of {other}")),
         }
     }
 
@@ -118,7 +219,7 @@ impl Walk<'_> {
     }
 
     /// Runs `turn` for the numbers below `count`, with a value that each turn hands to the next.
-    fn counted(
+    pub fn counted(
         &mut self,
         count: Value,
         start: Option<Val>,
@@ -212,10 +313,12 @@ impl Walk<'_> {
     fn exit_if_mixed(&mut self, node: &Node, target: &Val) {
         match node {
             Node::Number(_) => {}
-            Node::Binary(_, a, b) => {
+            Node::Binary(_, a, b) | Node::Compare(_, a, b) => {
                 self.exit_if_mixed(a, target);
                 self.exit_if_mixed(b, target);
             }
+            Node::Unary(_, a) => self.exit_if_mixed(a, target),
+            Node::Call(_, args) => args.iter().for_each(|arg| self.exit_if_mixed(arg, target)),
             Node::Array(array) => {
                 let same: Vec<Value> =
                     [1, 3].map(|part| self.e.ints(Op::Equal, &[array.parts[part], target.parts[part]])).to_vec();

@@ -150,7 +150,7 @@ pub struct Walk<'a> {
     pub given_vals: Vec<Val>,
     /// Where the function's parameters come from.
     pub params: Vec<Param>,
-    /// The parameters that describe loops of ufuncs, by their place among the parameters.
+    /// The parameters that stand for things outside, by their place among the parameters.
     pub loops: HashMap<usize, Value>,
     /// What was looked up already: the object, the name.
     pub found: HashMap<(u32, String), u32>,

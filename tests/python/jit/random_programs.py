@@ -199,7 +199,9 @@ def arguments(seed: int) -> tuple[Any, ...]:
 def seen(value: Any) -> Any:
     """Return everything that can be told of a value."""
     if isinstance(value, np.ndarray):
-        array = numpy.asarray(value)
+        array = numpy.array(value)
+        if array.dtype.kind == "f":
+            array[numpy.isnan(array)] = numpy.nan  # the sign of a NaN means nothing
         return "array", str(array.dtype), array.shape, array.tobytes()
     if isinstance(value, tuple | list):
         return [type(value).__name__, *map(seen, value)]

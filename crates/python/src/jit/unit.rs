@@ -9,7 +9,7 @@
 
 use crate::jit::given::{self, Numbers};
 use crate::jit::results::{Left, Shape};
-use crate::jit::world::{self, Identity, Loop, Outside, Path};
+use crate::jit::world::{self, Identity, Outer, Outside, Path};
 use crate::numpy::coverage;
 use crate::record::{errstate, run};
 use numelt_codegen::functions::{Compiled, Host};
@@ -64,7 +64,8 @@ struct Variant {
     things: Vec<Option<Identity>>,
     paths: Vec<Path>,
     params: Vec<Source>,
-    _loops: Box<[Loop]>,
+    /// What the code calls, apart from memory that belongs to a run.
+    _outers: Box<[Outer]>,
     exits: Vec<Exit>,
     /// The types of the variables at each exit.
     shapes: Vec<Vec<Shape>>,
@@ -85,6 +86,8 @@ pub type Objects<'py> = SmallVec<[Bound<'py, PyAny>; 16]>;
 enum Source {
     Number(usize),
     Constant(u64),
+    /// Memory that belongs to the run.
+    Scratch,
 }
 
 fn add_one(number: &AtomicU64) {
@@ -375,18 +378,18 @@ impl JitUnit {
             starts.push(next);
             next += one.numbers();
         }
-        let mut loops = Vec::new();
-        for param in &made.params {
-            if let Param::Loop { name, inputs, output } = param {
-                let found = world::ufunc_loop(py, name, inputs, *output).ok().flatten();
-                loops.push(found.ok_or_else(|| failed("a loop of NumPy's is gone".into()))?);
-            }
+        let is_scratch = |param: &Param| matches!(param, Param::Scratch(_));
+        let mut outers = Vec::new();
+        for param in made.params.iter().filter(|param| !matches!(param, Param::Part { .. }) && !is_scratch(param)) {
+            let found = Outer::of(py, param).ok().flatten();
+            outers.push(found.ok_or_else(|| failed("a loop of NumPy's is gone".into()))?);
         }
-        let loops = loops.into_boxed_slice();
-        let mut addresses = loops.iter().map(|found| std::ptr::from_ref(found) as u64);
+        let outers = outers.into_boxed_slice();
+        let mut addresses = outers.iter().map(|found| std::ptr::from_ref(found) as u64);
         let params = made.params.iter().map(|param| match param {
             Param::Part { given, part } => Source::Number(starts[*given as usize] + *part as usize),
-            Param::Loop { .. } => Source::Constant(addresses.next().expect("one per parameter")),
+            Param::Scratch(_) => Source::Scratch,
+            _ => Source::Constant(addresses.next().expect("one per parameter")),
         });
         let params = params.collect();
         let things = made.given.iter().zip(objects.iter()).map(|(given, object)| {
@@ -400,7 +403,7 @@ impl JitUnit {
             given: made.given,
             paths,
             params,
-            _loops: loops,
+            _outers: outers,
             shapes: made.exits.iter().map(|exit| exit.slots.iter().map(Shape::of).collect()).collect(),
             exits: made.exits,
             written: made.written,
@@ -426,10 +429,15 @@ impl JitUnit {
         let mut frame: SmallVec<[u64; 64]> = SmallVec::from_elem(0, variant.code.words());
         {
             let _held = given::hold(py, objects, &variant.written, &mut numbers)?;
+            let mut scratch: Vec<Box<Outer>> = Vec::new();
             for (word, source) in frame.iter_mut().zip(&variant.params) {
                 *word = match source {
                     Source::Number(at) => numbers.words[*at],
                     Source::Constant(value) => *value,
+                    Source::Scratch => {
+                        scratch.push(Box::new(Outer::Scratch(Mutex::default())));
+                        std::ptr::from_ref(&**scratch.last().expect("just pushed")) as u64
+                    }
                 };
             }
             let start = Instant::now();

@@ -6,7 +6,7 @@ use crate::jit::given::{self, Numbers};
 use crate::jit::unit::Objects;
 use crate::numpy::convert::Numpy;
 use numelt_ir::DType;
-use numelt_jit::{Given, Thing, World};
+use numelt_jit::{Form, Given, Param, Thing, World};
 use numpy::npyffi::PyUFuncObject;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::Cell;
 use std::ffi::{c_char, c_void};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The Python functions that lower functions and find what they use, set once.
@@ -98,6 +99,20 @@ const NUMPY: &[&str] = &[
     "rad2deg",
     "radians",
     "degrees",
+    "sum",
+    "prod",
+    "mean",
+    "var",
+    "std",
+    "any",
+    "all",
+    "max",
+    "min",
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "dot",
 ];
 
 fn collect(py: Python<'_>) -> PyResult<Known> {
@@ -124,6 +139,7 @@ fn collect(py: Python<'_>) -> PyResult<Known> {
         "zip",
         "type",
         "isinstance",
+        "sum",
     ] {
         add(py.import("builtins")?.getattr(name)?, Thing::Builtin(name));
     }
@@ -360,15 +376,48 @@ impl World for Outside<'_, '_> {
     }
 }
 
-/// A loop of a ufunc: compiled code is given its address.
-pub struct Loop {
-    function: unsafe extern "C" fn(*mut *mut c_char, *mut isize, *mut isize, *mut c_void),
-    /// The loop's own data, as a number.
-    data: usize,
+/// The type of a loop of a ufunc of NumPy's.
+type UfuncLoop = unsafe extern "C" fn(*mut *mut c_char, *mut isize, *mut isize, *mut c_void);
+
+/// Something outside that compiled code calls by its address.
+pub enum Outer {
+    /// A loop of a ufunc for one element. The number is the loop's own data.
+    Element(UfuncLoop, usize),
+    /// A loop of a ufunc that reduces to a number of so many bytes.
+    Reduction(UfuncLoop, usize, usize),
+    /// The loop of `vecdot`, for one pair of arrays.
+    Dot(UfuncLoop, usize),
+    /// Memory that belongs to the run.
+    Scratch(Mutex<Vec<u128>>),
+}
+
+impl Outer {
+    /// What a parameter of a function stands for, if it is of this kind and exists.
+    pub fn of(py: Python<'_>, param: &Param) -> PyResult<Option<Outer>> {
+        Ok(match param {
+            Param::Part { .. } => None,
+            Param::Loop { name, inputs, output, form } => {
+                ufunc_loop(py, name, inputs, *output)?.map(|(function, data)| match form {
+                    Form::Element => Outer::Element(function, data),
+                    Form::Reduction => Outer::Reduction(function, data, output.size()),
+                })
+            }
+            Param::Dot(dtype) => {
+                let found = ufunc_loop(py, "vecdot", &[*dtype; 2], *dtype)?;
+                found.map(|(function, data)| Outer::Dot(function, data))
+            }
+            Param::Scratch(_) => Some(Outer::Scratch(Mutex::default())),
+        })
+    }
 }
 
 /// The loop of NumPy's ufunc of this name for these dtypes.
-pub fn ufunc_loop(py: Python<'_>, name: &str, inputs: &[DType], output: DType) -> PyResult<Option<Loop>> {
+pub fn ufunc_loop(
+    py: Python<'_>,
+    name: &str,
+    inputs: &[DType],
+    output: DType,
+) -> PyResult<Option<(UfuncLoop, usize)>> {
     let numpy = Numpy::get(py)?;
     let ufunc = numpy.attr(py, name)?;
     if !ufunc.is_exact_instance(numpy.ufunc.bind(py)) {
@@ -390,7 +439,7 @@ pub fn ufunc_loop(py: Python<'_>, name: &str, inputs: &[DType], output: DType) -
                 && let Some(function) = function
             {
                 let data = if data.is_null() { 0 } else { *data.add(number) as usize };
-                return Ok(Some(Loop { function, data }));
+                return Ok(Some((function, data)));
             }
         }
     }
@@ -417,17 +466,47 @@ fn type_number(dtype: DType) -> u8 {
     }
 }
 
-/// Calls a loop for one element. Compiled code calls this.
+/// Calls something outside. Compiled code calls this.
 ///
 /// # Safety
-/// `context` is the address of a [`Loop`], `args` has as many addresses as it takes operands and one for the result.
+/// `context` is the address of an [`Outer`], `args` has the addresses of as many operands as it takes and one for the result.
+/// Addresses among the operands are those of as many elements as they say.
 pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
-    // one element: the strides do not matter, and are what NumPy gives for one
-    let (mut count, mut strides) = (1isize, [0isize; 8]);
     // SAFETY: the caller's promise; NumPy's loops write nothing but the result.
     unsafe {
-        let found = &*(context as *const Loop);
-        (found.function)(args.cast_mut().cast(), &raw mut count, strides.as_mut_ptr(), found.data as *mut c_void);
+        let word = |number: usize| **args.add(number).cast::<*const i64>();
+        match &*(context as *const Outer) {
+            Outer::Element(function, data) => {
+                // one element: the strides do not matter, and are what NumPy gives for one
+                let (mut count, mut strides) = (1isize, [0isize; 8]);
+                function(args.cast_mut().cast(), &raw mut count, strides.as_mut_ptr(), *data as *mut c_void);
+            }
+            Outer::Reduction(function, data, size) => {
+                let (start, address, mut count, stride) = (*args, word(1), word(2) as isize, word(3) as isize);
+                // the loop adds to its result, which begins as the first value
+                let result = *args.add(4);
+                std::ptr::copy_nonoverlapping(start, result, *size);
+                let mut operands = [result.cast::<c_char>(), address as *mut c_char, result.cast()];
+                let mut strides = [0, stride, 0];
+                function(operands.as_mut_ptr(), &raw mut count, strides.as_mut_ptr(), *data as *mut c_void);
+            }
+            Outer::Dot(function, data) => {
+                let (x, x_stride, y, y_stride, count) = (word(0), word(1), word(2), word(3), word(4));
+                let mut operands = [x as *mut c_char, y as *mut c_char, (*args.add(5)).cast()];
+                let mut extents = [1, count as isize];
+                let mut strides = [0, 0, 0, x_stride as isize, y_stride as isize];
+                let (extents, strides) = (extents.as_mut_ptr(), strides.as_mut_ptr());
+                function(operands.as_mut_ptr(), extents, strides, *data as *mut c_void);
+            }
+            Outer::Scratch(memory) => {
+                let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
+                let words = (word(0) as usize).div_ceil(16).max(1);
+                if memory.len() < words {
+                    *memory = vec![0; words.next_power_of_two()];
+                }
+                *(*args.add(1)).cast::<u64>() = memory.as_mut_ptr() as u64;
+            }
+        }
     }
 }
 

@@ -1,0 +1,329 @@
+//! Reductions of arrays with one axis, or of contiguous ones: `x.sum()`, `np.mean(a * b)`, `np.dot(a, b)`.
+//!
+//! Sums of floats and products have an order that decides on the last bit. They are done by NumPy's own loops, which get the
+//! elements of an expression in memory that belongs to the run.
+
+use crate::outside::{Form, Param};
+use crate::tree::Operator;
+use crate::types::{Type, Val};
+use crate::virtuals::Node;
+use crate::walk::{Res, Walk, unsupported};
+use crate::watch::{is_finite, is_nan};
+use numelt_func::Value;
+use numelt_ir::{DType, Op};
+
+/// NumPy converts elements in pieces of so many, and sums each by itself.
+const BUFFER: i64 = 8192;
+
+/// Elements in memory: the address of the first, the distance in bytes, how many there are.
+struct Elements {
+    address: Value,
+    stride: Value,
+    count: Value,
+    dtype: DType,
+}
+
+impl Walk<'_> {
+    /// A reduction by its name in NumPy, if it is one that compiled code does.
+    pub fn reduction(&mut self, name: &str, args: &[Val]) -> Option<Res<Val>> {
+        let [array] = args else {
+            return match (name, args) {
+                ("dot", [a, b]) => Some(self.dot(a, b)),
+                _ => None,
+            };
+        };
+        match name {
+            "sum" => Some(self.sum(array)),
+            "prod" => Some(self.product(array)),
+            "mean" => Some(self.mean(array)),
+            "var" => Some(self.variance(array)),
+            "std" => Some(self.variance(array).and_then(|variance| self.call_numpy("sqrt", &[variance]))),
+            "any" => Some(self.truths(array, Op::LogicalOr)),
+            "all" => Some(self.truths(array, Op::LogicalAnd)),
+            "argmax" => Some(self.place_of_extreme(array, Op::Greater)),
+            "argmin" => Some(self.place_of_extreme(array, Op::Less)),
+            "max" | "amax" => Some(self.flat(array).and_then(|flat| self.extreme_of(&flat, Op::Maximum))),
+            "min" | "amin" => Some(self.flat(array).and_then(|flat| self.extreme_of(&flat, Op::Minimum))),
+            _ => None,
+        }
+    }
+
+    /// An array with all elements of another one in one axis. It stops if they do not lie one after the other.
+    fn flat(&mut self, array: &Val) -> Res<Val> {
+        let Type::Array { dtype, ndim, writeable, .. } = array.ty else { return Ok(array.clone()) };
+        if ndim == 1 {
+            return Ok(array.clone());
+        }
+        let count = usize::from(ndim);
+        let mut size = self.e.int(1);
+        let mut step = self.e.int(dtype.size() as i64);
+        for axis in (0..count).rev() {
+            let gap = self.e.ints(Op::NotEqual, &[array.parts[2 + count + axis], step]);
+            self.exit_if(gap, "an array that is not contiguous");
+            size = self.e.times(size, array.parts[2 + axis]);
+            self.e.set_natural(size);
+            step = self.e.times(step, array.parts[2 + axis]);
+        }
+        let item = self.e.int(dtype.size() as i64);
+        let parts = vec![array.parts[0], array.parts[1], size, item];
+        Ok(Val::new(Type::Array { dtype, ndim: 1, writeable, whole: false }, parts))
+    }
+
+    fn flat_node(&mut self, array: &Val) -> Res<(Node, Value)> {
+        let flat = self.flat(array)?;
+        match self.node(&flat)? {
+            (node, Some(length)) => Ok((node, length)),
+            _ => unsupported(format!("a reduction of {}", array.ty)),
+        }
+    }
+
+    /// The elements of an expression in memory, as numbers of a dtype.
+    fn in_memory(&mut self, node: &Node, count: Value, dtype: DType) -> Res<Elements> {
+        if let Node::Array(array) = node
+            && let Type::Array { dtype: own, .. } = array.ty
+            && own == dtype
+        {
+            return Ok(Elements { address: array.parts[1], stride: array.parts[3], count, dtype });
+        }
+        self.flush_watched();
+        let size = self.e.int(dtype.size() as i64);
+        let bytes = self.e.times(count, size);
+        let memory = self.outside(Param::Scratch(self.params.len() as u32));
+        let address = self.e.call_loop(memory, &[bytes], DType::I64);
+        self.counted(count, None, &mut |walk, position, _| {
+            let element = walk.element_of(node, position)?;
+            let value = walk.e.convert(element.parts[0], dtype);
+            let offset = walk.e.times(position, size);
+            let at = walk.e.offset(address, offset);
+            walk.flush_watched();
+            walk.e.store(at, value);
+            Ok(None)
+        })?;
+        Ok(Elements { address, stride: size, count, dtype })
+    }
+
+    /// What NumPy's loop of a ufunc makes of elements, from a first value on.
+    fn reduced(&mut self, name: &str, start: Value, elements: &Elements) -> Res<Value> {
+        let dtype = elements.dtype;
+        if !self.world.has_loop(name, &[dtype, dtype], dtype) {
+            return unsupported(format!("np.{name}.reduce"));
+        }
+        let inputs = vec![dtype; 2];
+        let context =
+            self.outside(Param::Loop { name: name.to_owned(), inputs, output: dtype, form: Form::Reduction });
+        let args = [start, elements.address, elements.count, elements.stride];
+        Ok(self.e.call_loop(context, &args, dtype))
+    }
+
+    /// The parameter that stands for something outside.
+    pub fn outside(&mut self, wanted: Param) -> Value {
+        if let Some(number) = self.params.iter().position(|param| *param == wanted) {
+            return self.loops[&number];
+        }
+        let context = self.e.param(DType::I64);
+        self.loops.insert(self.params.len(), context);
+        self.params.push(wanted);
+        context
+    }
+
+    fn sum(&mut self, array: &Val) -> Res<Val> {
+        let (node, count) = self.flat_node(array)?;
+        let dtype = self.element_type(&node)?;
+        if dtype.is_complex() || dtype == DType::F16 {
+            return unsupported(format!("a sum of {dtype}"));
+        }
+        if dtype.is_float() {
+            let elements = self.in_memory(&node, count, dtype)?;
+            let zero = self.e.constant(dtype, 0);
+            let sum = self.reduced("add", zero, &elements)?;
+            self.exit_unless_finite(sum);
+            return Ok(Val::new(Type::Scalar(dtype), vec![sum]));
+        }
+        let wide = if matches!(dtype, DType::U8 | DType::U16 | DType::U32 | DType::U64) {
+            DType::U64
+        } else {
+            DType::I64
+        };
+        let zero = Val::new(Type::Scalar(wide), vec![self.e.constant(wide, 0)]);
+        let sum = self.counted(count, Some(zero), &mut |walk, position, so_far| {
+            let element = walk.element_of(&node, position)?;
+            let element = walk.e.convert(element.parts[0], wide);
+            let so_far = so_far.expect("carried from turn to turn");
+            let sum = walk.e.apply(Op::Add, wide, &[so_far.parts[0], element]);
+            Ok(Some(Val::new(Type::Scalar(wide), vec![sum])))
+        })?;
+        Ok(sum.expect("carried from turn to turn"))
+    }
+
+    fn product(&mut self, array: &Val) -> Res<Val> {
+        let (node, count) = self.flat_node(array)?;
+        let dtype = self.element_type(&node)?;
+        if !matches!(dtype, DType::F32 | DType::F64) {
+            return unsupported(format!("a product of {dtype}"));
+        }
+        let elements = self.in_memory(&node, count, dtype)?;
+        let one = self.e.constant(dtype, if dtype == DType::F32 { 1f32.to_bits().into() } else { 1f64.to_bits() });
+        let product = self.reduced("multiply", one, &elements)?;
+        self.exit_unless_finite(product);
+        Ok(Val::new(Type::Scalar(dtype), vec![product]))
+    }
+
+    fn exit_unless_finite(&mut self, result: Value) {
+        let finite = is_finite(&mut self.e, result);
+        self.exit_unless(finite, "a result that is not finite");
+    }
+
+    /// The mean of an expression, and its count as a number of the same dtype.
+    fn mean_of(&mut self, node: &Node, count: Value) -> Res<(Val, Value)> {
+        let dtype = self.element_type(node)?;
+        if dtype.is_complex() || dtype == DType::F16 {
+            return unsupported(format!("a mean of {dtype}"));
+        }
+        let zero = self.e.int(0);
+        let is_empty = self.e.ints(Op::Equal, &[count, zero]);
+        self.exit_if(is_empty, "the mean of nothing");
+        let wide = if dtype.is_float() { dtype } else { DType::F64 };
+        if wide != dtype {
+            let most = self.e.int(BUFFER);
+            let is_long = self.e.ints(Op::Greater, &[count, most]);
+            self.exit_if(is_long, "the mean of many integers");
+        }
+        let elements = self.in_memory(node, count, wide)?;
+        let zero = self.e.constant(wide, 0);
+        let sum = self.reduced("add", zero, &elements)?;
+        self.exit_unless_finite(sum);
+        let divisor = self.e.convert(count, wide);
+        let mean = self.e.apply(Op::Divide, wide, &[sum, divisor]);
+        Ok((Val::new(Type::Scalar(wide), vec![mean]), divisor))
+    }
+
+    fn mean(&mut self, array: &Val) -> Res<Val> {
+        let (node, count) = self.flat_node(array)?;
+        Ok(self.mean_of(&node, count)?.0)
+    }
+
+    /// The mean of the squared distances from the mean.
+    fn variance(&mut self, array: &Val) -> Res<Val> {
+        let (node, count) = self.flat_node(array)?;
+        let dtype = self.element_type(&node)?;
+        if !matches!(dtype, DType::F32 | DType::F64) {
+            return unsupported(format!("a variance of {dtype}"));
+        }
+        let (mean, _) = self.mean_of(&node, count)?;
+        let distance = Node::Binary(Operator::Sub, Box::new(node), Box::new(Node::Number(mean)));
+        let squares = Node::Call("square", vec![distance]);
+        Ok(self.mean_of(&squares, count)?.0)
+    }
+
+    /// `any` and `all`.
+    fn truths(&mut self, array: &Val, op: Op) -> Res<Val> {
+        let (node, count) = self.flat_node(array)?;
+        let ty = Type::Scalar(DType::Bool);
+        let start = Val::new(ty.clone(), vec![self.e.truth(op == Op::LogicalAnd)]);
+        self.flush_watched();
+        let found = self.counted(count, Some(start), &mut |walk, position, so_far| {
+            let element = walk.element_of(&node, position)?;
+            let truth = walk.is_true(&element)?;
+            let so_far = so_far.expect("carried from turn to turn");
+            Ok(Some(Val::new(ty.clone(), vec![walk.e.logic(op, &[so_far.parts[0], truth])])))
+        })?;
+        Ok(found.expect("carried from turn to turn"))
+    }
+
+    /// The position of the first largest or smallest element.
+    fn place_of_extreme(&mut self, array: &Val, beats: Op) -> Res<Val> {
+        let (node, count) = self.flat_node(array)?;
+        let dtype = self.element_type(&node)?;
+        if dtype.is_complex() || dtype == DType::Bool {
+            return unsupported("such an extreme");
+        }
+        let zero = self.e.int(0);
+        let is_empty = self.e.ints(Op::Equal, &[count, zero]);
+        self.exit_if(is_empty, "the extreme of nothing");
+        let first = self.element_of(&node, zero)?;
+        self.exit_if_nan(first.parts[0]);
+        self.flush_watched();
+        let start = Val::new(
+            Type::Tuple(vec![Type::Scalar(dtype), Type::Scalar(DType::I64)]),
+            vec![first.parts[0], zero],
+        );
+        let ty = start.ty.clone();
+        let found = self.counted(count, Some(start), &mut |walk, position, so_far| {
+            let element = walk.element_of(&node, position)?.parts[0];
+            walk.exit_if_nan(element);
+            let so_far = so_far.expect("carried from turn to turn").parts;
+            let is_better = walk.e.apply(beats, dtype, &[element, so_far[0]]);
+            let best = walk.e.select(is_better, element, so_far[0]);
+            let place = walk.e.select(is_better, position, so_far[1]);
+            Ok(Some(Val::new(ty.clone(), vec![best, place])))
+        })?;
+        let place = found.expect("carried from turn to turn").parts[1];
+        self.e.set_natural(place);
+        Ok(Val::new(Type::Scalar(DType::I64), vec![place]))
+    }
+
+    fn exit_if_nan(&mut self, value: Value) {
+        if self.e.type_of(value).is_float() {
+            let nan = is_nan(&mut self.e, value);
+            self.exit_if(nan, "the extreme of a NaN");
+        }
+    }
+
+    /// The dot product of two arrays with one axis.
+    pub fn dot(&mut self, a: &Val, b: &Val) -> Res<Val> {
+        let ((a, Some(a_count)), (b, Some(b_count))) = (self.node(a)?, self.node(b)?) else {
+            return unsupported("a product of an array and a number");
+        };
+        let differs = self.e.ints(Op::NotEqual, &[a_count, b_count]);
+        self.exit_if(differs, "arrays of different lengths");
+        let dtype = self.element_type(&a)?;
+        if dtype != self.element_type(&b)? || !matches!(dtype, DType::F32 | DType::F64) {
+            return unsupported("a product of such arrays");
+        }
+        if !self.world.has_loop("vecdot", &[dtype; 2], dtype) {
+            return unsupported("np.dot");
+        }
+        let (x, y) = (self.in_memory(&a, a_count, dtype)?, self.in_memory(&b, a_count, dtype)?);
+        let context = self.outside(Param::Dot(dtype));
+        let args = [x.address, x.stride, y.address, y.stride, a_count];
+        let product = self.e.call_loop(context, &args, dtype);
+        self.exit_unless_finite(product);
+        Ok(Val::new(Type::Scalar(dtype), vec![product]))
+    }
+
+    /// The builtin functions `sum`, `max` and `min` of an array: in its order, by Python's operators.
+    pub fn fold(&mut self, name: &str, array: &Val) -> Res<Val> {
+        let (node, Some(count)) = self.node(array)? else { return unsupported(format!("{name} of {}", array.ty)) };
+        let zero = self.e.int(0);
+        let is_empty = self.e.ints(Op::Equal, &[count, zero]);
+        self.exit_if(is_empty, "nothing to fold");
+        let first = self.element_of(&node, zero)?;
+        let first = if name == "sum" {
+            let none = Val::new(Type::Int, vec![zero]);
+            self.binary(Operator::Add, &none, &first)?
+        } else {
+            first
+        };
+        self.flush_watched();
+        let one = self.e.int(1);
+        let rest = self.e.ints(Op::Subtract, &[count, one]);
+        let ty = first.ty.clone();
+        let found = self.counted(rest, Some(first), &mut |walk, position, so_far| {
+            let next = walk.e.ints(Op::Add, &[position, one]);
+            walk.e.set_natural(next);
+            walk.inside.insert((next, count));
+            let element = walk.element_of(&node, next)?;
+            let so_far = so_far.expect("carried from turn to turn");
+            let result = if name == "sum" {
+                walk.binary(Operator::Add, &so_far, &element)?
+            } else {
+                walk.extreme(name == "max", &[so_far, element])?
+            };
+            if result.ty != ty {
+                return unsupported("a fold whose type changes");
+            }
+            Ok(Some(result))
+        })?;
+        Ok(found.expect("carried from turn to turn"))
+    }
+}
