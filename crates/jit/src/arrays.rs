@@ -103,20 +103,28 @@ impl Walk<'_> {
     /// The element or the slice that an assignment writes.
     pub fn place_of(&mut self, base: &Expr, indices: &[Index]) -> Res<Written> {
         let base = self.expr(base)?;
-        let Type::Array { writeable: true, .. } = base.ty else {
+        if !matches!(base.ty, Type::Array { .. }) {
             return unsupported(format!("writing to {}", base.ty));
+        }
+        let view = self.view(&base, indices)?;
+        self.written_array(&view)
+    }
+
+    /// An array or element as what an assignment writes.
+    pub fn written_array(&mut self, view: &Val) -> Res<Written> {
+        let Type::Array { writeable: true, .. } = view.ty else {
+            return unsupported(format!("writing to {}", view.ty));
         };
         if !self.inlined.is_empty() {
             // CPython would repeat the call
             return unsupported("a function that writes to arrays");
         }
-        let view = self.view(&base, indices)?;
         match view.ty {
             Type::Array { dtype, ndim: 0, .. } => {
                 Ok(Written::Element(Element { which: view.parts[0], address: view.parts[1], dtype }))
             }
-            Type::Array { ndim: 1, .. } => Ok(Written::Slice(view)),
-            other => unsupported(format!("writing to {other}")),
+            Type::Array { ndim: 1, .. } => Ok(Written::Slice(view.clone())),
+            ref other => unsupported(format!("writing to {other}")),
         }
     }
 
@@ -152,7 +160,7 @@ impl Walk<'_> {
             Written::Slice(view) => return Ok(Store::Slice(self.prepare_slice(view, value, in_place)?)),
         };
         let value = self.each(value, &mut |walk, value| walk.as_element(&value, element.dtype))?;
-        self.written.insert(self.e.known(element.which).map(|which| which as u32));
+        self.written.insert(self.given_array(element.which));
         Ok(Store::Element(element.address, value))
     }
 
@@ -271,19 +279,20 @@ impl Walk<'_> {
 
     /// The view at a position of an axis, without that axis.
     fn step_in_axis(&mut self, array: &Val, axis: usize, index: Value) -> Val {
-        let Type::Array { dtype, ndim, writeable, .. } = array.ty else { unreachable!("only arrays have axes") };
+        let Type::Array { dtype, ndim, writeable, foreign, .. } = array.ty else { unreachable!("only arrays have axes") };
         let count = usize::from(ndim);
         let bytes = self.e.times(index, array.parts[2 + count + axis]);
         let mut parts = array.parts.clone();
+        parts[0] = self.view_of(parts[0]);
         parts[1] = self.e.offset(parts[1], bytes);
         parts.remove(2 + count + axis);
         parts.remove(2 + axis);
-        Val::new(Type::Array { dtype, ndim: ndim - 1, writeable, whole: false }, parts)
+        Val::new(Type::Array { dtype, ndim: ndim - 1, writeable, foreign }, parts)
     }
 
     /// `array[…, a:b:c]` on an axis.
     fn sliced(&mut self, array: &Val, axis: usize, a: &Expr, b: &Expr, c: &Expr) -> Res<Val> {
-        let Type::Array { dtype, ndim, writeable, .. } = array.ty else { unreachable!("only arrays have axes") };
+        let Type::Array { dtype, ndim, writeable, foreign, .. } = array.ty else { unreachable!("only arrays have axes") };
         let count = usize::from(ndim);
         if *c != Expr::None && *c != Expr::Int("1".into()) {
             return unsupported("a slice with a step");
@@ -297,9 +306,10 @@ impl Walk<'_> {
         self.e.set_natural(length);
         let bytes = self.e.times(start, array.parts[2 + count + axis]);
         let mut parts = array.parts.clone();
+        parts[0] = self.view_of(parts[0]);
         parts[1] = self.e.offset(parts[1], bytes);
         parts[2 + axis] = length;
-        Ok(Val::new(Type::Array { dtype, ndim, writeable, whole: false }, parts))
+        Ok(Val::new(Type::Array { dtype, ndim, writeable, foreign }, parts))
     }
 
     /// A bound of a slice, between zero and the extent.

@@ -34,6 +34,9 @@ impl Walk<'_> {
             let Type::Given(number) = function.ty else { unreachable!("functions are given") };
             return self.call_function(number, args, keywords);
         }
+        if let Thing::Maker(name) = thing {
+            return self.make_array(name, args, keywords);
+        }
         if !keywords.is_empty() {
             return unsupported("a keyword argument");
         }
@@ -62,6 +65,7 @@ impl Walk<'_> {
                 let element = self.indexed_val(base, index)?;
                 self.as_python(&element)
             }
+            (Type::Array { .. } | Type::Virtual(_), "copy", []) => self.array_copy(base),
             (Type::Array { .. } | Type::Virtual(_), _, _) => {
                 let args = args.iter().map(|arg| self.expr(arg)).collect::<Res<Vec<_>>>()?;
                 match self.reduction(name, &[&[base.clone()], &args[..]].concat()) {
@@ -341,7 +345,10 @@ impl Walk<'_> {
         if self.inlined.len() >= DEEPEST || self.inlined.iter().any(|inlined| inlined.function == function) {
             return unsupported("a function that calls itself");
         }
-        let args = args.iter().map(|arg| self.expr(arg)).collect::<Res<Vec<_>>>()?;
+        let mut args = args.iter().map(|arg| self.expr(arg)).collect::<Res<Vec<_>>>()?;
+        for arg in &mut args {
+            *arg = self.in_memory_if_virtual(arg)?;
+        }
         let callee = match self.callees.get(&function) {
             Some(known) => known.clone(),
             None => {
@@ -361,6 +368,7 @@ impl Walk<'_> {
         }
         for (name, value) in keywords {
             let value = self.expr(value)?;
+            let value = self.in_memory_if_virtual(&value)?;
             let param = callee.params.iter().find(|slot| callee.slots[**slot] == *name);
             match param {
                 Some(slot) if env[*slot].ty == Type::Unbound => env[*slot] = value,
@@ -413,13 +421,16 @@ impl Walk<'_> {
             && let StmtKind::Return(value) = &statement.kind
         {
             let around = std::mem::replace(&mut self.env, env);
+            self.callers.push(around.clone());
             self.inlined.push(inlined);
             let result = self.expr(value);
             self.inlined.pop();
+            self.callers.pop();
             self.env = around;
             return result;
         }
         let around = std::mem::replace(&mut self.env, env);
+        self.callers.push(around.clone());
         let jumps = std::mem::take(&mut self.jumps);
         let depth = self.inlined.len();
         self.inlined.push(inlined);
@@ -434,12 +445,15 @@ impl Walk<'_> {
         });
         self.inlined.truncate(depth);
         self.jumps = jumps;
+        self.callers.pop();
         let mut returned = std::mem::replace(&mut self.env, around);
         result?;
         if !self.e.is_live() {
             return Err(Stop::Never);
         }
-        Ok(returned.remove(0))
+        let result = returned.remove(0);
+        self.use_arrays_of(&result);
+        Ok(result)
     }
 }
 

@@ -42,6 +42,8 @@ pub struct Emitter {
     constants: HashMap<Value, u64>,
     /// Numbers known not to be negative.
     natural: HashSet<Value>,
+    /// The numbers of views, with those of the arrays that they are views of.
+    sources: HashMap<Value, Value>,
 }
 
 impl Emitter {
@@ -114,6 +116,7 @@ impl Emitter {
         let keep = mark.values.max(last);
         self.function.values.truncate(keep);
         self.constants.retain(|value, _| (value.0 as usize) < mark.values);
+        self.sources.retain(|value, _| (value.0 as usize) < mark.values);
         self.natural.retain(|value| (value.0 as usize) < mark.values || self.function.params.contains(value));
     }
 
@@ -186,6 +189,16 @@ impl Emitter {
     /// Notes that an I64 is not negative.
     pub fn set_natural(&mut self, value: Value) {
         self.natural.insert(value);
+    }
+
+    /// The value that another one was made from, as [`Emitter::set_source`] has noted; otherwise the value itself.
+    pub fn source_of(&self, value: Value) -> Value {
+        self.sources.get(&value).copied().unwrap_or(value)
+    }
+
+    /// Notes what a value was made from.
+    pub fn set_source(&mut self, value: Value, source: Value) {
+        self.sources.insert(value, source);
     }
 
     /// An elementwise operation on numbers of a loop dtype.

@@ -60,7 +60,10 @@ impl Walk<'_> {
 
     /// A tuple of the values of expressions.
     pub fn tuple(&mut self, items: &[Expr]) -> Res<Val> {
-        let items = items.iter().map(|item| self.expr(item)).collect::<Res<Vec<_>>>()?;
+        let mut items = items.iter().map(|item| self.expr(item)).collect::<Res<Vec<_>>>()?;
+        for item in &mut items {
+            *item = self.in_memory_if_virtual(item)?;
+        }
         Ok(Val::new(
             Type::Tuple(items.iter().map(|item| item.ty.clone()).collect()),
             items.into_iter().flat_map(|item| item.parts).collect(),
@@ -126,12 +129,14 @@ impl Walk<'_> {
                 Ok(Val::new(Type::Int, vec![size]))
             }
             (Type::Array { ndim, .. }, "ndim") => Ok(Val::new(Type::Int, vec![self.e.int((*ndim).into())])),
-            (Type::Array { dtype, ndim, writeable, .. }, "T") => {
+            (Type::Array { dtype, ndim, writeable, foreign, .. }, "T") => {
                 let count = usize::from(*ndim);
                 let mut parts = base.parts.clone();
+                parts[0] = self.view_of(parts[0]);
                 parts[2..2 + count].reverse();
                 parts[2 + count..].reverse();
-                let ty = Type::Array { dtype: *dtype, ndim: *ndim, writeable: *writeable, whole: false };
+                let (writeable, foreign) = (*writeable, *foreign);
+                let ty = Type::Array { dtype: *dtype, ndim: *ndim, writeable, foreign };
                 Ok(Val::new(ty, parts))
             }
             (Type::Complex, "real" | "imag") => {

@@ -8,7 +8,7 @@
 //!
 //! - `tree` reads trees, `types` says what is known of a value, `outside` what there is around a loop.
 //! - `walk` holds what is known at a point, and joins paths; `statements`, `expressions`, `numbers`, `complexes`, `conversions`, `arrays`,
-//!   `virtuals`, `reductions`, `sources`, `calls` and `classes` say what each construct does; `watch` looks for floating-point conditions.
+//!   `virtuals`, `reductions`, `made`, `sources`, `calls` and `classes` say what each construct does; `watch` looks for floating-point conditions.
 //! - `emit` writes the code.
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ mod complexes;
 mod conversions;
 mod emit;
 mod expressions;
+mod made;
 mod numbers;
 mod outside;
 mod reductions;
@@ -30,6 +31,7 @@ mod virtuals;
 mod walk;
 mod watch;
 
+pub use made::{MADE, VIEW};
 pub use outside::{Form, Given, Param, Thing, World};
 pub use sources::count as source_parts;
 pub use tree::{Expr, Stmt, StmtKind, Unit, parse_unit};
@@ -84,6 +86,8 @@ pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Resu
         written: HashSet::new(),
         inside: HashSet::new(),
         virtuals: Vec::new(),
+        callers: Vec::new(),
+        in_use: Vec::new(),
         is_certain: false,
     };
     for one in given {

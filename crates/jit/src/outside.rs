@@ -14,6 +14,8 @@ pub enum Thing {
     Math(&'static str),
     /// A function of NumPy's namespace, NumPy's own or numelt's.
     Numpy(&'static str),
+    /// A function of numelt's that makes an array.
+    Maker(&'static str),
     /// The class of NumPy's scalars of a dtype.
     Class(DType),
     /// A module.
@@ -67,6 +69,10 @@ pub enum Param {
     /// The address of what describes memory that belongs to the run. It is called with a number of bytes, and returns an
     /// address; what was there before is lost. The number tells several apart.
     Scratch(u32),
+    /// The address of what describes the memory of arrays that the run makes. It is called with the number of a dtype
+    /// (its position in `DType::ALL`), a length, a number of arrays in use, and which these are; it returns which array has
+    /// been made, a free one or a new one, or zero if there is no memory.
+    Pool,
 }
 
 /// How a loop of a ufunc is called.

@@ -50,7 +50,7 @@ impl Walk<'_> {
 
     /// An array with all elements of another one in one axis. It stops if they do not lie one after the other.
     fn flat(&mut self, array: &Val) -> Res<Val> {
-        let Type::Array { dtype, ndim, writeable, .. } = array.ty else { return Ok(array.clone()) };
+        let Type::Array { dtype, ndim, writeable, foreign, .. } = array.ty else { return Ok(array.clone()) };
         if ndim == 1 {
             return Ok(array.clone());
         }
@@ -65,8 +65,8 @@ impl Walk<'_> {
             step = self.e.times(step, array.parts[2 + axis]);
         }
         let item = self.e.int(dtype.size() as i64);
-        let parts = vec![array.parts[0], array.parts[1], size, item];
-        Ok(Val::new(Type::Array { dtype, ndim: 1, writeable, whole: false }, parts))
+        let parts = vec![self.view_of(array.parts[0]), array.parts[1], size, item];
+        Ok(Val::new(Type::Array { dtype, ndim: 1, writeable, foreign }, parts))
     }
 
     fn flat_node(&mut self, array: &Val) -> Res<(Node, Value)> {

@@ -44,6 +44,7 @@ impl Walk<'_> {
             Expr::List(items) => self.tuple(items)?,
             _ => self.expr(expr)?,
         };
+        let val = self.in_memory_if_virtual(&val)?;
         match &val.ty {
             Type::Range | Type::Array { .. } => {}
             Type::Tuple(types) if !types.is_empty() && types.windows(2).all(|two| two[0] == two[1]) => {}

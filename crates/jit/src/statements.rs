@@ -3,6 +3,7 @@
 use crate::arrays::Store;
 use crate::tree::{Expr, Index, Operator, Stmt, StmtKind, Target};
 use crate::types::{Type, Val};
+use crate::virtuals::is_array;
 use crate::walk::{Edge, Env, Jumps, Place, Res, Running, Stop, Walk, unsupported};
 use numelt_func::{Label, Value};
 use numelt_ir::{DType, Op};
@@ -35,7 +36,11 @@ impl Walk<'_> {
         let env = self.env.clone();
         let place = self.place.clone();
         let (jumps, inlined) = (self.jumps.len(), self.inlined.len());
-        match self.kind(statement) {
+        let (callers, in_use) = (self.callers.len(), self.in_use.len());
+        let done = self.kind(statement);
+        self.callers.truncate(callers);
+        self.in_use.truncate(in_use);
+        match done {
             Err(Stop::Unsupported(why)) => {
                 self.jumps.truncate(jumps);
                 self.inlined.truncate(inlined);
@@ -91,9 +96,7 @@ impl Walk<'_> {
             }
             StmtKind::Return(value) => {
                 let value = self.expr(value)?;
-                if is_virtual(&value.ty) {
-                    return unsupported("an array that is made in the loop");
-                }
+                let value = self.in_memory_if_virtual(&value)?;
                 self.flush_watched();
                 let edge = Edge { at: self.e.here(), env: vec![value] };
                 let Some(inlined) = self.inlined.last_mut() else { return unsupported("return") };
@@ -106,7 +109,12 @@ impl Walk<'_> {
     /// `target op= value`
     fn in_place(&mut self, op: Operator, target: &Target, value: &Expr) -> Res<()> {
         let (place, old) = match target {
-            Target::Slot(slot) => (None, self.slot(*slot)?),
+            Target::Slot(slot) => {
+                let old = self.slot(*slot)?;
+                // an array is written, and stays the variable's value
+                let place = if is_array(&old.ty) { Some(self.written_array(&old)?) } else { None };
+                (place, old)
+            }
             Target::Index(base, indices) => {
                 let place = self.place_of(base, indices)?;
                 let old = self.written_value(&place)?;
@@ -129,15 +137,15 @@ impl Walk<'_> {
     }
 
     fn set_slot(&mut self, slot: usize, value: Val) -> Res<()> {
-        if is_virtual(&value.ty) {
-            return unsupported("an array that is made in the loop");
-        }
-        self.env[slot] = value;
+        self.env[slot] = self.in_memory_if_virtual(&value)?;
         Ok(())
     }
 
     fn assign_all(&mut self, targets: &[Target], value: Val) -> Res<()> {
         let mut stores = Stores::new();
+        // several variables get the same array
+        let is_shared = targets.len() > 1 || matches!(targets, [Target::Tuple(_)]);
+        let value = if is_shared { self.in_memory_if_virtual(&value)? } else { value };
         for target in targets {
             self.assign(target, &value, &mut stores)?;
         }
@@ -223,6 +231,7 @@ impl Walk<'_> {
     fn for_loop(&mut self, number: u32, end: u32, target: &Target, iter: &Expr, body: &[Stmt]) -> Res<()> {
         let (source, parts) = self.source(iter)?;
         self.flush_watched();
+        self.use_arrays_of_source(&source, &parts);
         let count = self.source_length(&source, &parts)?;
         let place = self.place.clone();
         let is_outer = self.inlined.is_empty();
@@ -445,15 +454,6 @@ impl Walk<'_> {
         }
         self.e.again(label, values);
         Ok(())
-    }
-}
-
-/// Is an array expression in it?
-fn is_virtual(ty: &Type) -> bool {
-    match ty {
-        Type::Virtual(_) => true,
-        Type::Tuple(items) => items.iter().any(is_virtual),
-        _ => false,
     }
 }
 

@@ -32,8 +32,8 @@ pub enum Type {
         ndim: u8,
         /// Whether it may be written.
         writeable: bool,
-        /// Whether it is just what the loop was given, not a view made in the loop.
-        whole: bool,
+        /// Whether it is an object of NumPy's. What is computed from it would be, too.
+        foreign: bool,
     },
     /// `range(start, stop, step)`.
     Range,
@@ -53,7 +53,7 @@ const MOST_ALTERNATIVES: usize = 6;
 impl Type {
     /// The types of the numbers that a value consists of.
     ///
-    /// An array: which of the given arrays it is or lies in, its address, its shape, its strides in bytes.
+    /// An array: which array it is or lies in (see `made`), its address, its shape, its strides in bytes.
     pub fn parts(&self) -> Vec<DType> {
         match self {
             Type::Unbound | Type::None | Type::Given(_) | Type::Virtual(_) => vec![],
@@ -87,28 +87,10 @@ impl Type {
         let mut all: Vec<Type> = self.alternatives().iter().chain(other.alternatives()).cloned().collect();
         all.sort();
         all.dedup();
-        // views and whole arrays of one kind are both views
-        let views: Vec<Type> = all.iter().filter_map(Type::as_view).collect();
-        all.retain(|ty| !ty.is_whole() || !views.contains(&ty.clone().into_view()));
         match all.len() {
             1 => all.pop(),
             n if n > MOST_ALTERNATIVES => None,
             _ => Some(Type::Choice(all)),
-        }
-    }
-
-    fn is_whole(&self) -> bool {
-        matches!(self, Type::Array { whole: true, .. })
-    }
-
-    fn as_view(&self) -> Option<Type> {
-        matches!(self, Type::Array { whole: false, .. }).then(|| self.clone())
-    }
-
-    fn into_view(self) -> Type {
-        match self {
-            Type::Array { dtype, ndim, writeable, .. } => Type::Array { dtype, ndim, writeable, whole: false },
-            other => other,
         }
     }
 

@@ -1,10 +1,10 @@
 //! Array expressions inside loops: `(a[i, :k] + b[:k]).max()`, `row[p:q] += c * d[p:q]`.
 //!
 //! An expression of arrays with one axis is not computed where it stands. It becomes a *virtual* array, whose elements are
-//! computed where they are used: in a reduction, or when they are written to a slice. What is assigned to a variable would
-//! need memory, so it is left to CPython.
+//! computed where they are used: in a reduction, when they are written to a slice, or when a variable gets them (`made`).
 
 use crate::tree::{Comparison, Operator, Unary};
+use crate::outside::Param;
 use crate::types::{Type, Val};
 use crate::walk::{Res, Walk, unsupported};
 use numelt_func::Value;
@@ -225,6 +225,7 @@ impl Walk<'_> {
         start: Option<Val>,
         turn: &mut dyn FnMut(&mut Self, Value, Option<Val>) -> Carried,
     ) -> Carried {
+        let in_use = self.in_use.len();
         let ty = start.as_ref().map(|val| val.ty.clone());
         let label = self.e.label();
         let (here, block, body) = (self.e.here(), self.e.body(), self.e.body());
@@ -249,6 +250,7 @@ impl Walk<'_> {
         let result = turn(self, position, carried)?;
         self.flush_watched();
         self.inside = inside;
+        self.in_use.truncate(in_use);
         let one = self.e.int(1);
         let mut values = vec![self.e.ints(Op::Add, &[position, one])];
         values.extend(result.into_iter().flat_map(|val| val.parts));
@@ -271,78 +273,64 @@ impl Walk<'_> {
             let differs = self.e.ints(Op::NotEqual, &[length, target.parts[2]]);
             self.exit_if(differs, "arrays of different lengths");
         }
-        let values = Virtual { length: target.parts[2], node };
-        self.exit_if_mixed(&values.node, &target);
         self.flush_watched();
-        self.counted(values.length, None, &mut |walk, position, _| {
-            let element = walk.element_of(&values.node, position)?;
-            if in_place && element.ty != Type::Scalar(dtype) {
-                return unsupported("an operation in place that changes the type");
+        let values = match node {
+            Node::Number(number) => {
+                let number = self.written_element(&number, dtype, in_place)?;
+                Virtual { length: target.parts[2], node: Node::Number(number) }
             }
-            walk.as_element(&element, dtype)?;
-            Ok(None)
-        })?;
-        let which = self.e.known(target.parts[0]).map(|which| which as u32);
-        self.written.insert(which);
+            // operands may overlap the target, so all elements are computed before the first is written
+            node => {
+                let number = self.params.len() as u32;
+                let memory = self.outside(Param::Scratch(number));
+                let size = self.e.int(dtype.size() as i64);
+                let bytes = self.e.times(target.parts[2], size);
+                let start = self.e.call_loop(memory, &[bytes], DType::I64);
+                let buffer = self.array_at(target.parts[0], start, target.parts[2], dtype);
+                self.counted(target.parts[2], None, &mut |walk, position, _| {
+                    let element = walk.element_of(&node, position)?;
+                    let element = walk.written_element(&element, dtype, in_place)?;
+                    walk.flush_watched();
+                    walk.store_element(&buffer, position, &element);
+                    Ok(None)
+                })?;
+                Virtual { length: target.parts[2], node: Node::Array(buffer) }
+            }
+        };
+        self.written.insert(self.given_array(target.parts[0]));
         Ok(Slice { target, values })
     }
 
-    /// Writes the elements. From here on there is no way back, and none is needed: the same elements have been computed before.
+    /// A number as an element of an array that is written.
+    fn written_element(&mut self, element: &Val, dtype: DType, in_place: bool) -> Res<Val> {
+        if in_place && element.ty != Type::Scalar(dtype) {
+            return unsupported("an operation in place that changes the type");
+        }
+        self.each(element, &mut |walk, element| walk.as_element(&element, dtype))
+    }
+
+    /// Writes an element of an array with one axis.
+    pub fn store_element(&mut self, array: &Val, position: Value, element: &Val) {
+        let offset = self.e.times(position, array.parts[3]);
+        let address = self.e.offset(array.parts[1], offset);
+        let mut at = 0;
+        for part in &element.parts {
+            let offset = self.e.int(at);
+            let address = self.e.offset(address, offset);
+            self.e.store(address, *part);
+            at += self.e.type_of(*part).size() as i64;
+        }
+    }
+
+    /// Writes the elements. From here on there is no way back, and none is needed.
     pub fn write_slice(&mut self, slice: &Slice) -> Res<()> {
-        let Type::Array { dtype, .. } = slice.target.ty else { unreachable!("a slice of an array") };
         let was_certain = std::mem::replace(&mut self.is_certain, true);
         let written = self.counted(slice.values.length, None, &mut |walk, position, _| {
             let element = walk.element_of(&slice.values.node, position)?;
-            let element = walk.as_element(&element, dtype)?;
-            let address = walk.e.times(position, slice.target.parts[3]);
-            let address = walk.e.offset(slice.target.parts[1], address);
-            let mut at = 0;
-            for part in element.parts {
-                let offset = walk.e.int(at);
-                let address = walk.e.offset(address, offset);
-                walk.e.store(address, part);
-                at += walk.e.type_of(part).size() as i64;
-            }
+            walk.store_element(&slice.target, position, &element);
             Ok(None)
         });
         self.is_certain = was_certain;
         written.map(|_| ())
-    }
-
-    /// Stops if an operand shares memory with the target other than element by element.
-    fn exit_if_mixed(&mut self, node: &Node, target: &Val) {
-        match node {
-            Node::Number(_) => {}
-            Node::Binary(_, a, b) | Node::Compare(_, a, b) => {
-                self.exit_if_mixed(a, target);
-                self.exit_if_mixed(b, target);
-            }
-            Node::Unary(_, a) => self.exit_if_mixed(a, target),
-            Node::Call(_, args) => args.iter().for_each(|arg| self.exit_if_mixed(arg, target)),
-            Node::Array(array) => {
-                let same: Vec<Value> =
-                    [1, 3].map(|part| self.e.ints(Op::Equal, &[array.parts[part], target.parts[part]])).to_vec();
-                let is_same = self.e.logic(Op::LogicalAnd, &same);
-                let ((a_low, a_high), (b_low, b_high)) = (self.bounds(array), self.bounds(target));
-                let before = self.e.ints(Op::LessEqual, &[a_high, b_low]);
-                let after = self.e.ints(Op::LessEqual, &[b_high, a_low]);
-                let apart = self.e.logic(Op::LogicalOr, &[before, after]);
-                let fine = self.e.logic(Op::LogicalOr, &[is_same, apart]);
-                self.exit_unless(fine, "operands that overlap the result");
-            }
-        }
-    }
-
-    /// The first byte of an array with one axis, and the one behind its last.
-    fn bounds(&mut self, array: &Val) -> (Value, Value) {
-        let Type::Array { dtype, .. } = array.ty else { unreachable!("an array") };
-        let (one, zero) = (self.e.int(1), self.e.int(0));
-        let last = self.e.ints(Op::Subtract, &[array.parts[2], one]);
-        let span = self.e.times(last, array.parts[3]);
-        let (down, up) = (self.e.ints(Op::Minimum, &[span, zero]), self.e.ints(Op::Maximum, &[span, zero]));
-        let low = self.e.ints(Op::Add, &[array.parts[1], down]);
-        let size = self.e.int(dtype.size() as i64);
-        let high = self.e.ints(Op::Add, &[array.parts[1], up]);
-        (low, self.e.ints(Op::Add, &[high, size]))
     }
 }

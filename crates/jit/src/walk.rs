@@ -178,6 +178,10 @@ pub struct Walk<'a> {
     pub inside: HashSet<(Value, Value)>,
     /// The array expressions of the loop.
     pub virtuals: Vec<Virtual>,
+    /// The variables of the functions around the one that is being inlined.
+    pub callers: Vec<Env>,
+    /// Which arrays the statement has made, and which ones are being iterated over: they are in use, like those in variables.
+    pub in_use: Vec<Value>,
     /// Is something computed again that has not stopped before? Then nothing is checked.
     pub is_certain: bool,
 }
@@ -271,7 +275,7 @@ impl Walk<'_> {
         if let Type::Choice(_) = val.ty {
             return self.each(val, &mut |walk, val| walk.convert(&val, ty));
         }
-        let number = ty.alternatives().iter().position(|other| includes(other, &val.ty));
+        let number = ty.alternatives().iter().position(|other| *other == val.ty);
         let Some(number) = number else {
             return Err(Stop::Refused(format!("{} as {ty}", val.ty)));
         };
@@ -339,7 +343,10 @@ impl Walk<'_> {
             let body = self.e.body();
             self.e.go(body);
             let mark = self.e.mark();
+            let in_use = self.in_use.len();
             let result = if is_yes { yes(self) } else { no(self) };
+            let result = result.and_then(|val| self.in_memory_if_virtual(&val));
+            self.in_use.truncate(in_use);
             if result.is_ok() {
                 self.flush_watched();
             }
@@ -357,10 +364,6 @@ impl Walk<'_> {
                 Err(stop) => return Err(stop),
             };
             paths.push((self.e.here(), body, result));
-        }
-        if paths.iter().any(|(_, _, val)| val.as_ref().is_some_and(|val| matches!(val.ty, Type::Virtual(_)))) {
-            self.e.go(here);
-            return unsupported("one of several array expressions");
         }
         if let Some((true, why)) = refused {
             self.e.go(here);
@@ -383,7 +386,11 @@ impl Walk<'_> {
         let outs: Vec<Value> = ty.iter().flat_map(Type::parts).map(|part| self.e.value(part)).collect::<Vec<_>>();
         self.e.branch(condition, paths[0].1, paths[1].1, outs.clone(), false);
         match ty {
-            Some(ty) => Ok(Val::new(ty, outs)),
+            Some(ty) => {
+                let val = Val::new(ty, outs);
+                self.use_arrays_of(&val);
+                Ok(val)
+            }
             None => {
                 self.e.set_ended();
                 Err(Stop::Never)
@@ -442,7 +449,9 @@ impl Walk<'_> {
         let here = self.e.here();
         let body = self.e.body();
         self.e.go(body);
+        let in_use = self.in_use.len();
         let (edges, base) = walk(self)?;
+        self.in_use.truncate(in_use);
         if edges.is_empty() {
             self.e.go(here);
             self.e.block(label, body, vec![]);
@@ -478,14 +487,4 @@ impl Walk<'_> {
 /// Is this number of an array one of its extents?
 fn is_extent(ty: &Type, part: usize) -> bool {
     matches!(ty, Type::Array { ndim, .. } if (2..2 + usize::from(*ndim)).contains(&part))
-}
-
-/// Can a variable of the first type hold a value of the second as it is?
-fn includes(ty: &Type, other: &Type) -> bool {
-    match (ty, other) {
-        (Type::Array { dtype, ndim, writeable, whole: false }, Type::Array { dtype: d, ndim: n, writeable: w, .. }) => {
-            (dtype, ndim, writeable) == (d, n, w)
-        }
-        _ => ty == other,
-    }
 }

@@ -72,7 +72,7 @@ fn range() -> Given {
 }
 
 fn floats() -> Given {
-    value(Type::Array { dtype: DType::F64, ndim: 1, writeable: true, whole: true })
+    value(Type::Array { dtype: DType::F64, ndim: 1, writeable: true, foreign: false })
 }
 
 /// Numbers for an array of so many floats at the start of the memory, which is the given object of that number.

@@ -93,7 +93,7 @@ def test_most_of_them_are_compiled(functions):
             if is_gap and taken
         ]
         if gaps or not variants:
-            left.append((case, gaps, [why for *_, why, _ in unit.report()['refused']]))
+            left.append((case, gaps, [why for *_, why, _ in unit.report()["refused"]]))
     # products of a bool, sums of two-dimensional expressions and the like
     assert len(left) < len(CASES) / 4, left
 

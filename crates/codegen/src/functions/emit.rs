@@ -242,7 +242,7 @@ impl Emit<'_> {
     fn call_loop(&mut self, out: Value, context: Value, args: &[Value]) {
         let b = self.b;
         let word = b.int(64);
-        let addresses = b.scratch(b.vector(word, 8));
+        let addresses = b.scratch(b.vector(word, args.len() as u32 + 1));
         let cells: Vec<Val> = (0..=args.len()).map(|_| b.scratch(word)).collect();
         for (k, cell) in cells.iter().enumerate() {
             if let Some(arg) = args.get(k) {

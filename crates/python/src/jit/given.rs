@@ -190,7 +190,7 @@ fn array_type(array: &Bound<'_, NdArray>, number: u32, numbers: &mut Numbers) ->
     }
     push_array(number, &view.shape, &view.strides, numbers);
     let ndim = view.shape.len() as u8;
-    Some(Type::Array { dtype: view.dtype, ndim, writeable: array.get().writeable(), whole: true })
+    Some(Type::Array { dtype: view.dtype, ndim, writeable: array.get().writeable(), foreign: false })
 }
 
 fn numpy_array(array: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -> Option<Type> {
@@ -200,7 +200,8 @@ fn numpy_array(array: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -> 
         return None;
     }
     push_array(number, &real.shape, &real.strides, numbers);
-    Some(Type::Array { dtype, ndim: real.shape.len() as u8, writeable: real.writeable(), whole: true })
+    let ndim = real.shape.len() as u8;
+    Some(Type::Array { dtype, ndim, writeable: real.writeable(), foreign: true })
 }
 
 /// Keeps the memory of arrays in place while compiled code runs.

@@ -5,6 +5,7 @@
 //! Not here: Python's syntax, and how CPython goes on (the package `numelt._jit`).
 
 pub mod given;
+pub mod pool;
 pub mod results;
 pub mod unit;
 pub mod world;

@@ -2,16 +2,18 @@
 
 use crate::array::fresh;
 use crate::array::ndarray::{NdArray, Payload};
+use crate::jit::pool::Pool;
 use crate::jit::{given, world};
 use crate::numpy::convert;
 use crate::numpy::export::RealArray;
 use numelt_ir::{DType, Scalar};
-use numelt_jit::{Source, Type, source_parts};
+use numelt_jit::{MADE, Source, Type, VIEW, source_parts};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyRange, PyTuple};
 use smallvec::SmallVec;
+use std::cell::RefCell;
 
 /// A type with what is needed to read a value of it, worked out once.
 pub struct Shape {
@@ -49,6 +51,12 @@ pub struct Left<'a, 'py> {
     pub words: &'a [u64],
     /// Where the memory of each given array began.
     pub starts: &'a dyn Fn(u32) -> u64,
+    /// The arrays that the run has made, if it can make any.
+    pub pool: Option<&'a Pool>,
+    /// Those that are objects already: by number, with their addresses.
+    pub made: &'a RefCell<Vec<(i64, Bound<'py, NdArray>, u64)>>,
+    /// The arrays so far, with their numbers.
+    pub views: &'a RefCell<Vec<(SmallVec<[u64; 8]>, Bound<'py, PyAny>)>>,
 }
 
 impl<'py> Left<'_, 'py> {
@@ -85,12 +93,14 @@ impl<'py> Left<'_, 'py> {
                 let items = shape.items.iter().map(|item| self.value(item)).collect::<PyResult<Vec<_>>>()?;
                 PyTuple::new(py, items)?.into_any()
             }
-            Type::Array { dtype, ndim, writeable, whole } => self.array(*dtype, *ndim, *writeable, *whole)?,
+            Type::Array { dtype, ndim, writeable, .. } => self.array(*dtype, *ndim, *writeable)?,
             Type::Choice(_) => {
                 let (pool, rest) = self.words.split_at(shape.count);
                 let (chosen, places) = &shape.alternatives[(pool[0] & 0xFF) as usize];
                 let words: SmallVec<[u64; 8]> = places.iter().map(|place| pool[*place]).collect();
-                let mut one = Left { words: &words, py, objects: self.objects, starts: self.starts };
+                let (objects, starts, pool) = (self.objects, self.starts, self.pool);
+                let (made, views) = (self.made, self.views);
+                let mut one = Left { words: &words, py, objects, starts, pool, made, views };
                 let value = one.value(chosen)?;
                 self.words = rest;
                 value
@@ -109,21 +119,41 @@ impl<'py> Left<'_, 'py> {
         Scalar::from_bytes(dtype, &bytes)
     }
 
-    fn array(&mut self, dtype: DType, ndim: u8, writeable: bool, whole: bool) -> PyResult<Bound<'py, PyAny>> {
-        let (which, address) = (self.take(), self.take());
+    /// An array. Variables with the same view have the same object.
+    fn array(&mut self, dtype: DType, ndim: u8, writeable: bool) -> PyResult<Bound<'py, PyAny>> {
+        let words = &self.words[..2 + 2 * usize::from(ndim)];
+        let known = self.views.borrow().iter().find(|view| view.0[..] == *words).map(|view| view.1.clone());
+        if let Some(known) = known {
+            self.words = &self.words[words.len()..];
+            return Ok(known);
+        }
+        let array = self.array_or_view(dtype, ndim, writeable)?;
+        self.views.borrow_mut().push((words.into(), array.clone()));
+        Ok(array)
+    }
+
+    fn array_or_view(&mut self, dtype: DType, ndim: u8, writeable: bool) -> PyResult<Bound<'py, PyAny>> {
+        let (which, address) = (self.take() as i64, self.take());
+        let (which, is_view) = (which & !VIEW, which & VIEW != 0);
         let shape: Vec<i64> = (0..ndim).map(|_| self.take() as i64).collect();
         let strides: Vec<i64> = (0..ndim).map(|_| self.take() as i64).collect();
-        let object = &self.objects[which as usize];
-        if whole {
-            return Ok(object.clone());
+        let (object, start) = if which >= MADE {
+            let (object, start) = self.made(which)?;
+            (object.into_any(), start)
+        } else {
+            (self.objects[which as usize].clone(), (self.starts)(which as u32))
+        };
+        if !is_view {
+            return Ok(object);
         }
+        let object = &object;
         let Ok(own) = object.cast_exact::<NdArray>() else {
             return view_of_numpys(object, address, &shape, &strides);
         };
         let Payload::Native(view) = own.get().payload() else {
             return Err(PyRuntimeError::new_err("an array has changed"));
         };
-        let moved = address.wrapping_sub((self.starts)(which as u32)) as i64;
+        let moved = address.wrapping_sub(start) as i64;
         let part = ArrayView {
             base: view.base.clone(),
             dtype,
@@ -133,6 +163,17 @@ impl<'py> Left<'_, 'py> {
         };
         let parent = own.get().parent().map_or_else(|| object.clone().unbind(), |parent| parent.clone_ref(self.py));
         Ok(fresh::object(self.py, || NdArray::new(part, Some(parent), writeable))?.into_any())
+    }
+
+    /// An array that the run has made, and the address that it had.
+    fn made(&self, number: i64) -> PyResult<(Bound<'py, NdArray>, u64)> {
+        if let Some((_, object, start)) = self.made.borrow().iter().find(|made| made.0 == number) {
+            return Ok((object.clone(), *start));
+        }
+        let found = self.pool.map(|pool| pool.object(self.py, number)).transpose()?.flatten();
+        let (object, start) = found.ok_or_else(|| PyRuntimeError::new_err("an array of a loop is gone"))?;
+        self.made.borrow_mut().push((number, object.clone(), start));
+        Ok((object, start))
     }
 
     /// What a `for` statement still has to iterate over.

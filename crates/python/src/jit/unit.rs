@@ -8,6 +8,7 @@
 //! unless the program asks for it (`numelt.jit`). If the code gives up too often, CPython takes over for good.
 
 use crate::jit::given::{self, Numbers};
+use crate::jit::pool::Pool;
 use crate::jit::results::{Left, Shape};
 use crate::jit::world::{self, Identity, Outer, Outside, Path};
 use crate::numpy::coverage;
@@ -88,6 +89,8 @@ enum Source {
     Constant(u64),
     /// Memory that belongs to the run.
     Scratch,
+    /// The arrays that the run makes.
+    Pool,
 }
 
 fn add_one(number: &AtomicU64) {
@@ -378,7 +381,7 @@ impl JitUnit {
             starts.push(next);
             next += one.numbers();
         }
-        let is_scratch = |param: &Param| matches!(param, Param::Scratch(_));
+        let is_scratch = |param: &Param| matches!(param, Param::Scratch(_) | Param::Pool);
         let mut outers = Vec::new();
         for param in made.params.iter().filter(|param| !matches!(param, Param::Part { .. }) && !is_scratch(param)) {
             let found = Outer::of(py, param).ok().flatten();
@@ -389,6 +392,7 @@ impl JitUnit {
         let params = made.params.iter().map(|param| match param {
             Param::Part { given, part } => Source::Number(starts[*given as usize] + *part as usize),
             Param::Scratch(_) => Source::Scratch,
+            Param::Pool => Source::Pool,
             _ => Source::Constant(addresses.next().expect("one per parameter")),
         });
         let params = params.collect();
@@ -426,6 +430,7 @@ impl JitUnit {
             run::flush(py, Reason::Read)?;
         }
         let took;
+        let pool = Outer::Pool(Mutex::default());
         let mut frame: SmallVec<[u64; 64]> = SmallVec::from_elem(0, variant.code.words());
         {
             let _held = given::hold(py, objects, &variant.written, &mut numbers)?;
@@ -434,6 +439,7 @@ impl JitUnit {
                 *word = match source {
                     Source::Number(at) => numbers.words[*at],
                     Source::Constant(value) => *value,
+                    Source::Pool => std::ptr::from_ref(&pool) as u64,
                     Source::Scratch => {
                         scratch.push(Box::new(Outer::Scratch(Mutex::default())));
                         std::ptr::from_ref(&**scratch.last().expect("just pushed")) as u64
@@ -460,9 +466,15 @@ impl JitUnit {
         if exit.statement != 0 && took.as_nanos() < AT_ONCE || is_tiny {
             add_one(&variant.early);
         }
-        self.result(py, exit, &variant.shapes[frame[0] as usize], objects, &numbers, &frame[1..])
+        let pool = match &pool {
+            Outer::Pool(pool) => Some(locked(pool)),
+            _ => None,
+        };
+        let words = &frame[1..];
+        self.result(py, exit, &variant.shapes[frame[0] as usize], objects, &numbers, words, pool.as_deref())
     }
 
+    #[allow(clippy::too_many_arguments)] // all of one run
     fn result<'py>(
         &self,
         py: Python<'py>,
@@ -471,12 +483,14 @@ impl JitUnit {
         objects: &[Bound<'py, PyAny>],
         numbers: &Numbers,
         words: &[u64],
+        pool: Option<&Pool>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let starts = |which: u32| {
             let array = numbers.arrays.iter().find(|array| array.given == which);
             array.map_or(0, |array| numbers.words[array.at + 1])
         };
-        let mut left = Left { py, objects, words, starts: &starts };
+        let (made, views) = (RefCell::default(), RefCell::default());
+        let mut left = Left { py, objects, words, starts: &starts, pool, made: &made, views: &views };
         // the statement of the loop itself: it begins anew
         let statement = if exit.statement == self.tree.body.number { -1 } else { i64::from(exit.statement) };
         let mut items: SmallVec<[Bound<'py, PyAny>; 16]> = SmallVec::new();

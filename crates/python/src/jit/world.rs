@@ -3,6 +3,7 @@
 //! In: objects. Out: answers for the specializer, and the paths by which they are looked up again before each run.
 
 use crate::jit::given::{self, Numbers};
+use crate::jit::pool::Pool;
 use crate::jit::unit::Objects;
 use crate::numpy::convert::Numpy;
 use numelt_ir::DType;
@@ -115,6 +116,10 @@ const NUMPY: &[&str] = &[
     "dot",
 ];
 
+/// Functions of numelt's that make arrays.
+const MAKERS: &[&str] =
+    &["zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "array", "asarray", "copy"];
+
 fn collect(py: Python<'_>) -> PyResult<Known> {
     let mut things = FxHashMap::default();
     let mut objects = Vec::new();
@@ -147,6 +152,10 @@ fn collect(py: Python<'_>) -> PyResult<Known> {
         if object.is_callable() {
             add(object, Thing::Math(Box::leak(name.extract::<String>()?.into_boxed_str())));
         }
+    }
+    let numelt = py.import("numelt")?;
+    for name in MAKERS {
+        add(numelt.getattr(*name)?, Thing::Maker(name));
     }
     for module in ["numpy", "numelt"] {
         let module = py.import(module)?;
@@ -389,6 +398,8 @@ pub enum Outer {
     Dot(UfuncLoop, usize),
     /// Memory that belongs to the run.
     Scratch(Mutex<Vec<u128>>),
+    /// The arrays that the run makes.
+    Pool(Mutex<Pool>),
 }
 
 impl Outer {
@@ -407,6 +418,7 @@ impl Outer {
                 found.map(|(function, data)| Outer::Dot(function, data))
             }
             Param::Scratch(_) => Some(Outer::Scratch(Mutex::default())),
+            Param::Pool => Some(Outer::Pool(Mutex::default())),
         })
     }
 }
@@ -505,6 +517,12 @@ pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
                     *memory = vec![0; words.next_power_of_two()];
                 }
                 *(*args.add(1)).cast::<u64>() = memory.as_mut_ptr() as u64;
+            }
+            Outer::Pool(pool) => {
+                let mut pool = pool.lock().unwrap_or_else(PoisonError::into_inner);
+                let count = word(2) as usize;
+                let in_use: SmallVec<[i64; 16]> = (0..count).map(|number| word(3 + number)).collect();
+                *(*args.add(3 + count)).cast::<i64>() = pool.array(DType::ALL[word(0) as usize], word(1), &in_use);
             }
         }
     }
