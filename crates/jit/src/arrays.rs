@@ -279,7 +279,9 @@ impl Walk<'_> {
 
     /// The view at a position of an axis, without that axis.
     fn step_in_axis(&mut self, array: &Val, axis: usize, index: Value) -> Val {
-        let Type::Array { dtype, ndim, writeable, foreign, .. } = array.ty else { unreachable!("only arrays have axes") };
+        let Type::Array { dtype, ndim, writeable, foreign, .. } = array.ty else {
+            unreachable!("only arrays have axes")
+        };
         let count = usize::from(ndim);
         let bytes = self.e.times(index, array.parts[2 + count + axis]);
         let mut parts = array.parts.clone();
@@ -292,7 +294,9 @@ impl Walk<'_> {
 
     /// `array[…, a:b:c]` on an axis.
     fn sliced(&mut self, array: &Val, axis: usize, a: &Expr, b: &Expr, c: &Expr) -> Res<Val> {
-        let Type::Array { dtype, ndim, writeable, foreign, .. } = array.ty else { unreachable!("only arrays have axes") };
+        let Type::Array { dtype, ndim, writeable, foreign, .. } = array.ty else {
+            unreachable!("only arrays have axes")
+        };
         let count = usize::from(ndim);
         if *c != Expr::None && *c != Expr::Int("1".into()) {
             return unsupported("a slice with a step");

@@ -68,7 +68,7 @@ impl Walk<'_> {
             (Type::Array { .. } | Type::Virtual(_), "copy", []) => self.array_copy(base),
             (Type::Array { .. } | Type::Virtual(_), _, _) => {
                 let args = args.iter().map(|arg| self.expr(arg)).collect::<Res<Vec<_>>>()?;
-                match self.reduction(name, &[&[base.clone()], &args[..]].concat()) {
+                match self.reduction(name, &[std::slice::from_ref(base), &args[..]].concat()) {
                     Some(result) => result,
                     None => unsupported(format!("the method {name} of {}", base.ty)),
                 }

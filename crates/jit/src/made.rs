@@ -69,7 +69,8 @@ impl Walk<'_> {
     /// Which arrays are in use, apart from those that are known to be given.
     fn arrays_in_use(&self) -> Vec<Value> {
         let of_env = |env: &Env| {
-            let of_val = |val: &Val| array_numbers(&val.ty).into_iter().map(|place| val.parts[place]).collect::<Vec<_>>();
+            let of_val =
+                |val: &Val| array_numbers(&val.ty).into_iter().map(|place| val.parts[place]).collect::<Vec<_>>();
             env.iter().flat_map(of_val).collect::<Vec<_>>()
         };
         let mut all = of_env(&self.env);

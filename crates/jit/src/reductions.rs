@@ -109,8 +109,7 @@ impl Walk<'_> {
             return unsupported(format!("np.{name}.reduce"));
         }
         let inputs = vec![dtype; 2];
-        let context =
-            self.outside(Param::Loop { name: name.to_owned(), inputs, output: dtype, form: Form::Reduction });
+        let context = self.outside(Param::Loop { name: name.to_owned(), inputs, output: dtype, form: Form::Reduction });
         let args = [start, elements.address, elements.count, elements.stride];
         Ok(self.e.call_loop(context, &args, dtype))
     }
@@ -139,11 +138,8 @@ impl Walk<'_> {
             self.exit_unless_finite(sum);
             return Ok(Val::new(Type::Scalar(dtype), vec![sum]));
         }
-        let wide = if matches!(dtype, DType::U8 | DType::U16 | DType::U32 | DType::U64) {
-            DType::U64
-        } else {
-            DType::I64
-        };
+        let wide =
+            if matches!(dtype, DType::U8 | DType::U16 | DType::U32 | DType::U64) { DType::U64 } else { DType::I64 };
         let zero = Val::new(Type::Scalar(wide), vec![self.e.constant(wide, 0)]);
         let sum = self.counted(count, Some(zero), &mut |walk, position, so_far| {
             let element = walk.element_of(&node, position)?;
@@ -243,10 +239,8 @@ impl Walk<'_> {
         let first = self.element_of(&node, zero)?;
         self.exit_if_nan(first.parts[0]);
         self.flush_watched();
-        let start = Val::new(
-            Type::Tuple(vec![Type::Scalar(dtype), Type::Scalar(DType::I64)]),
-            vec![first.parts[0], zero],
-        );
+        let start =
+            Val::new(Type::Tuple(vec![Type::Scalar(dtype), Type::Scalar(DType::I64)]), vec![first.parts[0], zero]);
         let ty = start.ty.clone();
         let found = self.counted(count, Some(start), &mut |walk, position, so_far| {
             let element = walk.element_of(&node, position)?.parts[0];

@@ -3,8 +3,8 @@
 //! An expression of arrays with one axis is not computed where it stands. It becomes a *virtual* array, whose elements are
 //! computed where they are used: in a reduction, when they are written to a slice, or when a variable gets them (`made`).
 
-use crate::tree::{Comparison, Operator, Unary};
 use crate::outside::Param;
+use crate::tree::{Comparison, Operator, Unary};
 use crate::types::{Type, Val};
 use crate::walk::{Res, Walk, unsupported};
 use numelt_func::Value;

@@ -42,6 +42,9 @@ impl Shape {
     }
 }
 
+/// Arrays as objects, with the numbers that they were made from.
+pub type Views<'py> = Vec<(SmallVec<[u64; 8]>, Bound<'py, PyAny>)>;
+
 /// The numbers that compiled code has left, read one after the other.
 pub struct Left<'a, 'py> {
     pub py: Python<'py>,
@@ -56,7 +59,7 @@ pub struct Left<'a, 'py> {
     /// Those that are objects already: by number, with their addresses.
     pub made: &'a RefCell<Vec<(i64, Bound<'py, NdArray>, u64)>>,
     /// The arrays so far, with their numbers.
-    pub views: &'a RefCell<Vec<(SmallVec<[u64; 8]>, Bound<'py, PyAny>)>>,
+    pub views: &'a RefCell<Views<'py>>,
 }
 
 impl<'py> Left<'_, 'py> {

@@ -364,10 +364,9 @@ impl JitUnit {
         let is_pointless = !made.exits.iter().any(|exit| exit.statement == 0) && !goes_round(&made.exits);
         if is_pointless {
             let first = made.exits.first();
-            return Err(first.map_or_else(
-                || failed("nothing of it can run".into()),
-                |exit| (exit.line, exit.why.clone()),
-            ));
+            return Err(
+                first.map_or_else(|| failed("nothing of it can run".into()), |exit| (exit.line, exit.why.clone()))
+            );
         }
         if cfg!(debug_assertions) {
             numelt_func::verify(&made.function).map_err(failed)?;

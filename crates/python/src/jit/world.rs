@@ -206,9 +206,10 @@ pub enum Identity {
 }
 
 /// Code, globals and defaults of a Python function.
-fn parts_of<'py>(
-    function: &Bound<'py, PyAny>,
-) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, SmallVec<[Bound<'py, PyAny>; 4]>)> {
+type Parts<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, SmallVec<[Bound<'py, PyAny>; 4]>);
+
+/// What a Python function does depends on these.
+fn parts_of<'py>(function: &Bound<'py, PyAny>) -> PyResult<Parts<'py>> {
     let py = function.py();
     let defaults = function.getattr(intern!(py, "__defaults__"))?;
     let defaults = match defaults.cast::<PyTuple>() {
@@ -424,12 +425,7 @@ impl Outer {
 }
 
 /// The loop of NumPy's ufunc of this name for these dtypes.
-pub fn ufunc_loop(
-    py: Python<'_>,
-    name: &str,
-    inputs: &[DType],
-    output: DType,
-) -> PyResult<Option<(UfuncLoop, usize)>> {
+pub fn ufunc_loop(py: Python<'_>, name: &str, inputs: &[DType], output: DType) -> PyResult<Option<(UfuncLoop, usize)>> {
     let numpy = Numpy::get(py)?;
     let ufunc = numpy.attr(py, name)?;
     if !ufunc.is_exact_instance(numpy.ufunc.bind(py)) {
