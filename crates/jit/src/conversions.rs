@@ -40,8 +40,16 @@ impl Walk<'_> {
                 narrow
             }
             _ => {
-                if val.ty == Type::Int && dtype.is_integer() {
-                    self.exit_unless_fits(from, dtype);
+                let own = self.e.type_of(from);
+                if own.is_integer() && dtype.is_integer() && own.promote(dtype) != dtype {
+                    // an integer of Python's or of NumPy's: an element takes both only if they fit
+                    let wide = self.e.convert(from, DType::I64);
+                    if own == DType::U64 {
+                        let zero = self.e.int(0);
+                        let beyond = self.e.ints(Op::Less, &[wide, zero]);
+                        self.exit_if(beyond, "an integer that the type cannot hold");
+                    }
+                    self.exit_unless_fits(wide, dtype);
                 }
                 self.e.convert(from, dtype)
             }

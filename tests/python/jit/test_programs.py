@@ -494,3 +494,23 @@ def test_warnings_and_modes():
         grow(np.float64(1e300), 20)
     with np.errstate(all="ignore"):
         assert grow(np.float64(1e300), 20) == math.inf
+
+
+def narrow(a, values):
+    for k in range(len(values)):
+        a[k % len(a)] = values[k]
+    return a
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("last", [300, -1, -(2**31), 2**31, 2**32, 2**63 - 1])
+def test_elements_hold_what_fits(dtype, last):
+    compiled = np.jit(narrow)
+    for kind in ("i8", "u8", "i4"):
+        for value in (last, 5):
+            try:
+                values = np.array([1, 2, 3, value], dtype=kind)
+            except OverflowError:
+                continue
+            wanted = outcome(narrow, (np.zeros(3, dtype), values))
+            assert outcome(compiled, (np.zeros(3, dtype), values)) == wanted
