@@ -4,9 +4,11 @@ In: a function, or the tree of a module. Out: the same, but each loop first asks
 run it. The unit answers with the statement where it stopped and the new values of the variables, and the twin
 goes on from there::
 
-    made = units[L](i, s, a)              # None: not compiled
-    if made is None: k = -1
-    else: k, rest, i, s = made            # 0: the loop is over
+    k = -1
+    if units[L]:                          # false once it is clear that compiling gains nothing
+        made = units[L](i, s, a)          # None: not compiled
+        if made is not None:
+            k, rest, i, s = made          # 0: the loop is over
     if k != 0:
         if k > 0: pending()               # a signal may be why it stopped
         if k < 0: rest = range(n)
@@ -175,12 +177,12 @@ class _Rewriter:
         statements.append(ast.Assign([_store(answer)], call))
         taken = [k, *(self._rest(inner) for inner in made.loops), *made.assigned]
         target = ast.Tuple([_store(name) for name in taken], ast.Store())
-        nothing = ast.Compare(_name(answer), [ast.Is()], [ast.Constant(None)])
-        without: list[ast.stmt] = [ast.Assign([_store(k)], _number(-1))]
+        something = ast.Compare(_name(answer), [ast.IsNot()], [ast.Constant(None)])
         taken_over: list[ast.stmt] = [ast.Assign([target], _name(answer))]
         taken_over += [self._forget(name) for name in made.assigned if name not in unsure]
-        statements.append(_if(nothing, without, taken_over))
-        return statements + [self._forget(name) for name in unsure]
+        statements.append(_if(something, taken_over))
+        statements += [self._forget(name) for name in unsure]
+        return [ast.Assign([_store(k)], _number(-1)), _if(unit, statements)]
 
     def _new_in(self, loop: ast.stmt) -> frozenset[str]:
         """Return the variables that certainly have no value before a loop: nothing else assigns them."""

@@ -206,6 +206,11 @@ impl JitUnit {
         }
     }
 
+    /// Is it worth asking? False once CPython has had to run the loop too often.
+    fn __bool__(&self) -> bool {
+        get(&self.refusals) < MOST_REFUSALS
+    }
+
     /// A unit belongs to its process. Where functions are pickled by value, the copies run their loops in CPython.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         Ok((py.import("numelt._jit.twin")?.getattr("idle_unit")?, PyTuple::empty(py)))
