@@ -110,6 +110,7 @@ impl Walk<'_> {
 
     /// An array in memory of the run.
     fn new_array(&mut self, dtype: DType, length: Value) -> Res<Val> {
+        self.exit_if_long(length);
         self.flush_watched();
         let pool = self.outside(Param::Pool);
         let number = DType::ALL.iter().position(|other| *other == dtype).expect("a dtype");

@@ -72,7 +72,10 @@ impl Walk<'_> {
     fn flat_node(&mut self, array: &Val) -> Res<(Node, Value)> {
         let flat = self.flat(array)?;
         match self.node(&flat)? {
-            (node, Some(length)) => Ok((node, length)),
+            (node, Some(length)) => {
+                self.exit_if_long(length);
+                Ok((node, length))
+            }
             _ => unsupported(format!("a reduction of {}", array.ty)),
         }
     }
@@ -268,6 +271,7 @@ impl Walk<'_> {
         let ((a, Some(a_count)), (b, Some(b_count))) = (self.node(a)?, self.node(b)?) else {
             return unsupported("a product of an array and a number");
         };
+        self.exit_if_long(a_count);
         let differs = self.e.ints(Op::NotEqual, &[a_count, b_count]);
         self.exit_if(differs, "arrays of different lengths");
         let dtype = self.element_type(&a)?;
