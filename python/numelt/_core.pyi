@@ -243,6 +243,7 @@ class JitUnit:
 
 jit_unbound: object
 
+def jit_force_exit(statement: int) -> None: ...
 def jit_pending() -> None: ...
 def jit_setup(
     callee: Callable[[Any], tuple[str, dict[str, Any]] | None], rest: Callable[[str, Any, int], Iterator[Any]]

@@ -105,4 +105,9 @@ pub trait World {
     /// Does this version of Python compute with a complex number and a real one without making the real one complex? Python
     /// 3.14 and later do, which shows in the signs of zeros.
     fn mixes_complex(&self) -> bool;
+
+    /// The number of a statement at which compiled code is to stop, for tests of how CPython goes on there.
+    fn forced_exit(&self) -> Option<u32> {
+        None
+    }
 }

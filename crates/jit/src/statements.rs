@@ -37,7 +37,11 @@ impl Walk<'_> {
         let place = self.place.clone();
         let (jumps, inlined) = (self.jumps.len(), self.inlined.len());
         let (callers, in_use) = (self.callers.len(), self.in_use.len());
-        let done = self.kind(statement);
+        let done = if self.inlined.is_empty() && self.world.forced_exit() == Some(statement.number) {
+            unsupported("an exit for a test")
+        } else {
+            self.kind(statement)
+        };
         self.callers.truncate(callers);
         self.in_use.truncate(in_use);
         match done {

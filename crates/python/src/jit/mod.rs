@@ -18,5 +18,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("jit_unbound", given::unbound(module.py())?)?;
     module.add_function(wrap_pyfunction!(unit::jit_pending, module)?)?;
     module.add_function(wrap_pyfunction!(world::jit_setup, module)?)?;
+    module.add_function(wrap_pyfunction!(world::jit_force_exit, module)?)?;
     Ok(())
 }

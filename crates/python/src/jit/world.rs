@@ -19,6 +19,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::Cell;
 use std::ffi::{c_char, c_void};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -33,6 +34,20 @@ pub fn rest<'py>(source: Bound<'py, PyAny>, position: i64) -> PyResult<Bound<'py
         Some(rest) => rest.bind(py).call1(("iter", source, position)),
         None => Err(PyRuntimeError::new_err("loops are compiled before numelt._jit has been imported")),
     }
+}
+
+/// Where loops that are compiled from now on stop, for tests; zero is no statement.
+static FORCED: AtomicU32 = AtomicU32::new(0);
+
+/// Lets loops that are compiled from now on stop before the statement of this number, or as they must (zero).
+#[pyfunction]
+pub fn jit_force_exit(statement: u32) {
+    FORCED.store(statement, Ordering::Relaxed);
+}
+
+/// The statement before which loops that are compiled now are to stop.
+pub fn forced_exit() -> Option<u32> {
+    Some(FORCED.load(Ordering::Relaxed)).filter(|statement| *statement != 0)
 }
 
 /// Functions and classes that the specializer knows, by address.
@@ -383,6 +398,10 @@ impl World for Outside<'_, '_> {
 
     fn mixes_complex(&self) -> bool {
         self.py.version_info() >= (3, 14)
+    }
+
+    fn forced_exit(&self) -> Option<u32> {
+        forced_exit()
     }
 }
 
