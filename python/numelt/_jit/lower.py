@@ -26,7 +26,10 @@ from numelt._jit.numbering import Loop, Span
 from numelt._jit.scopes import Function, Scope, argument_names, own_nodes
 from numelt._jit.trees import BINARY, Writer, constant, is_target, quoted
 
-__all__ = ["Lowered", "callee", "lowered", "stored_globals", "unit"]
+__all__ = ["REST", "Lowered", "callee", "lowered", "stored_globals", "unit"]
+
+REST = "__numelt_rest__"
+"""The variable that stands for what a resumed loop still has to iterate over."""
 
 # functions with these flags do not simply return a value
 _OTHER_PROTOCOLS = (
@@ -56,10 +59,16 @@ def unit(loop: Loop, scope: Scope) -> str:
     return lowered(loop, scope).text
 
 
-def lowered(loop: Loop, scope: Scope) -> Lowered:
-    """Return a loop as the core takes it."""
+def lowered(loop: Loop, scope: Scope, is_resumed: bool = False) -> Lowered:
+    """Return a loop as the core takes it.
+
+    A ``for`` loop that is resumed, or whose iterable is computed before, iterates over the variable `REST`,
+    which is the first of its slots.
+    """
     writer = Writer(scope, stored_globals(loop, scope))
     statements = _Statements(writer, numbering.spans(loop))
+    if is_resumed and isinstance(loop, ast.For):
+        statements.rest = f"(slot {writer.slot(REST)})"
     body = statements.write(loop)
     slots, assigned = tuple(writer.slots), sorted(writer.assigned)
     text = (
@@ -134,6 +143,8 @@ class _Statements:
         self._spans = spans
         self._in_function = in_function
         self.loops: list[ast.For] = []
+        # what the outermost loop iterates over, if that is not what is written
+        self.rest: str | None = None
 
     def write(self, node: ast.stmt) -> str:
         """Return the text of a statement."""
@@ -159,7 +170,7 @@ class _Statements:
         if not is_target(node.target):
             return self._exit(node, "an attribute as the loop's variable")
         self.loops.append(node)
-        iterable = self._writer.expression(node.iter)
+        iterable, self.rest = self.rest or self._writer.expression(node.iter), None
         target = self._writer.target(node.target)
         return f"(for {self._head(node)} {target} {iterable} {self._block(node.body)})"
 

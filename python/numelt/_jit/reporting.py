@@ -39,7 +39,7 @@ class Gap(NamedTuple):
     reason : str
         The construct, or the types, that compiled code cannot handle.
     types : str
-        The types of the loop's variables.
+        The types of the loop's variables, once.
     """
 
     function: str
@@ -77,12 +77,13 @@ def note(function: str, filename: str, lineno: int, reason: str, is_strict: bool
 
 def gaps() -> list[Gap]:
     """Return what was left to CPython, most frequent first."""
-    found: dict[Gap, int] = {}
+    found: dict[tuple[str, str, int, str], Gap] = {}
     for unit in list(_all):
-        report = unit.report()
-        for key in _gaps(report):
-            found[key] = found.get(key, 0) + key.calls
-    return sorted(found, key=lambda gap: (-gap.calls, gap.filename, gap.lineno))
+        for gap in _gaps(unit.report()):
+            key = gap.function, gap.filename, gap.lineno, gap.reason
+            before = found.get(key)
+            found[key] = gap if before is None else before._replace(calls=before.calls + gap.calls)
+    return sorted(found.values(), key=lambda gap: (-gap.calls, gap.filename, gap.lineno))
 
 
 def _gaps(report: dict[str, Any]) -> Iterator[Gap]:
@@ -131,7 +132,8 @@ def explanation(function: types.FunctionType, code: bool = False) -> str:
 
 
 def _loop(report: dict[str, Any], code: bool) -> list[str]:
-    lines = [f"  {_source(report, report['line'])}", f"    runs: {report['runs']}"]
+    kind = ", taken over again after CPython" if report["is_resumed"] else ""
+    lines = [f"  {_source(report, report['line'])}", f"    runs{kind}: {report['runs']}"]
     for variant in report["variants"]:
         lines.append(f"    compiled for {variant['types'] or 'no variables'}, on one thread")
         lines.append(f"      runs: {variant['runs']}, at most one statement of them: {variant['early']}")

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, cast
 
-__all__ = ["rest"]
+from numelt import _core
+
+__all__ = ["again", "rest"]
+
+
+def again(iterator: Any, item: Any) -> Iterator[Any]:
+    """Return an iterator over an item that has been taken already, and then what is left of an iteration."""
+    if type(iterator) is _core.JitRest:
+        iterator.again(item)
+        return cast(Iterator[Any], iterator)
+    return chain((item,), iterator)
 
 
 def rest(kind: str, source: Any, position: int) -> Iterator[Any]:

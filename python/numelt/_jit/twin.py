@@ -9,17 +9,22 @@ goes on from there::
         made = units[L](i, s, a)          # None: not compiled
         if made is not None:
             k, rest, i, s = made          # 0: the loop is over
-    if k != 0:
-        if k > 0: pending()               # a signal may be why it stopped
-        if k < 0: rest = range(n)
-        for _ in ONE if k > 0 else NONE:  # the turn in which it stopped, from statement k on
-            if k <= 2: s += a[i]
-        else:
-            for i in rest:                # the other turns, as written
-                s += a[i]
+    if k < 0:
+        for i in range(n):                # as written
+            s += a[i]
+    elif k > 0:
+        pending()                         # a signal may be why it stopped
+        for i in again(rest, i):          # the turn in which it stopped, from statement k on; then the others
+            here, k = k, -1
+            if here < 0 and units[R]:     # now and then: may compiled code take over again?
+                made = units[R](rest, i, s, a)
+                if made is not None:
+                    here, more, i, s = made
+                    if here == 0: break
+                    if here > 0: pending(); rest.follow(more)
+            if here <= 2: s += a[i]
 
-``continue`` in the interrupted turn goes on with the ``else`` branch, ``break`` skips it, ``return`` returns:
-all as in the loop itself. Names that the twin adds begin with ``__numelt_``.
+Names that the twin adds begin with ``__numelt_``.
 """
 
 from __future__ import annotations
@@ -32,9 +37,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from numelt import _core
-from numelt._jit import reporting, source
+from numelt._jit import reporting, resuming, source
 from numelt._jit.flow import bound_before_loops
-from numelt._jit.lower import Lowered, lowered
+from numelt._jit.lower import REST, lowered
 from numelt._jit.numbering import Loop, Span, is_numbered_loop, spans
 from numelt._jit.scopes import Function, Scope, argument_names, bound_names, own_nodes
 
@@ -44,6 +49,7 @@ __all__ = ["function_twin", "module_twin"]
 _DEEPEST = 4
 _UNITS, _UNBOUND = reporting.UNITS, "__numelt_unbound__"
 _PENDING, _NAME_ERROR = "__numelt_pending__", "__numelt_NameError__"
+_AGAIN = "__numelt_again__"
 _LEAVES = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
 
@@ -53,11 +59,11 @@ class _Units:
     def __init__(self, filename: str, is_asked: bool, is_strict: bool = False) -> None:
         self._filename = filename
         self._flags = is_asked, is_strict
-        self.texts: list[tuple[str, str]] = []
+        self.texts: list[tuple[str, str, bool]] = []
 
-    def add(self, text: str, name: str) -> int:
+    def add(self, text: str, name: str, is_resumed: bool) -> int:
         """Enter a loop, and return its number. Loops of one text share a unit."""
-        key = text, name
+        key = text, name, is_resumed
         if key not in self.texts:
             self.texts.append(key)
         return self.texts.index(key)
@@ -65,7 +71,8 @@ class _Units:
     def hidden(self, namespace: dict[str, Any]) -> dict[str, Any]:
         """Return the names that a twin uses, with their values."""
         made = tuple(
-            _core.JitUnit(text, namespace, name, self._filename, *self._flags) for text, name in self.texts
+            _core.JitUnit(text, namespace, name, self._filename, *self._flags, is_resumed)
+            for text, name, is_resumed in self.texts
         )
         for unit in made:
             reporting.register(unit)
@@ -74,6 +81,7 @@ class _Units:
             _UNBOUND: _core.jit_unbound,
             _PENDING: _core.jit_pending,
             _NAME_ERROR: NameError,
+            _AGAIN: resuming.again,
         }
 
 
@@ -148,11 +156,10 @@ class _Rewriter:
 
     def _unit(self, loop: Loop) -> list[ast.stmt]:
         """Return the statements that stand for a loop."""
-        made = lowered(loop, self._scope)
-        numbers = spans(loop)
-        statements = self._ask(loop, made)
-        go_on = self._go_on(loop, numbers, self._k(loop))
-        statements.append(_if(_is(self._k(loop), ast.NotEq(), 0), go_on))
+        k = self._k(loop)
+        statements: list[ast.stmt] = [*self._hoist(loop), ast.Assign([_store(k)], _number(-1))]
+        statements += self._ask(loop)
+        statements += self._go_on(loop, spans(loop), k, 0, self._is_hoisted(loop))
         for statement in statements:
             ast.copy_location(statement, loop)
         return statements
@@ -163,26 +170,93 @@ class _Rewriter:
     def _rest(self, loop: ast.stmt) -> str:
         return f"__numelt_i{loop.lineno}_{loop.col_offset}__"
 
-    def _ask(self, loop: Loop, made: Lowered) -> list[ast.stmt]:
-        """Ask the unit, and take what it answers."""
-        k, answer = self._k(loop), f"__numelt_r{loop.lineno}_{loop.col_offset}__"
-        number = self._units.add(made.text, self._scope.name)
+    def _source(self, loop: ast.stmt) -> str:
+        return f"__numelt_s{loop.lineno}_{loop.col_offset}__"
+
+    def _is_hoisted(self, loop: Loop) -> bool:
+        """Is what a loop iterates over computed before its unit is asked?
+
+        Compiled code computes what ``range``, ``enumerate`` and ``zip`` give, and cannot compute most others.
+        """
+        if not isinstance(loop, ast.For) or isinstance(loop.iter, ast.Name | ast.Tuple | ast.List):
+            return False
+        called = loop.iter.func if isinstance(loop.iter, ast.Call) else None
+        return not (isinstance(called, ast.Name) and called.id in ("range", "enumerate", "zip"))
+
+    def _hoist(self, loop: Loop) -> list[ast.stmt]:
+        """Compute what a loop iterates over, if its unit cannot."""
+        if not self._is_hoisted(loop):
+            return []
+        assert isinstance(loop, ast.For)
+        return [ast.Assign([_store(self._source(loop))], loop.iter)]
+
+    def _ask(self, loop: Loop) -> list[ast.stmt]:
+        """Ask the unit of a loop that begins."""
+        made = lowered(loop, self._scope, self._is_hoisted(loop))
         bound = self._bound.get(loop, frozenset())
         # a variable of an enclosing function would become one of this function if it were assigned
         new = self._new_in(loop)
-        unsure = [n for n in made.slots if n not in bound and n not in new and not self._scope.is_free(n)]
+        own = [name for name in made.slots if name != REST]
+        unsure = [n for n in own if n not in bound and n not in new and not self._scope.is_free(n)]
+        unit = self._of_unit(self._units.add(made.text, self._scope.name, False))
+        values = [_name(_UNBOUND if name in new else name) for name in made.slots]
+        values = [_name(self._source(loop)) if value.id == REST else value for value in values]
+        taken = [self._k(loop), *(self._rest(inner) for inner in made.loops), *made.assigned]
+        return [_if(unit, self._call(loop, unit, values, taken, made.assigned, unsure, []))]
+
+    def _ask_again(self, loop: Loop, here: str, shift: int) -> list[ast.stmt]:
+        """Ask whether compiled code can take over at the beginning of a turn."""
+        made = lowered(loop, self._scope, True)
+        is_for = isinstance(loop, ast.For)
+        targets = set(bound_names([loop.target])) if isinstance(loop, ast.For) else set()
+        own = [name for name in made.slots if name != REST]
+        unsure = [n for n in own if n not in targets and not self._scope.is_free(n)]
+        unit = self._of_unit(self._units.add(made.text, self._scope.name, True))
+        values = [_name(self._rest(loop) if name == REST else name) for name in made.slots]
+        rests = [self._more(loop) if inner is loop else self._rest(inner) for inner in made.loops]
+        follow = ast.Attribute(_name(self._rest(loop)), "follow", ast.Load())
+        go_on: list[ast.stmt] = [ast.Expr(ast.Call(_name(_PENDING), [], []))]
+        if is_for:
+            go_on.append(ast.Expr(ast.Call(follow, [_name(self._more(loop))], [])))
+        if shift:
+            # the unit of an inner loop counts from its own first statement
+            go_on.append(ast.AugAssign(_store(here), ast.Add(), ast.Constant(shift)))
+        then: list[ast.stmt] = [
+            _if(_is(here, ast.Eq(), 0), [ast.Break()]),
+            _if(_is(here, ast.Gt(), 0), go_on),
+        ]
+        call = self._call(loop, unit, values, [here, *rests, *made.assigned], made.assigned, unsure, then)
+        due = ast.BoolOp(ast.And(), [_is(here, ast.Lt(), 0), unit])
+        return [_if(due, call)]
+
+    def _of_unit(self, number: int) -> ast.expr:
+        return ast.Subscript(_name(_UNITS), ast.Constant(number), ast.Load())
+
+    def _more(self, loop: ast.stmt) -> str:
+        return f"__numelt_m{loop.lineno}_{loop.col_offset}__"
+
+    def _call(
+        self,
+        loop: Loop,
+        unit: ast.expr,
+        values: list[ast.Name],
+        taken: list[str],
+        assigned: tuple[str, ...],
+        unsure: list[str],
+        then: list[ast.stmt],
+    ) -> list[ast.stmt]:
+        """Call a unit, take what it answers, and do what is to be done then."""
+        answer = f"__numelt_r{loop.lineno}_{loop.col_offset}__"
         statements: list[ast.stmt] = [self._look(name) for name in unsure]
-        unit = ast.Subscript(_name(_UNITS), ast.Constant(number), ast.Load())
-        call = ast.Call(unit, [_name(_UNBOUND if name in new else name) for name in made.slots], [])
-        statements.append(ast.Assign([_store(answer)], call))
-        taken = [k, *(self._rest(inner) for inner in made.loops), *made.assigned]
+        statements.append(ast.Assign([_store(answer)], ast.Call(unit, list(values), [])))
         target = ast.Tuple([_store(name) for name in taken], ast.Store())
         something = ast.Compare(_name(answer), [ast.IsNot()], [ast.Constant(None)])
         taken_over: list[ast.stmt] = [ast.Assign([target], _name(answer))]
-        taken_over += [self._forget(name) for name in made.assigned if name not in unsure]
+        taken_over += [self._forget(name) for name in assigned if name not in unsure]
         statements.append(_if(something, taken_over))
         statements += [self._forget(name) for name in unsure]
-        return [ast.Assign([_store(k)], _number(-1)), _if(unit, statements)]
+        # without an answer nothing has changed, and this does nothing
+        return statements + then
 
     def _new_in(self, loop: ast.stmt) -> frozenset[str]:
         """Return the variables that certainly have no value before a loop: nothing else assigns them."""
@@ -205,28 +279,40 @@ class _Rewriter:
         handler = ast.ExceptHandler(_name(_NAME_ERROR), None, [ast.Assign([_store(name)], _name(_UNBOUND))])
         return ast.Try([ast.Expr(_name(name))], [handler], [], [])
 
-    def _go_on(self, loop: Loop, numbers: dict[ast.stmt, Span], k: str) -> list[ast.stmt]:
-        """Go on with a loop at statement `k`, or run it if that is negative."""
+    def _go_on(
+        self, loop: Loop, numbers: dict[ast.stmt, Span], k: str, shift: int, is_hoisted: bool
+    ) -> list[ast.stmt]:
+        """Run a loop as written if `k` is negative; go on with it at statement `k` if that is positive."""
         self._depth += 1
         self._turns += 1
-        pending = ast.Expr(ast.Call(_name(_PENDING), [], []))
-        statements: list[ast.stmt] = [_if(_is(k, ast.Gt(), 0), [pending])]
-        rest: ast.stmt
+        here = f"__numelt_h{loop.lineno}_{loop.col_offset}__"
+        begin: list[ast.stmt] = [
+            ast.Assign([_store(here)], _name(k)),
+            ast.Assign([_store(k)], _number(-1)),
+            *self._ask_again(loop, here, shift),
+        ]
+        written: ast.stmt
+        resumed: ast.stmt
+        prepare: list[ast.stmt] = [ast.Expr(ast.Call(_name(_PENDING), [], []))]
         if isinstance(loop, ast.For):
-            statements.append(_if(_is(k, ast.Lt(), 0), [ast.Assign([_store(self._rest(loop))], loop.iter)]))
-            rest = ast.For(loop.target, _name(self._rest(loop)), self._plain(loop.body), [])
+            iterable = _name(self._source(loop)) if is_hoisted else loop.iter
+            written = ast.For(loop.target, iterable, self._plain(loop.body), [])
+            again = ast.Call(_name(_AGAIN), [_name(self._rest(loop)), _loaded(loop.target)], [])
+            prepare.append(ast.Assign([_store(self._rest(loop))], again))
+            resumed = ast.For(loop.target, _name(self._rest(loop)), [], [])
         else:
-            rest = ast.While(loop.test, self._plain(loop.body), [])
-        turns = ast.Tuple([ast.Constant(None)], ast.Load()), ast.Tuple([], ast.Load())
-        once = ast.IfExp(_is(k, ast.Gt(), 0), *turns)
-        partial = self._partial(loop.body, numbers, k)
-        turn = f"__numelt_t{loop.lineno}_{loop.col_offset}__"
-        statements.append(ast.For(_store(turn), once, partial, [ast.copy_location(rest, loop)]))
+            written = ast.While(loop.test, self._plain(loop.body), [])
+            resumed = ast.While(ast.BoolOp(ast.Or(), [_is(k, ast.Gt(), 0), loop.test]), [], [])
+        resumed.body = begin + self._partial(loop.body, numbers, here)
         self._depth -= 1
         self._turns -= 1
-        for statement in statements:
-            ast.copy_location(statement, loop)
-        return statements
+        made = _if(_is(k, ast.Lt(), 0), [written], [_if(_is(k, ast.Gt(), 0), [*prepare, resumed])])
+        for node in ast.walk(made):
+            if isinstance(node, ast.stmt | ast.expr) and not hasattr(node, "lineno"):
+                ast.copy_location(node, loop)
+        # what was iterated over does not outlive the loop
+        names = [self._rest(loop), self._source(loop)] if is_hoisted else []
+        return [made, *([ast.Assign([_store(n) for n in names], ast.Constant(None))] if names else [])]
 
     def _partial(self, body: list[ast.stmt], numbers: dict[ast.stmt, Span], k: str) -> list[ast.stmt]:
         """Return statements that begin with number `k`."""
@@ -249,20 +335,29 @@ class _Rewriter:
 
     def _inner(self, loop: Loop, numbers: dict[ast.stmt, Span], k: str) -> list[ast.stmt]:
         """Begin an inner loop, or go on within it."""
-        own = self._k(loop)
+        own, shift = self._k(loop), numbers[loop].first - 1
         ask: list[ast.stmt] = [ast.Assign([_store(own)], _number(-1))]
         if self._is_unit(loop):
-            ask = self._ask(loop, lowered(loop, self._scope))
+            ask = [*self._hoist(loop), *ask, *self._ask(loop)]
             # the unit of the inner loop counts from its own first statement
-            shift = ast.AugAssign(_store(own), ast.Add(), ast.Constant(numbers[loop].first - 1))
-            ask.append(_if(_is(own, ast.Gt(), 0), [shift]))
+            moved_on = ast.AugAssign(_store(own), ast.Add(), ast.Constant(shift))
+            ask.append(_if(_is(own, ast.Gt(), 0), [moved_on]))
         moved: list[ast.stmt] = [ast.Assign([_store(own)], _name(k))]
         begin = _if(_is(k, ast.LtE(), numbers[loop].first), ask, moved)
-        inside = self._go_on(loop, numbers, own)
-        made: list[ast.stmt] = [begin, _if(_is(own, ast.NotEq(), 0), inside)]
+        is_hoisted = self._is_unit(loop) and self._is_hoisted(loop)
+        made: list[ast.stmt] = [begin, *self._go_on(loop, numbers, own, shift, is_hoisted)]
         for statement in made:
             ast.copy_location(statement, loop)
         return made
+
+
+def _loaded(target: ast.expr) -> ast.expr:
+    """Return the value of an assignment target that consists of names."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return ast.Tuple([_loaded(item) for item in target.elts], ast.Load())
+    made = copy.copy(target)
+    made.ctx = ast.Load()  # type: ignore[attr-defined]
+    return made
 
 
 def _idle(*_: Any) -> None:

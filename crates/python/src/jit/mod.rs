@@ -6,6 +6,7 @@
 
 pub mod given;
 pub mod pool;
+pub mod rest;
 pub mod results;
 pub mod unit;
 pub mod world;
@@ -15,6 +16,7 @@ use pyo3::prelude::*;
 /// Adds the class and its helpers to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<unit::JitUnit>()?;
+    module.add_class::<rest::Rest>()?;
     module.add("jit_unbound", given::unbound(module.py())?)?;
     module.add_function(wrap_pyfunction!(unit::jit_pending, module)?)?;
     module.add_function(wrap_pyfunction!(world::jit_setup, module)?)?;

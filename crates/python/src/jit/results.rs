@@ -3,6 +3,7 @@
 use crate::array::fresh;
 use crate::array::ndarray::{NdArray, Payload};
 use crate::jit::pool::Pool;
+use crate::jit::rest::Rest;
 use crate::jit::{given, world};
 use crate::numpy::convert;
 use crate::numpy::export::RealArray;
@@ -194,6 +195,9 @@ impl<'py> Left<'_, 'py> {
         match source {
             Source::Items(ty) => {
                 let items = self.value(&Shape::of(ty))?;
+                if matches!(ty, Type::Range | Type::Array { .. }) {
+                    return Ok(Bound::new(py, Rest::new(items, position as isize))?.into_any());
+                }
                 world::rest(items, position)
             }
             Source::Enumerate(inner) => {

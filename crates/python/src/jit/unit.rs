@@ -9,6 +9,7 @@
 
 use crate::jit::given::{self, Numbers};
 use crate::jit::pool::Pool;
+use crate::jit::rest::Rest;
 use crate::jit::results::{Left, Shape};
 use crate::jit::world::{self, Identity, Outer, Outside, Path};
 use crate::numpy::coverage;
@@ -36,6 +37,11 @@ pub struct JitUnit {
     filename: String,
     /// Does the program ask for it (`numelt.jit`)? Otherwise the loop must be worth it.
     is_asked: bool,
+    /// Does it take over where CPython has gone on with a loop?
+    is_resumed: bool,
+    /// A unit that takes over is asked again after so many turns: when, and how many there are between.
+    due_in: AtomicU64,
+    between: AtomicU64,
     /// Is it an error if CPython has to do something (`numelt.jit(strict=True)`)?
     is_strict: bool,
     variants: Mutex<Vec<Arc<Variant>>>,
@@ -127,25 +133,34 @@ fn turns(tree: &Unit, given: &[Given], numbers: &Numbers) -> Option<i64> {
             _ => None,
         },
         Expr::Slot(slot) if matches!(given[*slot].ty, Type::Array { ndim: 1.., .. }) => Some(parts(*slot)[2] as i64),
+        Expr::Slot(slot) if given[*slot].ty == Type::Range => {
+            let [start, stop, step] = [0, 1, 2].map(|part| parts(*slot)[part] as i64);
+            Some((stop - start) / step)
+        }
         _ => None,
     }
 }
 
 /// A variant that did nothing worth while at least this often, and in most of its runs, is not run any more.
 const MOST_EARLY: u64 = 10;
-/// What code has at least done, in nanoseconds, if it did not stop at once.
+/// What code has at least done, in nanoseconds or in turns of a `for` loop, if it did not stop at once.
 const AT_ONCE: u128 = 2000;
+const AT_ONCE_TURNS: u64 = 8;
+/// The same in nanoseconds for a `while` loop, whose turns are not counted.
+const AT_ONCE_WHILE: u128 = 100;
 /// The same for a loop that CPython can run as fast as it can ask for the code: a few turns.
 const TINY: u128 = 45;
 /// A loop that CPython had to run so often in a row is not looked at any more.
 const MOST_REFUSALS: u64 = 30;
+/// The most turns of a loop between those at which compiled code may take over again.
+const MOST_BETWEEN: u64 = 1024;
 /// More combinations of types than this are not compiled.
 const MOST_VARIANTS: usize = 16;
 
 #[pymethods]
 impl JitUnit {
     #[new]
-    #[pyo3(signature = (tree, globals, name, filename, is_asked, is_strict=false))]
+    #[pyo3(signature = (tree, globals, name, filename, is_asked, is_strict=false, is_resumed=false))]
     fn new(
         tree: &str,
         globals: Bound<'_, PyDict>,
@@ -153,6 +168,7 @@ impl JitUnit {
         filename: &str,
         is_asked: bool,
         is_strict: bool,
+        is_resumed: bool,
     ) -> PyResult<JitUnit> {
         let py = globals.py();
         let mut tree = parse_unit(tree).map_err(PyValueError::new_err)?;
@@ -165,6 +181,9 @@ impl JitUnit {
             filename: filename.to_owned(),
             is_asked,
             is_strict,
+            is_resumed,
+            due_in: AtomicU64::new(0),
+            between: AtomicU64::new(1),
             variants: Mutex::default(),
             refused: Mutex::default(),
             runs: AtomicU64::new(0),
@@ -187,6 +206,15 @@ impl JitUnit {
         }
         add_one(&self.runs);
         let mut objects: Objects<'py> = slots.iter().collect();
+        if self.is_resumed {
+            self.wait(true);
+            for object in &mut objects {
+                if let Ok(rest) = object.cast_exact::<Rest>() {
+                    let ahead = rest.borrow().ahead(py)?;
+                    *object = ahead;
+                }
+            }
+        }
         let globals = self.globals.bind(py);
         for name in &self.names {
             let found = world::lookup(globals, name.bind(py))?;
@@ -206,9 +234,16 @@ impl JitUnit {
         }
     }
 
-    /// Is it worth asking? False once CPython has had to run the loop too often.
+    /// Is it worth asking? Not between the turns after which a unit takes over, and not once CPython has had to run the loop too often.
     fn __bool__(&self) -> bool {
-        get(&self.refusals) < MOST_REFUSALS
+        if get(&self.refusals) >= MOST_REFUSALS {
+            return false;
+        }
+        let due_in = get(&self.due_in);
+        if due_in > 0 {
+            self.due_in.store(due_in - 1, Ordering::Relaxed);
+        }
+        due_in == 0
     }
 
     /// A unit belongs to its process. Where functions are pickled by value, the copies run their loops in CPython.
@@ -232,6 +267,7 @@ impl JitUnit {
         report.set_item("filename", &self.filename)?;
         report.set_item("line", self.tree.body.line)?;
         report.set_item("runs", get(&self.runs))?;
+        report.set_item("is_resumed", self.is_resumed)?;
         let variants = PyList::empty(py);
         for variant in locked(&self.variants).iter() {
             let one = PyDict::new(py);
@@ -274,6 +310,13 @@ thread_local! {
 }
 
 impl JitUnit {
+    /// Sets when this unit is asked again: sooner if it had something to do, later if not.
+    fn wait(&self, longer: bool) {
+        let between = if longer { (2 * get(&self.between)).min(MOST_BETWEEN) } else { 1 };
+        self.between.store(between, Ordering::Relaxed);
+        self.due_in.store(between, Ordering::Relaxed);
+    }
+
     fn types(&self, given: &[Given]) -> String {
         let slots = self.tree.slots.iter().zip(given).filter(|(_, given)| given.thing == Thing::Value);
         slots.map(|(name, given)| format!("{name}: {}", given.ty)).collect::<Vec<_>>().join(", ")
@@ -467,8 +510,18 @@ impl JitUnit {
             self.left_to_python(py, exit.line, &exit.why)?;
         }
         let is_tiny = !self.is_asked && took.as_nanos() < TINY;
-        if exit.statement != 0 && took.as_nanos() < AT_ONCE || is_tiny {
+        let stopped_at_once = match exit.sources.first() {
+            // the position of the outermost loop comes after the numbers of what it iterates over
+            Some(Some(source)) => {
+                took.as_nanos() < AT_ONCE && frame[1 + numelt_jit::source_parts(source)] < AT_ONCE_TURNS
+            }
+            Some(None) => took.as_nanos() < AT_ONCE,
+            None => took.as_nanos() < AT_ONCE_WHILE,
+        };
+        if exit.statement != 0 && stopped_at_once || is_tiny {
             add_one(&variant.early);
+        } else if self.is_resumed {
+            self.wait(false);
         }
         let pool = match &pool {
             Outer::Pool(pool) => Some(locked(pool)),

@@ -1,0 +1,63 @@
+//! What is left of an iteration that compiled code has begun, for CPython and for compiled code that takes over again.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PySlice};
+
+/// An iterator over a range or an array, from a position on.
+#[pyclass(name = "JitRest", module = "numelt._core")]
+pub struct Rest {
+    source: Py<PyAny>,
+    /// The next item's.
+    position: isize,
+    iterator: Option<Py<PyIterator>>,
+    /// An item that has been taken already and comes first.
+    again: Option<Py<PyAny>>,
+}
+
+impl Rest {
+    /// An iterator that begins at a position.
+    pub fn new(source: Bound<'_, PyAny>, position: isize) -> Rest {
+        Rest { source: source.unbind(), position, iterator: None, again: None }
+    }
+
+    /// What is left, with the item that was taken last: a range, or a view of the array.
+    pub fn ahead<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.from(py, self.position - 1)
+    }
+
+    fn from<'py>(&self, py: Python<'py>, position: isize) -> PyResult<Bound<'py, PyAny>> {
+        self.source.bind(py).get_item(PySlice::new(py, position, isize::MAX, 1))
+    }
+}
+
+#[pymethods]
+impl Rest {
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if let Some(item) = self.again.take() {
+            return Ok(Some(item.into_bound(py)));
+        }
+        if self.iterator.is_none() {
+            self.iterator = Some(self.from(py, self.position)?.try_iter()?.unbind());
+        }
+        self.position += 1;
+        let iterator = self.iterator.as_ref().expect("made above");
+        iterator.bind(py).clone().next().transpose()
+    }
+
+    /// Has an item come first that has been taken already: the one before the position.
+    fn again(&mut self, item: Py<PyAny>) {
+        self.again = Some(item);
+    }
+
+    /// Goes on as another iterator does.
+    fn follow(&mut self, other: PyRef<'_, Rest>) {
+        let py = other.py();
+        self.source = other.source.clone_ref(py);
+        self.position = other.position;
+        self.iterator = None;
+    }
+}
