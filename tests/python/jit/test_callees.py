@@ -145,7 +145,7 @@ def test_explain_and_coverage_show_what_is_left_to_cpython():
     assert "array<float64, 1>" in text
     line = half.__wrapped__.__code__.co_firstlineno + 5
     [gap] = [gap for gap in np.coverage().loops if gap.function == "half"]
-    assert (gap.filename, gap.lineno, gap.calls, gap.reason) == (__file__, line, 2, "Dict")
+    assert (gap.filename, gap.lineno, gap.calls, gap.reason) == (__file__, line, 1, "Dict")
     assert f":{line}  (Dict; " in str(np.coverage(reset=True))
     assert not [gap for gap in np.coverage().loops if gap.function == "half"]
 

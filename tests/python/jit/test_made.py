@@ -8,7 +8,9 @@ from numelt._jit import reporting
 
 from . import random_arrays
 from .random_programs import outcome
-from .test_random import load
+from .test_random import load, taking_over
+
+__all__ = ["taking_over"]
 
 pytestmark = pytest.mark.core
 
@@ -16,7 +18,8 @@ pytestmark = pytest.mark.core
 MANY = 40
 
 
-@pytest.mark.parametrize("start", range(0, 400, MANY))
+@pytest.mark.parametrize("start", range(0, 200, MANY))
+@pytest.mark.usefixtures("taking_over")
 def test_random_functions(start, tmp_path):
     for seed in range(start, start + MANY):
         text = random_arrays.HEAD + random_arrays.Writer(seed).text()

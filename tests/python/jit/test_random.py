@@ -5,6 +5,7 @@ import importlib.util
 import pytest
 
 import numelt as np
+from numelt import _core
 
 from .random_programs import HEAD, Writer, arguments, outcome
 
@@ -21,7 +22,17 @@ def load(path, text):
     return module.f
 
 
-@pytest.mark.parametrize("start", range(0, 2000, MANY))
+@pytest.fixture(params=["now and then", "soon"])
+def taking_over(request):
+    """Let compiled code take over again only where CPython is busy for long, or as soon as it can."""
+    # a number that no statement has
+    _core.jit_force_exit(0 if request.param == "now and then" else 2**32 - 1)
+    yield
+    _core.jit_force_exit(0)
+
+
+@pytest.mark.parametrize("start", range(0, 1000, MANY))
+@pytest.mark.usefixtures("taking_over")
 def test_random_functions(start, tmp_path):
     for seed in range(start, start + MANY):
         text = HEAD + Writer(seed).text()

@@ -25,7 +25,7 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A loop of the program.
 #[pyclass(module = "numelt._core", frozen, weakref)]
@@ -42,6 +42,8 @@ pub struct JitUnit {
     /// A unit that takes over is asked again after so many turns: when, and how many there are between.
     due_in: AtomicU64,
     between: AtomicU64,
+    /// When it was first asked, until it has code.
+    first_asked: Mutex<Option<Instant>>,
     /// Is it an error if CPython has to do something (`numelt.jit(strict=True)`)?
     is_strict: bool,
     variants: Mutex<Vec<Arc<Variant>>>,
@@ -152,6 +154,9 @@ const AT_ONCE_WHILE: u128 = 100;
 const TINY: u128 = 45;
 /// A loop that CPython had to run so often in a row is not looked at any more.
 const MOST_REFUSALS: u64 = 30;
+/// How long CPython must have been busy with a loop before what takes over is compiled, which takes some milliseconds.
+const BUSY: Duration = Duration::from_millis(5);
+const BUSY_IF_ASKED: Duration = Duration::from_micros(200);
 /// The most turns of a loop between those at which compiled code may take over again.
 const MOST_BETWEEN: u64 = 1024;
 /// More combinations of types than this are not compiled.
@@ -184,6 +189,7 @@ impl JitUnit {
             is_resumed,
             due_in: AtomicU64::new(0),
             between: AtomicU64::new(1),
+            first_asked: Mutex::default(),
             variants: Mutex::default(),
             refused: Mutex::default(),
             runs: AtomicU64::new(0),
@@ -208,6 +214,9 @@ impl JitUnit {
         let mut objects: Objects<'py> = slots.iter().collect();
         if self.is_resumed {
             self.wait(true);
+            if !self.is_overdue() {
+                return Ok(None);
+            }
             for object in &mut objects {
                 if let Ok(rest) = object.cast_exact::<Rest>() {
                     let ahead = rest.borrow().ahead(py)?;
@@ -310,6 +319,13 @@ thread_local! {
 }
 
 impl JitUnit {
+    /// Has CPython been busy with the loop for so long that it is worth compiling what takes over?
+    fn is_overdue(&self) -> bool {
+        let mut first = locked(&self.first_asked);
+        let first = first.get_or_insert_with(Instant::now);
+        world::forced_exit().is_some() || first.elapsed() >= if self.is_asked { BUSY_IF_ASKED } else { BUSY }
+    }
+
     /// Sets when this unit is asked again: sooner if it had something to do, later if not.
     fn wait(&self, longer: bool) {
         let between = if longer { (2 * get(&self.between)).min(MOST_BETWEEN) } else { 1 };

@@ -39,7 +39,8 @@ pub fn rest<'py>(source: Bound<'py, PyAny>, position: i64) -> PyResult<Bound<'py
 /// Where loops that are compiled from now on stop, for tests; zero is no statement.
 static FORCED: AtomicU32 = AtomicU32::new(0);
 
-/// Lets loops that are compiled from now on stop before the statement of this number, or as they must (zero).
+/// Lets loops that are compiled from now on stop before the statement of this number, or as they must (zero). With any number
+/// but zero, compiled code takes over again as soon as it can.
 #[pyfunction]
 pub fn jit_force_exit(statement: u32) {
     FORCED.store(statement, Ordering::Relaxed);
