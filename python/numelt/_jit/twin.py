@@ -298,7 +298,10 @@ class _Rewriter:
             iterable = _name(self._source(loop)) if is_hoisted else loop.iter
             written = ast.For(loop.target, iterable, self._plain(loop.body), [])
             again = ast.Call(_name(_AGAIN), [_name(self._rest(loop)), _loaded(loop.target)], [])
-            prepare.append(ast.Assign([_store(self._rest(loop))], again))
+            # at the end of a turn there is nothing to go on with, and the first one may not have begun
+            is_within = _is(k, ast.Lt(), numbers[loop].last)
+            begin_again: list[ast.stmt] = [ast.Assign([_store(self._rest(loop))], again)]
+            prepare.append(_if(is_within, begin_again, [ast.Assign([_store(k)], _number(-1))]))
             resumed = ast.For(loop.target, _name(self._rest(loop)), [], [])
         else:
             written = ast.While(loop.test, self._plain(loop.body), [])
