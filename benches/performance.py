@@ -3,9 +3,10 @@
 Parts: `workloads` (the papers' programs against NumPy and against the machine's limit), `field` (programs
 of many fields), `calls` (every recorded call by itself, also written into docs/calls.md), `sweep` (all
 array sizes), `cold` (first calls), `startup` (how much later programs begin), `memory` (the most that is
-resident), `variants` (kernels with and without constants for their geometry) and `functions` (every
-elementwise function; its table stands in docs/accuracy.md). A part that is measured alone leaves the
-others' text as it is. The machine should be quiet.
+resident), `variants` (kernels with and without constants for their geometry), `jit` (compiled Python loops
+against Numba and CPython) and `functions` (every elementwise function; its table stands in
+docs/accuracy.md). A part that is measured alone leaves the others' text as it is. The machine should be
+quiet.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import calls
 import cold
 import field
 import functions
+import jit_loops
 import memory
 import numelt
 import startup
@@ -25,7 +27,7 @@ import variants
 import workloads
 
 DOCUMENT = timing.ROOT / "docs" / "performance.md"
-PARTS = ("workloads", "field", "calls", "sweep", "cold", "startup", "memory", "variants", "functions")
+PARTS = ("workloads", "field", "calls", "sweep", "cold", "startup", "memory", "variants", "jit", "functions")
 # parts whose text stands elsewhere
 DOCUMENTS = {"functions": timing.ROOT / "docs" / "accuracy.md"}
 
@@ -62,6 +64,11 @@ def measure(part, options):
     if part == "memory":
         rows = memory.measure(quick, options.only)
         return rows, memory.text(rows)
+    if part == "jit":
+        rows = jit_loops.measure(1 if quick else options.rounds, options.only, quick)
+        if not all(row["correct"] for row in rows):
+            raise SystemExit("a result differs from CPython's")
+        return rows, jit_loops.text(rows)
     if part == "functions":
         rows = functions.measure(1 if quick else options.rounds, options.only)
         return rows, functions.text(rows)

@@ -170,8 +170,8 @@ impl Run<'_> {
     }
 }
 
-/// A function of the C library, by the standard library's, which calls it: but `asinh`, `acosh` and `atanh`, which
-/// the standard library computes itself, so that their last bits may differ from C's.
+/// A function of the C library, by the standard library's, which calls it: but `asinh`, `acosh`, `atanh`, `erf` and
+/// `erfc`, which Rust code computes, so that their last bits may differ from C's.
 fn call(function: CFunction, args: &[f64]) -> f64 {
     let x = args[0];
     let y = args.get(1).copied().unwrap_or(0.0);
@@ -200,5 +200,7 @@ fn call(function: CFunction, args: &[f64]) -> f64 {
         CFunction::Fmod => x % y,
         CFunction::Hypot => x.hypot(y),
         CFunction::Cbrt => x.cbrt(),
+        CFunction::Erf => libm::erf(x),
+        CFunction::Erfc => libm::erfc(x),
     }
 }

@@ -55,6 +55,8 @@ pub enum CFunction {
     Fmod,
     Hypot,
     Cbrt,
+    Erf,
+    Erfc,
 }
 
 impl CFunction {
@@ -84,6 +86,8 @@ impl CFunction {
         CFunction::Fmod,
         CFunction::Hypot,
         CFunction::Cbrt,
+        CFunction::Erf,
+        CFunction::Erfc,
     ];
 
     /// Its name in C.

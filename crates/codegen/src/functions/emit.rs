@@ -88,7 +88,22 @@ impl Emit<'_> {
     }
 
     fn body(&mut self, body: &[Instr]) -> Result<()> {
-        body.iter().try_for_each(|instr| self.instr(instr))
+        let mut rest = body;
+        while let Some((instr, after)) = rest.split_first() {
+            rest = match (instr, after) {
+                (Instr::Poll { out }, [Instr::If { condition, then, otherwise, outs, .. }, after @ ..])
+                    if condition == out && outs.is_empty() =>
+                {
+                    self.poll_and_leave(then, otherwise)?;
+                    after
+                }
+                _ => {
+                    self.instr(instr)?;
+                    after
+                }
+            };
+        }
+        Ok(())
     }
 
     fn instr(&mut self, instr: &Instr) -> Result<()> {
@@ -276,6 +291,30 @@ impl Emit<'_> {
         b.incoming(phi, b.const_int(b.int(1), 0), before);
         b.incoming(phi, stop, ask);
         phi
+    }
+
+    /// A poll whose answer decides at once: nearly every turn of a loop has one, so this is one branch in the usual case.
+    fn poll_and_leave(&mut self, then: &[Instr], otherwise: &[Instr]) -> Result<()> {
+        let b = self.b;
+        let i32t = b.int(32);
+        let left = b.sub(b.load(i32t, self.patience, 4), b.const_int(i32t, 1));
+        b.store(left, self.patience, 4);
+        let place = self.place(&[]);
+        let end = place.block;
+        let (ask, yes, no) = (b.block(c"ask"), b.block(c"yes"), b.block(c"no"));
+        b.branch_rarely(b.icmp(Int::LLVMIntEQ, left, b.const_int(i32t, 0)), ask, no);
+        b.enter(ask);
+        b.store(b.const_int(i32t, PATIENCE), self.patience, 4);
+        let answer = b.call_function(POLL, b.int(8), &[]);
+        b.branch_rarely(b.icmp(Int::LLVMIntNE, answer, b.const_int(b.int(8), 0)), yes, no);
+        self.yields.push(place);
+        b.enter(yes);
+        self.body(then)?;
+        b.enter(no);
+        self.body(otherwise)?;
+        self.yields.pop();
+        self.finish_place(end, &[], &[]);
+        Ok(())
     }
 
     /// A block with a phi per value, which is not entered yet.

@@ -38,6 +38,8 @@ library! {
     Fmod fmod(x, y);
     Hypot hypot(x, y);
     Cbrt cbrt(x);
+    Erf erf(x);
+    Erfc erfc(x);
 }
 
 /// The symbol of a function. It is not C's own name, by which LLVM would take it for a function that it knows and may replace.
