@@ -304,8 +304,8 @@ RULES = [
             "python/numelt/_jit/source.py",
             "python/numelt/_jit/lower.py",
             "python/numelt/_jit/twin.py",
-            # what is known of a function, by its code: a function that is defined in another one is a new object
-            # in each call of that
+            # what is known of a function, by its code: a function that is defined in another one is a new
+            # object in each call of that
             "python/numelt/_jit/drivers.py",
             "python/numelt/_jit/reporting.py",
             "python/numelt/_jit/vectorizing.py",
