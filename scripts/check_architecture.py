@@ -32,8 +32,8 @@ MAY_USE = {
     # crates/array: NumPy's rules, and arrays for Rust programs
     "numelt": ["ir", "runtime", "engines"],
     # llvm only to put its library into the package
-    # codegen for compiled loops, which no engine runs
-    "python": ["numelt", "ir", "func", "jit", "codegen", "runtime", "engines", "llvm"],
+    # codegen for compiled loops, which no engine runs, and vecmath for the processor's flags around them
+    "python": ["numelt", "ir", "func", "jit", "codegen", "runtime", "engines", "llvm", "vecmath"],
     "testing": ["ir", "opt", "runtime"],
     # examples/engine
     "example-engine": ["ir", "opt", "runtime"],
@@ -197,6 +197,7 @@ RULES = [
             "crates/codegen/src/kernels/mod.rs",
             "crates/codegen/src/kernels/tile.rs",
             "crates/codegen/src/functions/mod.rs",
+            "crates/codegen/src/functions/ahead.rs",
             "crates/codegen/src/functions/library.rs",
             # the C library's functions, and loops over elements, which compiled code calls
             "crates/codegen/src/lower/math.rs",

@@ -85,6 +85,7 @@ fn link(out: &Path, library: &Path) {
         "support",
         "targetparser",
         "transformutils",
+        "vectorize",
     ];
     command.args(llvm_config(&["--libdir"]).iter().map(|folder| format!("-L{folder}")));
     command.args(llvm_config(&[&["--link-static", "--libs"], &components[..]].concat()));

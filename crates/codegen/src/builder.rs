@@ -336,6 +336,39 @@ impl Builder {
         Val(unsafe { LLVMBuildGEP2(self.builder, ty.0, base.0, index.as_mut_ptr(), 1, EMPTY) })
     }
 
+    /// The address `bytes` after `base`, in the same piece of memory.
+    pub(crate) fn offset_inside(&self, base: Val, bytes: Val) -> Val {
+        let mut index = [bytes.0];
+        // SAFETY: see `binary!`.
+        Val(unsafe { LLVMBuildInBoundsGEP2(self.builder, self.int(8).0, base.0, index.as_mut_ptr(), 1, EMPTY) })
+    }
+
+    /// Says of a load or a store to which of several pieces of memory it goes, and which of the others it does not touch.
+    pub(crate) fn set_piece(&self, access: Val, piece: usize, others: &[usize]) {
+        // SAFETY: the access is ours, the metadata belongs to our context; strings are given with their lengths.
+        unsafe {
+            let name = |text: &str| LLVMMDStringInContext2(self.context, text.as_ptr().cast(), text.len());
+            let mut domain = [name("pieces")];
+            let domain = LLVMMDNodeInContext2(self.context, domain.as_mut_ptr(), 1);
+            let list = |pieces: &[usize]| {
+                let mut nodes: Vec<_> = pieces
+                    .iter()
+                    .map(|piece| {
+                        let mut both = [name(&format!("piece {piece}")), domain];
+                        LLVMMDNodeInContext2(self.context, both.as_mut_ptr(), 2)
+                    })
+                    .collect();
+                let node = LLVMMDNodeInContext2(self.context, nodes.as_mut_ptr(), nodes.len());
+                LLVMMetadataAsValue(self.context, node)
+            };
+            let kind = |text: &CStr| LLVMGetMDKindIDInContext(self.context, text.as_ptr(), text.count_bytes() as u32);
+            LLVMSetMetadata(access.0, kind(c"alias.scope"), list(&[piece]));
+            if !others.is_empty() {
+                LLVMSetMetadata(access.0, kind(c"noalias"), list(others));
+            }
+        }
+    }
+
     pub(crate) fn load(&self, ty: Ty, address: Val, align: u32) -> Val {
         // SAFETY: see `binary!`.
         unsafe {
@@ -346,8 +379,17 @@ impl Builder {
     }
 
     pub(crate) fn store(&self, value: Val, address: Val, align: u32) {
+        self.store_instruction(value, address, align);
+    }
+
+    /// The same, for who has something to say about the instruction.
+    pub(crate) fn store_instruction(&self, value: Val, address: Val, align: u32) -> Val {
         // SAFETY: see `binary!`.
-        unsafe { LLVMSetAlignment(LLVMBuildStore(self.builder, value.0, address.0), align) }
+        unsafe {
+            let store = LLVMBuildStore(self.builder, value.0, address.0);
+            LLVMSetAlignment(store, align);
+            Val(store)
+        }
     }
 
     /// An address as a number.
@@ -454,8 +496,17 @@ impl Builder {
         }
     }
 
-    /// Calls an external function that may do anything.
+    /// Calls an external function that may do anything, and is rarely called.
     pub(crate) fn call_function(&self, name: &str, result: Ty, args: &[Val]) -> Val {
+        self.call_outside(name, result, args, &["nounwind", "cold"])
+    }
+
+    /// Calls an external function that may do anything.
+    pub(crate) fn call_host(&self, name: &str, result: Ty, args: &[Val]) -> Val {
+        self.call_outside(name, result, args, &["nounwind"])
+    }
+
+    fn call_outside(&self, name: &str, result: Ty, args: &[Val], attributes: &[&str]) -> Val {
         let symbol = CString::new(name).expect("names have no NUL");
         let mut types: Vec<_> = args.iter().map(|a| self.type_of(*a).0).collect();
         // SAFETY: the declaration is found in or added to our module with the types we call it by.
@@ -464,8 +515,7 @@ impl Builder {
             let mut function = LLVMGetNamedFunction(self.module, symbol.as_ptr());
             if function.is_null() {
                 function = LLVMAddFunction(self.module, symbol.as_ptr(), ty);
-                self.enum_attribute(function, "nounwind", 0);
-                self.enum_attribute(function, "cold", 0);
+                attributes.iter().for_each(|attribute| self.enum_attribute(function, attribute, 0));
             }
             self.call_value(function, ty, args)
         }

@@ -97,10 +97,11 @@ pub(crate) fn key(kernel: &Kernel, constants: Option<&Constants>, host: &str) ->
 }
 
 /// Everything that a function's object depends on, likewise.
-pub(crate) fn function_key(function: &Function, host: &str) -> Vec<u8> {
+pub(crate) fn function_key(function: &Function, what: impl Hash, host: &str) -> Vec<u8> {
     let mut key = Recorder::default();
     ("function", env!("CARGO_PKG_VERSION"), SOURCES, tables(), cfg!(debug_assertions), host).hash(&mut key);
     function.hash(&mut key);
+    what.hash(&mut key);
     key.0
 }
 

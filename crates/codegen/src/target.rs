@@ -13,12 +13,25 @@ use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
 /// How much work code generation takes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Effort {
     /// LLVM's O1: for kernels, which are written for the processor.
     Less,
     /// LLVM's O2: for functions, which LLVM has to arrange.
     Default,
+    /// LLVM's O0, and few passes: for functions that rarely run.
+    Quick,
+}
+
+/// Which of LLVM's passes a module goes through. The numbers are those in `crates/llvm/src/passes.cpp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Passes {
+    /// As few as possible.
+    Few,
+    /// Those for loops that have exits.
+    Exits,
+    /// Those for loops that can be vectorized.
+    Vector,
 }
 
 /// A code generator; not shared between threads.
@@ -114,6 +127,7 @@ impl CodeGenerator {
         let level = match effort {
             Effort::Less => LLVMCodeGenOptLevel::LLVMCodeGenLevelLess,
             Effort::Default => LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
+            Effort::Quick => LLVMCodeGenOptLevel::LLVMCodeGenLevelNone,
         };
         // SAFETY: all strings outlive the calls, the results are checked.
         unsafe {
@@ -147,9 +161,9 @@ impl CodeGenerator {
     }
 
     /// Runs LLVM's passes over a module: those of `crates/llvm/src/passes.cpp`.
-    pub(crate) fn optimize(&self, module: &Builder) {
+    pub(crate) fn optimize(&self, module: &Builder, passes: Passes) {
         // SAFETY: module and machine are alive, and used by this thread only.
-        unsafe { numelt_llvm_optimize(module.module(), self.machine) }
+        unsafe { numelt_llvm_optimize(module.module(), self.machine, passes as u32) }
     }
 
     /// Runs code generation; the module may not be used afterwards.
@@ -184,10 +198,10 @@ impl CodeGenerator {
 /// Runs `f` with this thread's target machine for `isa`.
 pub(crate) fn with_target<T>(isa: Isa, effort: Effort, f: impl FnOnce(&CodeGenerator) -> Result<T>) -> Result<T> {
     thread_local! {
-        static TARGETS: [OnceCell<CodeGenerator>; 6] = const { [const { OnceCell::new() }; 6] };
+        static TARGETS: [OnceCell<CodeGenerator>; 9] = const { [const { OnceCell::new() }; 9] };
     }
     TARGETS.with(|targets| {
-        let cell = &targets[2 * isa as usize + effort as usize];
+        let cell = &targets[3 * isa as usize + effort as usize];
         if cell.get().is_none() {
             // Setting cannot fail: nothing else runs on this thread in between.
             let _ = cell.set(CodeGenerator::new(isa, effort)?);

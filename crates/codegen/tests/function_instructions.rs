@@ -2,7 +2,7 @@
 //! numbers at the edges of their types.
 #![cfg(feature = "llvm")]
 
-use numelt_codegen::functions::{Host, compile_for};
+use numelt_codegen::functions::{Host, Job, compile_for};
 use numelt_func::{Body, CFunction, Function, Instr, Label, Memory, Outcome, Value, interpret, verify};
 use numelt_ir::{DType, Error, Op, OpKind, Scalar};
 use numelt_vecmath::Isa;
@@ -62,7 +62,13 @@ unsafe extern "C" fn mixed(context: u64, args: *const *mut u8) {
     }
 }
 
-const HOST: Host = Host { poll: third, call_loop: mixed };
+const HOST: Host = Host { poll: third, call_loop: mixed, poll_ahead: third, run_ahead: none };
+
+/// Does no turns ahead: the first one has not been done.
+unsafe extern "C" fn none(job: *const u64) -> u64 {
+    // SAFETY: compiled code passes these words.
+    unsafe { Job::read(job) }.turns.start as u64
+}
 
 fn word(value: Scalar) -> u64 {
     u64::from_le_bytes(value.to_bytes()[..8].try_into().expect("eight bytes"))
@@ -325,7 +331,7 @@ fn somebody_is_asked_now_and_then() {
     let stop = f.value(DType::Bool);
     let body = vec![
         Instr::Apply { out: next, op: Op::Add, on: DType::I64, args: vec![i, one] },
-        Instr::Poll { out: stop },
+        Instr::Poll { out: stop, turns: None },
         Instr::If {
             condition: stop,
             then: vec![Instr::Exit { number: 3, values: vec![next] }],

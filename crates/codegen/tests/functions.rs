@@ -1,7 +1,7 @@
 //! Compiled functions against the interpreter of the function IR: the same exits, numbers and memory, to the last bit.
 #![cfg(feature = "llvm")]
 
-use numelt_codegen::functions::{Host, compile};
+use numelt_codegen::functions::{Host, Job, compile};
 use numelt_func::{CFunction, Function, Instr, Label, Memory, Value, interpret, verify};
 use numelt_ir::{DType, Op, Scalar};
 use proptest::prelude::*;
@@ -36,6 +36,14 @@ impl Memory for Real {
 
 extern "C" fn never() -> u8 {
     0
+}
+
+const HOST: Host = Host { poll: never, call_loop: first, poll_ahead: never, run_ahead: none };
+
+/// Does no turns ahead: the first one has not been done.
+unsafe extern "C" fn none(job: *const u64) -> u64 {
+    // SAFETY: compiled code passes these words.
+    unsafe { Job::read(job) }.turns.start as u64
 }
 
 unsafe extern "C" fn first(_: u64, args: *const *mut u8) {
@@ -232,7 +240,7 @@ impl Writer<'_> {
             Instr::Const { out: most, bits: 3 },
             Instr::Apply { out: more, op: Op::Less, on: DType::I64, args: vec![params[0], most] },
             Instr::If { condition: more, then: go_on, otherwise: stop, outs: vec![], is_rare: false },
-            Instr::Poll { out: poll },
+            Instr::Poll { out: poll, turns: None },
             Instr::Const { out: one, bits: 1 },
             Instr::Apply { out: next, op: Op::Add, on: DType::I64, args: vec![params[0], one] },
         ];
@@ -285,7 +293,7 @@ fn what_passes_ask_for_is_there() {
     let choices: Vec<u8> = CHOICES.split_whitespace().map(|choice| choice.parse().expect("a byte")).collect();
     let function = random_function(&choices);
     assert_eq!(verify(&function), Ok(()));
-    compile(&function, Host { poll: never, call_loop: first }).expect("it compiles");
+    compile(&function, HOST).expect("it compiles");
 }
 
 proptest! {
@@ -310,7 +318,7 @@ proptest! {
         };
         let wanted = interpret(&function, &args(&mut by_hand), &mut Real);
         let mut compiled_cells = cells;
-        let code = compile(&function, Host { poll: never, call_loop: first }).expect("it compiles");
+        let code = compile(&function, HOST).expect("it compiles");
         let mut frame = vec![0; code.words()];
         for (place, arg) in frame.iter_mut().zip(args(&mut compiled_cells)) {
             *place = word(arg);

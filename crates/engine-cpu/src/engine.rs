@@ -86,6 +86,11 @@ impl CpuEngine {
         self.threads.count()
     }
 
+    /// Calls `f` on ranges that together are `0..units`, on several threads if the work, in nanoseconds, is worth it.
+    pub fn share(&self, units: usize, work: u64, f: threads::Work<'_>) {
+        self.threads.parallel(units, work, f);
+    }
+
     /// The instruction set in use.
     pub fn isa(&self) -> Isa {
         self.isa

@@ -8,6 +8,7 @@ use numelt_ir::{DType, Op, Result, Scalar};
 use numelt_runtime::{
     BlasTable, Bounded, Draw, Executable, Host, Launch, MaskedRows, PutCall, RandomStream, Sequence, SmallCall,
 };
+use std::ops::Range;
 
 impl Host for CpuEngine {
     fn puts(&self, executable: &dyn Executable, launch: &Launch<'_>, puts: &[PutCall<'_>]) -> Result<Option<[u8; 2]>> {
@@ -29,6 +30,10 @@ impl Host for CpuEngine {
     fn threads(&self) -> usize {
         // the engine's own method of this name
         CpuEngine::threads(self)
+    }
+
+    fn parallel(&self, units: usize, work: u64, f: &(dyn Fn(Range<usize>) + Sync)) {
+        self.share(units, work, f);
     }
 
     fn sorts(&self, dtype: DType) -> bool {

@@ -1,6 +1,6 @@
 //! The interpreter: what each instruction means, slowly.
 
-use crate::program::{Body, CFunction, Function, Instr, Label, Value};
+use crate::program::{Ahead, Body, CFunction, Function, Instr, Label, Value};
 use numelt_ir::interp::{apply, cast};
 use numelt_ir::{DType, Op, Scalar};
 
@@ -31,6 +31,7 @@ enum Flow {
     Leave(Label, Vec<Scalar>),
     Again(Label, Vec<Scalar>),
     Exit(Outcome),
+    GiveUp,
 }
 
 /// Runs a function that has been verified.
@@ -38,7 +39,7 @@ enum Flow {
 /// # Panics
 /// If it does not verify, or if the arguments are not those that it takes.
 pub fn interpret(function: &Function, args: &[Scalar], memory: &mut dyn Memory) -> Outcome {
-    let mut run = Run { function, values: vec![None; function.values.len()], memory };
+    let mut run = Run { function, values: vec![None; function.values.len()], memory, turn: None };
     for (param, arg) in function.params.iter().zip(args) {
         run.set(*param, *arg);
     }
@@ -52,6 +53,17 @@ struct Run<'a> {
     function: &'a Function,
     values: Vec<Option<Scalar>>,
     memory: &'a mut dyn Memory,
+    /// The turn that is being done ahead.
+    turn: Option<Turn>,
+}
+
+/// A turn that is being done ahead.
+#[derive(Default)]
+struct Turn {
+    /// What stood where it has written.
+    before: Vec<(i64, Scalar)>,
+    /// Is it to be given up?
+    is_suspect: bool,
 }
 
 /// The number of a type in the low bytes of a word.
@@ -99,7 +111,9 @@ impl Run<'_> {
         match instr {
             Instr::Const { out, bits } => self.set(*out, number(self.function.type_of(*out), *bits)),
             Instr::Apply { out, op, on, args } => {
-                let result = apply(*op, *on, &self.all(args)).expect("the function verifies");
+                let args = self.all(args);
+                let result = apply(*op, *on, &args).expect("the function verifies");
+                self.look_at(result, &args);
                 self.set(*out, result);
             }
             Instr::Checked { out, overflow, op, args } => {
@@ -122,7 +136,9 @@ impl Run<'_> {
             }
             Instr::Call { out, function, args } => {
                 let args: Vec<f64> = args.iter().map(|arg| f64::from_bits(bits(self.get(*arg)))).collect();
-                self.set(*out, Scalar::F64(call(*function, &args)));
+                let result = Scalar::F64(call(*function, &args));
+                self.look_at(result, &args.into_iter().map(Scalar::F64).collect::<Vec<_>>());
+                self.set(*out, result);
             }
             Instr::CallLoop { out, context, args } => {
                 let (context, args) = (self.int(*context), self.all(args));
@@ -133,8 +149,14 @@ impl Run<'_> {
                 let loaded = self.memory.load(self.int(*address), self.function.type_of(*out));
                 self.set(*out, loaded);
             }
-            Instr::Store { address, value } => self.memory.store(self.int(*address), self.get(*value)),
-            Instr::Poll { out } => {
+            Instr::Store { address, value } => {
+                let address = self.int(*address);
+                if let Some(turn) = &mut self.turn {
+                    turn.before.push((address, self.memory.load(address, self.function.type_of(*value))));
+                }
+                self.memory.store(address, self.get(*value));
+            }
+            Instr::Poll { out, .. } => {
                 let stop = self.memory.poll();
                 self.set(*out, Scalar::Bool(stop));
             }
@@ -159,6 +181,12 @@ impl Run<'_> {
                     }
                 }
             }
+            Instr::Ahead(ahead) => self.ahead(ahead),
+            Instr::Suspect { condition } => {
+                let holds = self.get(*condition) == Scalar::Bool(true);
+                self.turn.as_mut().expect("the function verifies").is_suspect |= holds;
+            }
+            Instr::GiveUp => return Some(Flow::GiveUp),
             Instr::Yield(values) => return Some(Flow::Yield(self.all(values))),
             Instr::Leave { label, values } => return Some(Flow::Leave(*label, self.all(values))),
             Instr::Again { label, values } => return Some(Flow::Again(*label, self.all(values))),
@@ -167,6 +195,41 @@ impl Run<'_> {
             }
         }
         None
+    }
+
+    /// Does turns ahead: turn by turn, until one gives up.
+    fn ahead(&mut self, ahead: &Ahead) {
+        let mut values = self.all(&ahead.starts);
+        while (bits(values[0]) as i64) < self.int(ahead.count) {
+            self.set_all(&ahead.params, values.clone());
+            self.turn = Some(Turn::default());
+            let flow = self.body(&ahead.body);
+            let turn = self.turn.take().expect("set above");
+            match flow {
+                Flow::Again(_, next) if !turn.is_suspect => values = next,
+                _ => {
+                    turn.before.into_iter().rev().for_each(|(address, value)| self.memory.store(address, value));
+                    break;
+                }
+            }
+        }
+        self.set_all(&ahead.outs, values);
+    }
+
+    /// Gives a turn up in which an operation has met a floating-point condition: a NaN without one among the operands, or what is
+    /// infinite though all operands are finite.
+    fn look_at(&mut self, result: Scalar, args: &[Scalar]) {
+        let float = |value: &Scalar| match value {
+            Scalar::F64(x) => *x,
+            Scalar::F32(x) => f64::from(*x),
+            _ => 0.0,
+        };
+        let (result, mut args) = (float(&result), args.iter().map(float));
+        let is_met =
+            if result.is_nan() { !args.any(f64::is_nan) } else { result.is_infinite() && args.all(f64::is_finite) };
+        if let Some(turn) = &mut self.turn {
+            turn.is_suspect |= is_met;
+        }
     }
 }
 

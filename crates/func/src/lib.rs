@@ -10,8 +10,10 @@
 mod interp;
 mod program;
 mod text;
+mod uses;
 mod verify;
 
 pub use interp::{Memory, Outcome, interpret};
-pub use program::{Body, CFunction, Function, Instr, Label, Value};
+pub use program::{Ahead, Array, Body, CFunction, Carried, Function, Instr, Label, Value, Written};
+pub use uses::{turns_ahead, uses};
 pub use verify::verify;

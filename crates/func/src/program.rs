@@ -189,6 +189,8 @@ pub enum Instr {
     Poll {
         /// Bool: shall it stop?
         out: Value,
+        /// For how many turns of a loop it asks (I64); `None`: for one.
+        turns: Option<Value>,
     },
     /// One of two bodies. Each ends with a `Yield` of one value per `outs`, or leaves.
     If {
@@ -224,6 +226,17 @@ pub enum Instr {
         /// What runs.
         body: Body,
     },
+    /// Turns of a loop that are done before the loop itself begins, which then goes on after them: as many, from the first one
+    /// on, as there is nothing special about. A turn gives up ([`Instr::GiveUp`], [`Instr::Suspect`]), or a floating-point
+    /// condition is met in it that NumPy would report: then it is as if it had never begun. Fewer turns may be done, and none.
+    Ahead(Box<Ahead>),
+    /// In turns done ahead: this one is not to be done ahead, if the condition holds. The rest of it may run all the same.
+    Suspect {
+        /// Bool.
+        condition: Value,
+    },
+    /// In turns done ahead, the end of a body: this turn is not to be done ahead.
+    GiveUp,
     /// The end of a body of an `If`.
     Yield(Vec<Value>),
     /// The end of a block around this.
@@ -249,12 +262,75 @@ pub enum Instr {
     },
 }
 
+/// Turns of a loop that are done ahead: see [`Instr::Ahead`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Ahead {
+    /// The loop's name.
+    pub label: Label,
+    /// The number of the turn (I64), then the values that change from turn to turn.
+    pub params: Vec<Value>,
+    /// The values before the first turn that is done ahead.
+    pub starts: Vec<Value>,
+    /// How many turns there are, counted from zero (I64).
+    pub count: Value,
+    /// The arrays that turns use. Those that are written must not overlap any other one; if they do, no turn is done ahead.
+    pub arrays: Vec<Array>,
+    /// What turns write.
+    pub written: Vec<Written>,
+    /// Does no turn depend on what another one does? Then turns can be done in any order, but for the values after the last one.
+    pub is_free: bool,
+    /// What turns make of each parameter but the first. Only looked at if turns are free.
+    pub carried: Vec<Carried>,
+    /// About how many instructions a turn has (I64).
+    pub work: Value,
+    /// What runs in a turn: ends with [`Instr::Again`] or [`Instr::GiveUp`], and leaves no block around it.
+    pub body: Body,
+    /// The values after the last turn that has been done, one per parameter.
+    pub outs: Vec<Value>,
+}
+
+/// What turns that can be done in any order make of a value that they are handed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Carried {
+    /// Each turn makes a new value.
+    Assigned,
+    /// A turn makes a new value, or hands on the one that it got.
+    Kept,
+    /// A turn adds to it (I64).
+    Added,
+}
+
+/// An array in memory.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Array {
+    /// Its address (I64).
+    pub address: Value,
+    /// Of each axis the extent and the distance of elements in bytes (I64).
+    pub axes: Vec<[Value; 2]>,
+    /// The size of an element in bytes.
+    pub size: u32,
+}
+
+/// The elements of an array that a turn may write.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Written {
+    /// Which array, by its place among [`Ahead::arrays`].
+    pub array: usize,
+    /// Of each axis: the index of turn zero (I64), and how much greater it is in each next turn. `None`: it may be any.
+    pub indices: Vec<Option<(Value, i64)>>,
+}
+
 impl Instr {
     /// Is this the last instruction of its body?
     pub fn ends(&self) -> bool {
         matches!(
             self,
-            Instr::Yield(_) | Instr::Leave { .. } | Instr::Again { .. } | Instr::Exit { .. } | Instr::Loop { .. }
+            Instr::Yield(_)
+                | Instr::Leave { .. }
+                | Instr::Again { .. }
+                | Instr::Exit { .. }
+                | Instr::Loop { .. }
+                | Instr::GiveUp
         )
     }
 }

@@ -1,6 +1,6 @@
 //! The text form: one instruction a line, bodies indented.
 
-use crate::program::{Body, Function, Instr, Label, Value};
+use crate::program::{Ahead, Body, Function, Instr, Label, Value, Written};
 use std::fmt::{self, Display, Formatter};
 
 impl Display for Value {
@@ -58,7 +58,7 @@ impl Function {
             Instr::CallLoop { out, context, args } => writeln!(f, "{} loop {context}{}", defined(out), List(args)),
             Instr::Load { out, address } => writeln!(f, "{} load {address}", defined(out)),
             Instr::Store { address, value } => writeln!(f, "store {address} {value}"),
-            Instr::Poll { out } => writeln!(f, "{} poll", defined(out)),
+            Instr::Poll { out, turns } => writeln!(f, "{} poll{}", defined(out), List(turns.as_slice())),
             Instr::If { condition, then, otherwise, outs, is_rare } => {
                 let rarely = if *is_rare { "rarely " } else { "" };
                 writeln!(f, "if {rarely}{condition}:{}", List(outs))?;
@@ -74,6 +74,26 @@ impl Function {
                 writeln!(f, "loop {label}:{} from{}", List(params), List(starts))?;
                 self.write_body(f, body, depth + 1)
             }
+            Instr::Ahead(ahead) => {
+                let Ahead { label, params, starts, count, arrays, written, is_free, work, body, outs, .. } = &**ahead;
+                let freely = if *is_free { "freely " } else { "" };
+                write!(f, "ahead {freely}{label}:{} from{} to {count} work {work}", List(params), List(starts))?;
+                for array in arrays {
+                    write!(f, " array.{} {}", array.size, array.address)?;
+                    array.axes.iter().try_for_each(|[extent, stride]| write!(f, " {extent}*{stride}"))?;
+                }
+                for Written { array, indices } in written {
+                    write!(f, " writes {array}")?;
+                    indices.iter().try_for_each(|index| match index {
+                        Some((first, step)) => write!(f, ".{first}+{step}"),
+                        None => write!(f, ".any"),
+                    })?;
+                }
+                writeln!(f, " ->{}", List(outs))?;
+                self.write_body(f, body, depth + 1)
+            }
+            Instr::Suspect { condition } => writeln!(f, "suspect {condition}"),
+            Instr::GiveUp => writeln!(f, "give up"),
             Instr::Yield(values) => writeln!(f, "yield{}", List(values)),
             Instr::Leave { label, values } => writeln!(f, "leave {label}{}", List(values)),
             Instr::Again { label, values } => writeln!(f, "again {label}{}", List(values)),

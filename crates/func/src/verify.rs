@@ -1,7 +1,7 @@
 //! What every function must fulfil: values defined once, before their use and in scope; types as the instructions ask;
 //! control that goes somewhere.
 
-use crate::program::{Body, Function, Instr, Label, Value};
+use crate::program::{Ahead, Body, Function, Instr, Label, Value};
 use numelt_ir::{DType, Op, OpKind};
 use std::collections::HashSet;
 
@@ -19,6 +19,7 @@ pub fn verify(function: &Function) -> Result<(), String> {
         known: HashSet::new(),
         labels: Vec::new(),
         yields: Vec::new(),
+        is_ahead: false,
     };
     for param in &function.params {
         check.define(*param)?;
@@ -39,6 +40,8 @@ struct Check<'a> {
     /// Labels in scope, whether each is a loop's, and the types that they take.
     labels: Vec<(Label, bool, Vec<DType>)>,
     yields: Vec<Vec<DType>>,
+    /// Is this in turns that are done ahead?
+    is_ahead: bool,
 }
 
 type Checked = Result<(), String>;
@@ -125,7 +128,10 @@ impl Check<'_> {
     fn instr(&mut self, instr: &Instr) -> Checked {
         match instr {
             Instr::Const { out, .. } => self.define(*out),
-            Instr::Poll { out } => self.define_as(*out, DType::Bool),
+            Instr::Poll { out, turns } => {
+                turns.iter().try_for_each(|turns| self.uses(&[*turns], &[DType::I64]))?;
+                self.define_as(*out, DType::Bool)
+            }
             Instr::Apply { out, op, on, args } => {
                 let is_one = op.kind() == OpKind::Elementwise && op.info().dtypes.contains(*on);
                 ensure(is_one, || format!("{} of {on}", op.name()))?;
@@ -191,14 +197,55 @@ impl Check<'_> {
                 self.labels.pop();
                 Ok(())
             }
+            Instr::Ahead(ahead) => self.ahead(ahead),
+            Instr::Suspect { condition } => {
+                ensure(self.is_ahead, || "a suspicion outside of turns done ahead".into())?;
+                self.uses(&[*condition], &[DType::Bool])
+            }
+            Instr::GiveUp => ensure(self.is_ahead, || "nothing to give up".into()),
             Instr::Yield(values) => {
                 let types = self.yields.last().ok_or("a yield outside of a branch")?;
                 self.uses(values, types)
             }
             Instr::Leave { label, values } => self.jump(*label, false, values),
             Instr::Again { label, values } => self.jump(*label, true, values),
-            Instr::Exit { values, .. } => self.in_scope(values),
+            Instr::Exit { values, .. } => {
+                ensure(!self.is_ahead, || "an exit from turns done ahead".into())?;
+                self.in_scope(values)
+            }
         }
+    }
+
+    fn ahead(&mut self, ahead: &Ahead) -> Checked {
+        ensure(!self.is_ahead, || "turns ahead of turns done ahead".into())?;
+        let mut numbers = vec![ahead.count, ahead.work];
+        for array in &ahead.arrays {
+            numbers.push(array.address);
+            numbers.extend(array.axes.as_flattened());
+        }
+        for written in &ahead.written {
+            let array = ahead.arrays.get(written.array).ok_or("an array that is not there is written")?;
+            ensure(written.indices.len() == array.axes.len(), || "an array with other axes is written".into())?;
+            numbers.extend(written.indices.iter().flatten().map(|(first, _)| first));
+        }
+        self.uses(&numbers, &vec![DType::I64; numbers.len()])?;
+        let types = self.expects(&ahead.params)?;
+        ensure(types.first() == Some(&DType::I64), || "turns are not counted".into())?;
+        self.uses(&ahead.starts, &types)?;
+        let before = self.defined.len();
+        ahead.params.iter().try_for_each(|param| self.define(*param))?;
+        // nothing around can be left
+        let (labels, yields) = (std::mem::take(&mut self.labels), std::mem::take(&mut self.yields));
+        self.is_ahead = true;
+        self.enter(ahead.label, true, types.clone())?;
+        self.body(&ahead.body)?;
+        self.is_ahead = false;
+        (self.labels, self.yields) = (labels, yields);
+        for value in self.defined.drain(before..) {
+            self.visible[value.0 as usize] = false;
+        }
+        ensure(self.expects(&ahead.outs)? == types, || "turns done ahead give other types than they take".into())?;
+        ahead.outs.iter().try_for_each(|out| self.define(*out))
     }
 
     fn jump(&self, label: Label, is_loop: bool, values: &[Value]) -> Checked {

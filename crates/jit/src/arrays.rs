@@ -142,6 +142,7 @@ impl Walk<'_> {
         if dtype == DType::F16 {
             return unsupported("float16");
         }
+        self.note_access(address, dtype, false);
         let mut parts = Vec::new();
         let mut at = 0;
         for part in ty.parts() {
@@ -159,13 +160,14 @@ impl Walk<'_> {
             Written::Element(element) => element,
             Written::Slice(view) => return Ok(Store::Slice(self.prepare_slice(view, value, in_place)?)),
         };
-        let value = self.each(value, &mut |walk, value| walk.as_element(&value, element.dtype))?;
+        let value = self.each(&Self::as_float(value), &mut |walk, value| walk.as_element(&value, element.dtype))?;
         self.written.insert(self.given_array(element.which));
         Ok(Store::Element(element.address, value))
     }
 
     /// Writes what has been prepared.
     pub fn write(&mut self, store: Store) -> Res<()> {
+        self.note_store(&store);
         let (address, value) = match store {
             Store::Element(address, value) => (address, value),
             Store::Slice(slice) => return self.write_slice(&slice),
@@ -249,6 +251,10 @@ impl Walk<'_> {
         if self.inside.contains(&(index, extent)) {
             return index;
         }
+        if self.is_inside(index, extent) {
+            self.inside.insert((index, extent));
+            return index;
+        }
         if self.e.is_natural(index) {
             let beyond = self.e.ints(Op::GreaterEqual, &[index, extent]);
             self.exit_if(beyond, "an index out of bounds");
@@ -283,13 +289,20 @@ impl Walk<'_> {
             unreachable!("only arrays have axes")
         };
         let count = usize::from(ndim);
-        let bytes = self.e.times(index, array.parts[2 + count + axis]);
+        let stride = self.usual_stride(array, axis).unwrap_or(array.parts[2 + count + axis]);
+        let bytes = self.e.times(index, stride);
         let mut parts = array.parts.clone();
         parts[0] = self.view_of(parts[0]);
-        parts[1] = self.e.offset(parts[1], bytes);
+        parts[1] = self.moved(parts[1], bytes);
+        self.note_view(array, parts[1], Some((axis, index)));
         parts.remove(2 + count + axis);
         parts.remove(2 + axis);
         Val::new(Type::Array { dtype, ndim: ndim - 1, writeable, foreign }, parts)
+    }
+
+    /// An address a number of bytes further. In turns done ahead it is a value of its own, so that views are told apart by it.
+    fn moved(&mut self, address: Value, bytes: Value) -> Value {
+        if self.region.is_some() { self.e.ints(Op::Add, &[address, bytes]) } else { self.e.offset(address, bytes) }
     }
 
     /// `array[…, a:b:c]` on an axis.
@@ -311,7 +324,8 @@ impl Walk<'_> {
         let bytes = self.e.times(start, array.parts[2 + count + axis]);
         let mut parts = array.parts.clone();
         parts[0] = self.view_of(parts[0]);
-        parts[1] = self.e.offset(parts[1], bytes);
+        parts[1] = self.moved(parts[1], bytes);
+        self.note_view(array, parts[1], None);
         parts[2 + axis] = length;
         Ok(Val::new(Type::Array { dtype, ndim, writeable, foreign }, parts))
     }

@@ -195,12 +195,14 @@ impl Walk<'_> {
             let beats = self.compare(op, arg, &best)?;
             let beats = self.is_true(&beats)?;
             best = if arg.ty == best.ty && best.parts.len() == 1 {
-                let chosen = self.e.select(beats, arg.parts[0], best.parts[0]);
-                if self.e.type_of(chosen) == DType::I64
-                    && self.e.is_natural(arg.parts[0])
-                    && self.e.is_natural(best.parts[0])
-                {
-                    self.e.set_natural(chosen);
+                let both = [arg.parts[0], best.parts[0]];
+                let chosen = self.e.select(beats, both[0], both[1]);
+                if self.e.type_of(chosen) == DType::I64 {
+                    self.e.facts.set_extreme(chosen, is_max, both);
+                    let natural = both.map(|value| self.e.is_natural(value));
+                    if natural == [true; 2] || is_max && natural.contains(&true) {
+                        self.e.set_natural(chosen);
+                    }
                 }
                 Val::new(arg.ty.clone(), vec![chosen])
             } else {
@@ -213,6 +215,7 @@ impl Walk<'_> {
 
     /// A function of the module `math`. It returns Python's numbers.
     fn call_math(&mut self, name: &str, args: &[Val]) -> Res<Val> {
+        let args = &args.iter().map(Self::as_float).collect::<Vec<_>>()[..];
         if let Some(arg) = args.iter().position(|arg| matches!(arg.ty, Type::Choice(_))) {
             return self.each(&args[arg], &mut |walk, val| {
                 let mut args = args.to_vec();
@@ -272,6 +275,7 @@ impl Walk<'_> {
         if args.iter().any(|arg| is_array(&arg.ty)) {
             return self.reduction(name, args).unwrap_or_else(|| self.virtual_call(name, args));
         }
+        let args = &args.iter().map(Self::as_float).collect::<Vec<_>>()[..];
         if let Some(arg) = args.iter().position(|arg| matches!(arg.ty, Type::Choice(_))) {
             return self.each(&args[arg], &mut |walk, val| {
                 let mut args = args.to_vec();

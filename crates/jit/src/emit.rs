@@ -3,7 +3,10 @@
 //! Bodies are kept by number until then, so that something can still be added to the end of one whose successor was not
 //! known when it was written (the values that it hands on). Not here: Python's types.
 
-use numelt_func::{Body, CFunction, Function, Instr, Label, Value};
+use crate::affine::{Affine, Facts};
+use crate::free::carried;
+use crate::needed::prune;
+use numelt_func::{Ahead, Body, CFunction, Carried, Function, Instr, Label, Value};
 use numelt_ir::{DType, Op};
 use std::collections::{HashMap, HashSet};
 
@@ -15,9 +18,26 @@ pub struct At(usize);
 #[derive(Debug, Clone)]
 enum Node {
     Plain(Instr),
-    If { condition: Value, then: At, otherwise: At, outs: Vec<Value>, is_rare: bool },
-    Block { label: Label, body: At, outs: Vec<Value> },
-    Loop { label: Label, params: Vec<Value>, starts: Vec<Value>, body: At },
+    If {
+        condition: Value,
+        then: At,
+        otherwise: At,
+        outs: Vec<Value>,
+        is_rare: bool,
+    },
+    Block {
+        label: Label,
+        body: At,
+        outs: Vec<Value>,
+    },
+    Loop {
+        label: Label,
+        params: Vec<Value>,
+        starts: Vec<Value>,
+        body: At,
+    },
+    /// Turns done ahead, whose body is still to be put in.
+    Ahead(Box<Ahead>, At),
 }
 
 /// How much has been written; see [`Emitter::back_to`].
@@ -44,6 +64,13 @@ pub struct Emitter {
     natural: HashSet<Value>,
     /// The numbers of views, with those of the arrays that they are views of.
     sources: HashMap<Value, Value>,
+    /// What is known of integers.
+    pub facts: Facts,
+    /// In turns done ahead, conditions under which a turn is suspect, with the results that they look at. The processor's flags
+    /// tell the same of results that are certainly used.
+    doubts: HashMap<Value, Value>,
+    /// Results of operations that raise the processor's flags.
+    flagged: HashSet<Value>,
 }
 
 impl Emitter {
@@ -55,7 +82,7 @@ impl Emitter {
     /// The finished function.
     pub fn finish(mut self) -> Function {
         let mut bodies: Vec<Option<Vec<Node>>> = std::mem::take(&mut self.bodies).into_iter().map(Some).collect();
-        self.function.body = assemble(&mut bodies, 0);
+        self.function.body = assemble(&mut bodies, 0, &self.doubts);
         self.function
     }
 
@@ -64,6 +91,11 @@ impl Emitter {
         let value = self.function.value(ty);
         self.function.params.push(value);
         value
+    }
+
+    /// Which parameter of the function a value is.
+    pub fn param_number(&self, value: Value) -> Option<usize> {
+        self.function.params.iter().position(|param| *param == value)
     }
 
     /// Where it is writing.
@@ -117,7 +149,15 @@ impl Emitter {
         self.function.values.truncate(keep);
         self.constants.retain(|value, _| (value.0 as usize) < mark.values);
         self.sources.retain(|value, _| (value.0 as usize) < mark.values);
+        self.doubts.retain(|value, _| (value.0 as usize) < mark.values);
+        self.flagged.retain(|value| (value.0 as usize) < mark.values);
+        self.facts.forget(mark.values);
         self.natural.retain(|value| (value.0 as usize) < mark.values || self.function.params.contains(value));
+    }
+
+    /// Is there a value of this number?
+    pub fn is_there(&self, value: Value) -> bool {
+        (value.0 as usize) < self.function.values.len()
     }
 
     /// How many instructions there are, roughly.
@@ -155,8 +195,11 @@ impl Emitter {
         let out = self.value(ty);
         self.plain(Instr::Const { out, bits });
         self.constants.insert(out, bits);
-        if ty == DType::I64 && bits as i64 >= 0 {
-            self.natural.insert(out);
+        if ty == DType::I64 {
+            self.facts.set(out, Affine::of(bits as i64));
+            if bits as i64 >= 0 {
+                self.natural.insert(out);
+            }
         }
         out
     }
@@ -204,8 +247,42 @@ impl Emitter {
     /// An elementwise operation on numbers of a loop dtype.
     pub fn apply(&mut self, op: Op, on: DType, args: &[Value]) -> Value {
         let out = self.value(op.output_dtype(on));
+        if let (DType::I64, [a, b]) = (on, args) {
+            self.note_sum(out, op, *a, *b);
+        }
+        if on.is_float() && matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::Divide) {
+            self.flagged.insert(out);
+        }
         self.plain(Instr::Apply { out, op, on, args: args.to_vec() });
         out
+    }
+
+    /// `a op b` as a sum.
+    pub fn sum_of(&self, op: Op, a: Value, b: Value) -> Option<Affine> {
+        let (a, b) = (self.facts.sum(a), self.facts.sum(b));
+        match op {
+            Op::Add => a.plus(&b, 1),
+            Op::Subtract => a.plus(&b, -1),
+            Op::Multiply => match (a.known(), b.known()) {
+                (Some(factor), _) => Affine::of(0).plus(&b, factor),
+                (_, Some(factor)) => Affine::of(0).plus(&a, factor),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn note_sum(&mut self, out: Value, op: Op, a: Value, b: Value) {
+        if let Op::Maximum | Op::Minimum = op {
+            self.facts.set_extreme(out, op == Op::Maximum, [a, b]);
+        } else if let Some(sum) = self.sum_of(op, a, b) {
+            self.facts.set(out, sum);
+        }
+    }
+
+    /// Does the processor raise its flags where this result meets a floating-point condition?
+    pub fn is_flagged(&self, result: Value) -> bool {
+        self.flagged.contains(&result)
     }
 
     /// The same on I64.
@@ -236,6 +313,7 @@ impl Emitter {
     /// Addition, subtraction or multiplication of I64, and whether it overflows.
     pub fn checked(&mut self, op: Op, a: Value, b: Value) -> (Value, Value) {
         let (out, overflow) = (self.value(DType::I64), self.value(DType::Bool));
+        self.note_sum(out, op, a, b);
         self.plain(Instr::Checked { out, overflow, op, args: [a, b] });
         if op != Op::Subtract && self.is_natural(a) && self.is_natural(b) {
             // where it does not overflow, which is where it is used
@@ -289,10 +367,10 @@ impl Emitter {
         self.plain(Instr::Store { address, value });
     }
 
-    /// Does somebody outside want the code to stop?
-    pub fn poll(&mut self) -> Value {
+    /// Does somebody outside want the code to stop? Asked for so many turns of a loop, or for one.
+    pub fn poll(&mut self, turns: Option<Value>) -> Value {
         let out = self.value(DType::Bool);
-        self.plain(Instr::Poll { out });
+        self.plain(Instr::Poll { out, turns });
         out
     }
 
@@ -318,6 +396,25 @@ impl Emitter {
         self.has_ended = true;
     }
 
+    /// Turns done ahead; their body is written already.
+    pub fn ahead(&mut self, ahead: Ahead, body: At) {
+        self.push(Node::Ahead(Box::new(ahead), body));
+    }
+
+    /// In turns done ahead: the turn is suspect if the condition holds. If it says no more than the processor's flags do about a
+    /// result, `of` is this result.
+    pub fn suspect(&mut self, condition: Value, of: Option<Value>) {
+        if let Some(result) = of {
+            self.doubts.insert(condition, result);
+        }
+        self.plain(Instr::Suspect { condition });
+    }
+
+    /// In turns done ahead, the end of a body: the turn is not done ahead.
+    pub fn give_up(&mut self) {
+        self.end(Instr::GiveUp);
+    }
+
     /// The end of a branch.
     pub fn finish_branch(&mut self, values: Vec<Value>) {
         self.end(Instr::Yield(values));
@@ -340,19 +437,34 @@ impl Emitter {
 }
 
 /// The instructions of a body and of those inside it. A body that nothing ends cannot be reached to its end.
-fn assemble(bodies: &mut Vec<Option<Vec<Node>>>, at: usize) -> Body {
+fn assemble(bodies: &mut Vec<Option<Vec<Node>>>, at: usize, doubts: &HashMap<Value, Value>) -> Body {
     let nodes = bodies[at].take().expect("a body stands in one place");
     let mut body = Body::with_capacity(nodes.len() + 1);
     for node in nodes {
         body.push(match node {
             Node::Plain(instr) => instr,
             Node::If { condition, then, otherwise, outs, is_rare } => {
-                let (then, otherwise) = (assemble(bodies, then.0), assemble(bodies, otherwise.0));
+                let (then, otherwise) = (assemble(bodies, then.0, doubts), assemble(bodies, otherwise.0, doubts));
                 Instr::If { condition, then, otherwise, outs, is_rare }
             }
-            Node::Block { label, body, outs } => Instr::Block { label, body: assemble(bodies, body.0), outs },
+            Node::Block { label, body, outs } => Instr::Block { label, body: assemble(bodies, body.0, doubts), outs },
             Node::Loop { label, params, starts, body } => {
-                Instr::Loop { label, params, starts, body: assemble(bodies, body.0) }
+                Instr::Loop { label, params, starts, body: assemble(bodies, body.0, doubts) }
+            }
+            Node::Ahead(mut ahead, body) => {
+                ahead.body = assemble(bodies, body.0, doubts);
+                end_all(&mut ahead.body);
+                prune(&mut ahead.body, ahead.label, &ahead.params, doubts);
+                let places = 1..ahead.params.len();
+                let carried = places.map(|place| carried(&ahead.body, ahead.label, &ahead.params, place));
+                let carried: Vec<Option<Carried>> = carried.collect();
+                // what is given says which values can be told apart from those that turns have not assigned
+                ahead.is_free &= carried.iter().zip(&ahead.carried).all(|(carried, given)| match carried {
+                    Some(Carried::Kept) => *given == Carried::Kept,
+                    carried => carried.is_some(),
+                });
+                ahead.carried = carried.into_iter().map(|carried| carried.unwrap_or(Carried::Assigned)).collect();
+                Instr::Ahead(ahead)
             }
         });
     }
@@ -360,4 +472,19 @@ fn assemble(bodies: &mut Vec<Option<Vec<Node>>>, at: usize) -> Body {
         body.push(Instr::Exit { number: 0, values: vec![] });
     }
     body
+}
+
+/// In turns done ahead, bodies that cannot be reached to their end give up there.
+fn end_all(body: &mut Body) {
+    for instr in body {
+        match instr {
+            Instr::Exit { .. } => *instr = Instr::GiveUp,
+            Instr::If { then, otherwise, .. } => {
+                end_all(then);
+                end_all(otherwise);
+            }
+            Instr::Block { body, .. } | Instr::Loop { body, .. } => end_all(body),
+            _ => {}
+        }
+    }
 }

@@ -9,9 +9,13 @@
 //! - `tree` reads trees, `types` says what is known of a value, `outside` what there is around a loop.
 //! - `walk` holds what is known at a point, and joins paths; `statements`, `expressions`, `numbers`, `complexes`, `conversions`, `arrays`,
 //!   `virtuals`, `reductions`, `made`, `sources`, `calls` and `classes` say what each construct does; `watch` looks for floating-point conditions.
+//! - `loops` writes loops; `ahead` writes turns that are done ahead, for which `region` notes what they use, `affine` says what sums
+//!   of integers are, `free` whether turns depend on each other, and `needed` what of their code matters.
 //! - `emit` writes the code.
 #![forbid(unsafe_code)]
 
+mod affine;
+mod ahead;
 mod arrays;
 mod calls;
 mod classes;
@@ -19,10 +23,14 @@ mod complexes;
 mod conversions;
 mod emit;
 mod expressions;
+mod free;
+mod loops;
 mod made;
+mod needed;
 mod numbers;
 mod outside;
 mod reductions;
+mod region;
 mod sources;
 mod statements;
 mod tree;
@@ -32,15 +40,15 @@ mod walk;
 mod watch;
 
 pub use made::{MADE, VIEW};
-pub use outside::{Form, Given, Param, Thing, World};
+pub use outside::{Form, Given, Param, Thing, TurnsAhead, World};
 pub use sources::count as source_parts;
 pub use tree::{Expr, Stmt, StmtKind, Unit, parse_unit};
 pub use types::{Type, places};
-pub use walk::{Exit, Source};
+pub use walk::{AheadNote, Exit, Source};
 
 use emit::Emitter;
-use numelt_func::Function;
-use std::collections::{HashMap, HashSet};
+use numelt_func::{Function, turns_ahead};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use walk::{Place, Stop, Walk};
 
 /// A loop for arguments of certain types.
@@ -56,6 +64,8 @@ pub struct Specialized {
     pub exits: Vec<Exit>,
     /// Which given arrays it may write.
     pub written: Vec<u32>,
+    /// How the turns of its loops are done.
+    pub ahead: Vec<AheadNote>,
 }
 
 /// Writes the code of a loop for what it is given: a value or an object per slot, then per input.
@@ -68,7 +78,6 @@ pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Resu
     let mut walk = Walk {
         e: Emitter::new(),
         unit,
-        world,
         given: Vec::new(),
         given_vals: Vec::new(),
         params: Vec::new(),
@@ -88,6 +97,13 @@ pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Resu
         virtuals: Vec::new(),
         callers: Vec::new(),
         in_use: Vec::new(),
+        region: None,
+        has_long: false,
+        is_plain: world.turns_ahead() == TurnsAhead::None,
+        world,
+        not_ahead: HashSet::new(),
+        ahead: BTreeMap::new(),
+        labels: BTreeMap::new(),
         is_certain: false,
     };
     for one in given {
@@ -108,7 +124,13 @@ pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Resu
     let any = walk.written.contains(&None);
     let written = arrays.map(|(number, _)| number as u32).filter(|number| any || walk.written.contains(&Some(*number)));
     let written = written.collect();
-    Ok(Specialized { function: walk.e.finish(), params: walk.params, given: walk.given, exits: walk.exits, written })
+    let (function, params) = (walk.e.finish(), walk.params);
+    for ahead in turns_ahead(&function.body) {
+        let note = walk.labels.get(&ahead.label).and_then(|number| walk.ahead.get_mut(number));
+        note.into_iter().for_each(|note| note.is_free = ahead.is_free);
+    }
+    let ahead = walk.ahead.into_values().collect();
+    Ok(Specialized { function, params, given: walk.given, exits: walk.exits, written, ahead })
 }
 
 /// The numbers of `for` statements, in order.

@@ -1,5 +1,6 @@
 //! Python's operators on numbers, by Python's rules for its own numbers and by NumPy's for its scalars (NEP 50).
 
+use crate::affine::Affine;
 use crate::tree::{Comparison, Operator, Unary};
 use crate::types::{Type, Val};
 use crate::virtuals::is_array;
@@ -23,6 +24,10 @@ enum Rules {
 impl Walk<'_> {
     /// A binary operation.
     pub fn binary(&mut self, op: Operator, a: &Val, b: &Val) -> Res<Val> {
+        let (a, b) = (&Self::beside_numpys(a, b), &Self::beside_numpys(b, a));
+        if let Some(val) = self.floats_of_either(op, a, b) {
+            return Ok(val);
+        }
         if matches!(a.ty, Type::Choice(_)) {
             return self.each(a, &mut |walk, a| walk.binary(op, &a, b));
         }
@@ -43,6 +48,55 @@ impl Walk<'_> {
             Rules::NumPy(dtype) if dtype.is_float() => self.numpy_floats(op, dtype, a, b),
             Rules::NumPy(dtype) if dtype.is_complex() => self.complexes(op, a, b, Some(dtype)),
             Rules::NumPy(dtype) => self.numpy_ints(op, dtype, a, b),
+        }
+    }
+
+    /// Is it a `float` or a NumPy `float64`, which one is known when the code runs?
+    pub fn is_either_float(ty: &Type) -> bool {
+        matches!(ty, Type::Choice(types) if types[..] == [Type::Float, Type::Scalar(DType::F64)])
+    }
+
+    /// A number that is a `float` or a NumPy `float64` as the former, where that makes no difference.
+    pub fn as_float(val: &Val) -> Val {
+        if Self::is_either_float(&val.ty) { Val::new(Type::Float, vec![val.parts[1]]) } else { val.clone() }
+    }
+
+    /// Arithmetic with numbers that are a `float` or a NumPy `float64`, and at most one that is a `float`: the result is NumPy's if
+    /// one operand is. Its conditions are looked for in either case.
+    fn floats_of_either(&mut self, op: Operator, a: &Val, b: &Val) -> Option<Val> {
+        let is_one = |val: &Val| val.ty == Type::Float || Self::is_either_float(&val.ty);
+        if !is_one(a) || !is_one(b) || a.ty == b.ty && a.ty == Type::Float {
+            return None;
+        }
+        let (x, y) = (*a.parts.last()?, *b.parts.last()?);
+        let op = match op {
+            Operator::Add => Op::Add,
+            Operator::Sub => Op::Subtract,
+            Operator::Mult => Op::Multiply,
+            Operator::Div => {
+                self.exit_if_zero(y);
+                Op::Divide
+            }
+            _ => return None,
+        };
+        let result = self.e.apply(op, DType::F64, &[x, y]);
+        self.watch(result, &[x, y], op != Op::Divide);
+        let ty = if a.ty == Type::Float { b.ty.clone() } else { a.ty.clone() };
+        let tag = match (a.parts.len(), b.parts.len()) {
+            (1, _) => b.parts[0],
+            (_, 1) => a.parts[0],
+            _ => self.e.apply(Op::Maximum, DType::I8, &[a.parts[0], b.parts[0]]),
+        };
+        Some(Val::new(ty, vec![tag, result]))
+    }
+
+    /// A number that is a `float` or a NumPy `float64` beside one of NumPy's: as the latter, which gives the same result.
+    fn beside_numpys(val: &Val, other: &Val) -> Val {
+        match (&val.ty, &other.ty) {
+            (ty, Type::Scalar(DType::F64)) if Self::is_either_float(ty) => {
+                Val::new(other.ty.clone(), vec![val.parts[1]])
+            }
+            _ => val.clone(),
         }
     }
 
@@ -93,6 +147,10 @@ impl Walk<'_> {
         {
             return;
         }
+        let sum = self.e.facts.sum(int);
+        if self.is_small(&sum) {
+            return;
+        }
         let limit = self.e.int(EXACT);
         let moved = self.e.ints(Op::Add, &[int, limit]);
         let (moved, span) = (self.e.convert(moved, DType::U64), self.e.constant(DType::U64, 2 * EXACT as u64));
@@ -134,6 +192,8 @@ impl Walk<'_> {
         self.e.apply(op, dtype, &[x, y])
     }
 
+    /// Stops before a division by zero, or, in turns done ahead, makes it suspect. The processor's flags tell of a division of a
+    /// number by zero, but not of one of infinity.
     fn exit_if_zero(&mut self, value: Value) {
         let ty = self.e.type_of(value);
         if self.e.known(value).is_some_and(|bits| bits << 1 != 0) {
@@ -141,6 +201,9 @@ impl Walk<'_> {
         }
         let zero = self.e.constant(ty, 0);
         let is_zero = self.e.apply(Op::Equal, ty, &[value, zero]);
+        if self.region.is_some() && ty.is_float() {
+            return self.e.suspect(is_zero, None);
+        }
         self.exit_if(is_zero, "a division by zero");
     }
 
@@ -190,6 +253,15 @@ impl Walk<'_> {
                     Operator::Sub => Op::Subtract,
                     _ => Op::Multiply,
                 };
+                if let Some(sum) = self.e.sum_of(op, x, y)
+                    && self.is_small(&sum)
+                {
+                    let result = self.e.ints(op, &[x, y]);
+                    if op != Op::Subtract && self.e.is_natural(x) && self.e.is_natural(y) {
+                        self.e.set_natural(result);
+                    }
+                    return Ok(result);
+                }
                 let (result, overflow) = self.e.checked(op, x, y);
                 self.exit_if(overflow, "an integer beyond 64 bits");
                 Ok(result)
@@ -241,9 +313,17 @@ impl Walk<'_> {
     }
 
     fn int_quotient(&mut self, op: Operator, dtype: DType, x: Value, y: Value) -> Value {
-        self.exit_if_zero(y);
+        if dtype == DType::I64
+            && let Some(known) = self.e.known(y).filter(|y| (*y as i64) > 0 && y.is_power_of_two())
+        {
+            return self.power_of_two_quotient(op, x, known);
+        }
+        let is_positive = dtype == DType::I64 && self.is_positive(y);
+        if !is_positive {
+            self.exit_if_zero(y);
+        }
         let is_signed = matches!(dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64);
-        if is_signed && self.e.known(y).is_none() {
+        if is_signed && !is_positive && self.e.known(y).is_none() {
             // the smallest integer by -1
             let minus = self.e.constant(dtype, u64::MAX);
             let is_minus = self.e.apply(Op::Equal, dtype, &[y, minus]);
@@ -253,6 +333,29 @@ impl Walk<'_> {
         let result = self.float_quotient(op, dtype, x, y);
         if natural && dtype == DType::I64 {
             self.e.set_natural(result);
+            if op == Operator::Mod
+                && let Some(most) = self.e.facts.sum(y).plus(&Affine::of(1), -1)
+            {
+                self.e.facts.set_limit(result, 1, most);
+            }
+        }
+        result
+    }
+
+    /// `x // y` or `x % y` for a power of two.
+    fn power_of_two_quotient(&mut self, op: Operator, x: Value, y: u64) -> Value {
+        let is_natural = self.e.is_natural(x);
+        let (op, by) = match op {
+            Operator::FloorDiv => (Op::RightShift, y.trailing_zeros().into()),
+            _ => (Op::BitwiseAnd, y as i64 - 1),
+        };
+        let by = self.e.int(by);
+        let result = self.e.ints(op, &[x, by]);
+        if is_natural || op == Op::BitwiseAnd {
+            self.e.set_natural(result);
+        }
+        if op == Op::BitwiseAnd {
+            self.e.facts.set_limit(result, 1, Affine::of(y as i64 - 1));
         }
         result
     }
@@ -320,7 +423,10 @@ impl Walk<'_> {
             Operator::Sub => (self.e.apply(Op::Subtract, dtype, &[x, y]), true),
             Operator::Mult => (self.e.apply(Op::Multiply, dtype, &[x, y]), true),
             Operator::Div | Operator::FloorDiv | Operator::Mod => {
-                self.exit_if_zero(y);
+                // NumPy goes by the processor's flags, too
+                if self.region.is_none() || op != Operator::Div {
+                    self.exit_if_zero(y);
+                }
                 (self.float_quotient(op, dtype, x, y), false)
             }
             Operator::Pow if dtype == DType::F64 => (self.e.call(CFunction::Pow, &[x, y]), false),
@@ -447,6 +553,7 @@ impl Walk<'_> {
 
     /// A comparison.
     pub fn compare(&mut self, op: Comparison, a: &Val, b: &Val) -> Res<Val> {
+        let (a, b) = (&Self::beside_numpys(a, b), &Self::beside_numpys(b, a));
         if matches!(a.ty, Type::Choice(_)) {
             return self.each(a, &mut |walk, a| walk.compare(op, &a, b));
         }

@@ -84,6 +84,17 @@ pub enum Form {
     Reduction,
 }
 
+/// Which turns of loops are done ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnsAhead {
+    /// None: each turn is done by the code with exits.
+    None,
+    /// Those of loops with enough work.
+    Many,
+    /// Whatever can be, for tests.
+    All,
+}
+
 /// What can be asked about objects outside while a loop is compiled. What the answers depend on is checked again before the
 /// code runs.
 ///
@@ -105,6 +116,17 @@ pub trait World {
     /// Does this version of Python compute with a complex number and a real one without making the real one complex? Python
     /// 3.14 and later do, which shows in the signs of zeros.
     fn mixes_complex(&self) -> bool;
+
+    /// A number of a given object as it is now. Code that depends on it has to look at it again.
+    fn word(&self, given: u32, part: u32) -> Option<i64> {
+        let _ = (given, part);
+        None
+    }
+
+    /// Which turns of loops shall be done ahead?
+    fn turns_ahead(&self) -> TurnsAhead {
+        TurnsAhead::Many
+    }
 
     /// The number of a statement at which compiled code is to stop, for tests of how CPython goes on there.
     fn forced_exit(&self) -> Option<u32> {

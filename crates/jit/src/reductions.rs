@@ -119,6 +119,9 @@ impl Walk<'_> {
 
     /// The parameter that stands for something outside.
     pub fn outside(&mut self, wanted: Param) -> Value {
+        if matches!(wanted, Param::Scratch(_) | Param::Pool) {
+            self.fail_region("it needs memory for array expressions");
+        }
         if let Some(number) = self.params.iter().position(|param| *param == wanted) {
             return self.loops[&number];
         }

@@ -166,6 +166,10 @@ impl Walk<'_> {
         let [start, stop, step] = parts else { unreachable!("a range has three numbers") };
         let zero = self.e.int(0);
         if self.e.known(*step) == Some(1) {
+            // `range(i - 1, i + 2)`: sums do not overflow
+            if let Some(span) = self.e.sum_of(Op::Subtract, *stop, *start).and_then(|span| span.known()) {
+                return self.e.int(span.max(0));
+            }
             let span =
                 if self.e.known(*start) == Some(0) { *stop } else { self.e.ints(Op::Subtract, &[*stop, *start]) };
             if span == *stop && self.e.is_natural(span) {

@@ -4,13 +4,12 @@ use crate::arrays::Store;
 use crate::tree::{Expr, Index, Operator, Stmt, StmtKind, Target};
 use crate::types::{Type, Val};
 use crate::virtuals::is_array;
-use crate::walk::{Edge, Env, Jumps, Place, Res, Running, Stop, Walk, unsupported};
-use numelt_func::{Label, Value};
-use numelt_ir::{DType, Op};
+use crate::walk::{Edge, Res, Stop, Walk, unsupported};
+use numelt_ir::Op;
 use std::collections::BTreeSet;
 
 /// Writes to memory that a statement does at its end.
-type Stores = Vec<Store>;
+pub type Stores = Vec<Store>;
 
 impl Walk<'_> {
     /// Statements one after the other, as far as anything gets to them.
@@ -27,7 +26,7 @@ impl Walk<'_> {
     /// A statement. If compiled code cannot do it, it is an exit.
     pub fn statement(&mut self, statement: &Stmt) -> Res<()> {
         self.check_size()?;
-        let mark = self.e.mark();
+        let mark = self.mark();
         if self.inlined.is_empty() {
             self.place.statement = statement.number;
             self.place.line = statement.line;
@@ -49,7 +48,7 @@ impl Walk<'_> {
                 self.jumps.truncate(jumps);
                 self.inlined.truncate(inlined);
                 self.watched.clear();
-                self.e.back_to(mark);
+                self.back_to(mark);
                 self.env = env;
                 self.place = place;
                 self.exit_at_gap(&why);
@@ -157,7 +156,7 @@ impl Walk<'_> {
     }
 
     /// Gives a target a value; what is written to memory is only prepared.
-    fn assign(&mut self, target: &Target, value: &Val, stores: &mut Stores) -> Res<()> {
+    pub fn assign(&mut self, target: &Target, value: &Val, stores: &mut Stores) -> Res<()> {
         match target {
             Target::Slot(slot) => self.set_slot(*slot, value.clone())?,
             Target::Tuple(targets) => {
@@ -231,234 +230,6 @@ impl Walk<'_> {
         self.env = env;
         Ok(())
     }
-
-    fn for_loop(&mut self, number: u32, end: u32, target: &Target, iter: &Expr, body: &[Stmt]) -> Res<()> {
-        let (source, parts) = self.source(iter)?;
-        self.flush_watched();
-        self.use_arrays_of_source(&source, &parts);
-        let count = self.source_length(&source, &parts)?;
-        let place = self.place.clone();
-        let is_outer = self.inlined.is_empty();
-        let mut slots = assigned_by(body);
-        targets(target, &mut slots);
-        let head = Running { statement: number, source: source.clone(), parts: parts.clone() };
-        self.repeat(
-            number,
-            &slots,
-            Some(head.clone()),
-            &mut |walk, position| {
-                let position = position.expect("a for loop counts");
-                let more = walk.e.ints(Op::Less, &[position, count]);
-                walk.leave_unless(more)?;
-                walk.inside.insert((position, count));
-                if is_outer {
-                    // until the variable is assigned, an exit means the end of the turn before
-                    let one = walk.e.int(1);
-                    let before = walk.e.ints(Op::Subtract, &[position, one]);
-                    walk.place = Place { statement: end, env: walk.env.clone(), ..place.clone() };
-                    walk.place.running.push(head.at(before));
-                }
-                let item = walk.item(&source, &parts, position)?;
-                let mut stores = Stores::new();
-                walk.assign(target, &item, &mut stores)?;
-                if !stores.is_empty() {
-                    return unsupported("an element of an array as variable of a loop");
-                }
-                walk.flush_watched();
-                walk.place = place.clone();
-                if is_outer {
-                    walk.place.running.push(head.at(position));
-                }
-                walk.statements(body)
-            },
-            end,
-        )?;
-        self.place = place;
-        Ok(())
-    }
-
-    fn while_loop(&mut self, statement: &Stmt, end: u32, test: &Expr, body: &[Stmt]) -> Res<()> {
-        let place = self.place.clone();
-        let is_outer = self.inlined.is_empty();
-        let slots = assigned_by(body);
-        self.repeat(
-            statement.number,
-            &slots,
-            None,
-            &mut |walk, _| {
-                walk.place = place.clone();
-                if is_outer {
-                    walk.place.env = walk.env.clone();
-                }
-                let holds = walk.test(test)?;
-                walk.flush_watched();
-                walk.leave_unless(holds)?;
-                walk.statements(body)
-            },
-            end,
-        )?;
-        self.place = place;
-        Ok(())
-    }
-
-    /// The end of a loop unless the condition holds.
-    fn leave_unless(&mut self, condition: Value) -> Res<()> {
-        if self.e.known(condition) == Some(1) {
-            return Ok(());
-        }
-        let here = self.e.here();
-        let (goes_on, leaves) = (self.e.body(), self.e.body());
-        self.e.go(goes_on);
-        self.e.finish_branch(vec![]);
-        let edge = Edge { at: leaves, env: self.env.clone() };
-        self.jumps.last_mut().expect("a loop is being walked").out.push(edge);
-        self.e.go(here);
-        self.e.branch(condition, goes_on, leaves, vec![], false);
-        Ok(())
-    }
-
-    /// A loop: `turn` writes a turn, for variables whose types hold in every turn.
-    fn repeat(
-        &mut self,
-        number: u32,
-        slots: &BTreeSet<usize>,
-        head: Option<Running>,
-        turn: &mut dyn FnMut(&mut Self, Option<Value>) -> Res<()>,
-        end: u32,
-    ) -> Res<()> {
-        let before = self.env.clone();
-        let key = (number, self.inlined.len() * 1000 + self.inlined.last().map_or(0, |i| i.function as usize));
-        let mut types: Vec<Type> = slots.iter().map(|&slot| before[slot].ty.clone()).collect();
-        if let Some(known) = self.memo.get(&key).cloned() {
-            for (ty, known) in types.iter_mut().zip(&known) {
-                *ty = self.merge(ty, known)?;
-            }
-        }
-        let inside = self.inside.clone();
-        for _ in 0..8 {
-            let mark = self.e.mark();
-            let place = self.place.clone();
-            let more = self.turns(&before, slots, &types, head.as_ref(), turn, end)?;
-            self.inside.clone_from(&inside);
-            match more {
-                None => {
-                    self.memo.insert(key, types);
-                    return Ok(());
-                }
-                Some(wider) => {
-                    types = wider;
-                    self.e.back_to(mark);
-                    self.env.clone_from(&before);
-                    self.place = place;
-                }
-            }
-        }
-        Err(Stop::Refused("the types of a loop's variables do not settle".into()))
-    }
-
-    /// Writes the loop for these types of its variables; the wider types that it would need, if they do not suffice.
-    fn turns(
-        &mut self,
-        before: &Env,
-        slots: &BTreeSet<usize>,
-        types: &[Type],
-        head: Option<&Running>,
-        turn: &mut dyn FnMut(&mut Self, Option<Value>) -> Res<()>,
-        end: u32,
-    ) -> Res<Option<Vec<Type>>> {
-        let mut wider: Option<Vec<Type>> = None;
-        let place = self.place.clone();
-        self.block(&mut |walk| {
-            let mut starts = Vec::new();
-            if head.is_some() {
-                starts.push(walk.e.int(0));
-            }
-            for (slot, ty) in slots.iter().zip(types) {
-                starts.extend(walk.convert(&before[*slot], ty)?.parts);
-            }
-            let label = walk.e.label();
-            let mut params = Vec::new();
-            let position = head.map(|_| walk.e.value(DType::I64));
-            params.extend(position);
-            position.into_iter().for_each(|position| walk.e.set_natural(position));
-            let mut env = before.clone();
-            for (slot, ty) in slots.iter().zip(types) {
-                let parts: Vec<Value> = ty.parts().into_iter().map(|part| walk.e.value(part)).collect();
-                params.extend(&parts);
-                env[*slot] = Val::new(ty.clone(), parts);
-            }
-            let around = walk.e.here();
-            let body = walk.e.body();
-            walk.e.go(body);
-            walk.env = env;
-            walk.jumps.push(Jumps::default());
-            turn(walk, position)?;
-            let last = walk.edge();
-            let jumps = walk.jumps.pop().expect("pushed above");
-            let mut again = jumps.again;
-            again.extend(last);
-            wider = walk.wider(slots, types, &again)?;
-            if wider.is_none() {
-                for edge in again {
-                    let mut place = Place { env: edge.env.clone(), ..place.clone() };
-                    place.running.extend(head.zip(position).map(|(head, position)| head.at(position)));
-                    walk.next_turn(label, position, edge, slots, types, &place, end)?;
-                }
-            }
-            walk.e.go(around);
-            walk.e.repeat(label, params, starts, body);
-            Ok((if wider.is_none() { jumps.out } else { vec![] }, before.clone()))
-        })?;
-        Ok(wider)
-    }
-
-    /// The types that the variables need at the beginning of a turn, if these are not enough.
-    fn wider(&self, slots: &BTreeSet<usize>, types: &[Type], again: &[Edge]) -> Res<Option<Vec<Type>>> {
-        let mut wider = types.to_vec();
-        for edge in again {
-            for (ty, slot) in wider.iter_mut().zip(slots) {
-                *ty = self.merge(ty, &edge.env[*slot].ty)?;
-            }
-        }
-        Ok((wider != types).then_some(wider))
-    }
-
-    /// The end of a turn: somebody may want the loop to stop; then the next one.
-    #[allow(clippy::too_many_arguments)] // all of one loop
-    fn next_turn(
-        &mut self,
-        label: Label,
-        position: Option<Value>,
-        edge: Edge,
-        slots: &BTreeSet<usize>,
-        types: &[Type],
-        place: &Place,
-        end: u32,
-    ) -> Res<()> {
-        self.e.go(edge.at);
-        let stop = self.e.poll();
-        let (leaves, stays) = (self.e.body(), self.e.body());
-        self.e.go(leaves);
-        if self.inlined.is_empty() {
-            self.exit_at(end, place, "a signal");
-        } else {
-            self.exit("a signal");
-        }
-        self.e.go(stays);
-        self.e.finish_branch(vec![]);
-        self.e.go(edge.at);
-        self.e.branch(stop, leaves, stays, vec![], true);
-        let mut values = Vec::new();
-        if let Some(position) = position {
-            let one = self.e.int(1);
-            values.push(self.e.ints(Op::Add, &[position, one]));
-        }
-        for (slot, ty) in slots.iter().zip(types) {
-            values.extend(self.convert(&edge.env[*slot], ty)?.parts);
-        }
-        self.e.again(label, values);
-        Ok(())
-    }
 }
 
 /// The slots that statements may assign.
@@ -483,7 +254,7 @@ pub fn assigned_by(statements: &[Stmt]) -> BTreeSet<usize> {
     slots
 }
 
-fn targets(target: &Target, slots: &mut BTreeSet<usize>) {
+pub fn targets(target: &Target, slots: &mut BTreeSet<usize>) {
     match target {
         Target::Slot(slot) => {
             slots.insert(*slot);

@@ -191,10 +191,10 @@ impl Walk<'_> {
 
     /// The type of the elements of an expression.
     pub fn element_type(&mut self, node: &Node) -> Res<DType> {
-        let (mark, inside, watched) = (self.e.mark(), self.inside.clone(), self.watched.len());
+        let (mark, inside, watched) = (self.mark(), self.inside.clone(), self.watched.len());
         let zero = self.e.int(0);
         let element = self.element_of(node, zero);
-        self.e.back_to(mark);
+        self.back_to(mark);
         self.inside = inside;
         self.watched.truncate(watched);
         match element?.ty {

@@ -9,15 +9,16 @@
 //!   variables keep the values that they had at its beginning ([`Place::env`]), and memory is written last.
 //! - **What cannot be compiled is an exit** at its statement; only what makes the whole loop pointless is an error.
 
-use crate::emit::{At, Emitter};
+use crate::emit::{At, Emitter, Mark};
 use crate::outside::{Given, Param, Thing, World};
+use crate::region::Region;
 use crate::tree::{Callee, Unit};
 use crate::types::{Type, Val, places};
 use crate::virtuals::Virtual;
 use crate::watch::Watched;
-use numelt_func::Value;
+use numelt_func::{Label, Value};
 use numelt_ir::{DType, Op};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 /// Why walking stops.
@@ -67,6 +68,17 @@ pub struct Exit {
     pub sources: Vec<Option<Source>>,
     /// The types of the slots that the unit may assign; their numbers come after those of the sources.
     pub slots: Vec<Type>,
+}
+
+/// How the turns of a `for` loop are done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AheadNote {
+    /// The line of the loop.
+    pub line: u32,
+    /// Why they are not done ahead; `None` if they are.
+    pub why_not: Option<String>,
+    /// Are they done on several threads?
+    pub is_free: bool,
 }
 
 /// What a `for` statement iterates over.
@@ -182,6 +194,18 @@ pub struct Walk<'a> {
     pub callers: Vec<Env>,
     /// Which arrays the statement has made, and which ones are being iterated over: they are in use, like those in variables.
     pub in_use: Vec<Value>,
+    /// What is known in turns that are done ahead, while such are written.
+    pub region: Option<Region>,
+    /// Has the body that is being walked a loop that may have many turns?
+    pub has_long: bool,
+    /// Shall no loop get turns ahead?
+    pub is_plain: bool,
+    /// Loops that cannot have turns ahead.
+    pub not_ahead: HashSet<(u32, usize)>,
+    /// By the number of its statement: how each loop's turns are done.
+    pub ahead: BTreeMap<u32, AheadNote>,
+    /// The loops whose turns are done ahead, by the labels of these turns.
+    pub labels: BTreeMap<Label, u32>,
     /// Is something computed again that has not stopped before? Then nothing is checked.
     pub is_certain: bool,
 }
@@ -190,6 +214,21 @@ pub struct Walk<'a> {
 const LARGEST: usize = 40_000;
 
 impl Walk<'_> {
+    /// How far it is: for [`Walk::back_to`].
+    pub fn mark(&self) -> (Mark, usize) {
+        (self.e.mark(), self.region.as_ref().map_or(0, Region::accesses))
+    }
+
+    /// Forgets what has been written since.
+    pub fn back_to(&mut self, mark: (Mark, usize)) {
+        let (mark, accesses) = mark;
+        self.e.back_to(mark);
+        self.inside.retain(|(index, extent)| self.e.is_there(*index) && self.e.is_there(*extent));
+        if let Some(region) = &mut self.region {
+            region.forget(accesses, &self.e);
+        }
+    }
+
     /// Ends the function here: CPython goes on at the statement.
     pub fn exit(&mut self, why: &str) {
         let place = std::mem::take(&mut self.place);
@@ -210,6 +249,9 @@ impl Walk<'_> {
     }
 
     fn leave(&mut self, statement: u32, place: &Place, why: &str, is_gap: bool) {
+        if self.region.is_some() {
+            return self.e.give_up();
+        }
         let mut values = Vec::new();
         let mut sources = Vec::new();
         for number in &self.fors {
@@ -342,7 +384,7 @@ impl Walk<'_> {
         for is_yes in [true, false] {
             let body = self.e.body();
             self.e.go(body);
-            let mark = self.e.mark();
+            let mark = self.mark();
             let in_use = self.in_use.len();
             let result = if is_yes { yes(self) } else { no(self) };
             let result = result.and_then(|val| self.in_memory_if_virtual(&val));
@@ -356,7 +398,7 @@ impl Walk<'_> {
                 Err(Stop::Never) => None,
                 Err(Stop::Unsupported(why)) => {
                     self.watched.clear();
-                    self.e.back_to(mark);
+                    self.back_to(mark);
                     self.exit_at_gap(&why);
                     refused = Some((refused.is_some(), why));
                     None

@@ -35,7 +35,13 @@ impl Walk<'_> {
 
     /// Stops if a floating-point condition has been met since the last time.
     pub fn flush_watched(&mut self) {
-        let watched = std::mem::take(&mut self.watched);
+        let mut watched = std::mem::take(&mut self.watched);
+        if self.region.is_some() {
+            // the processor's flags tell it, where the result is used at all
+            let (flagged, others) = watched.into_iter().partition(|w| self.e.is_flagged(w.result));
+            self.suspect_watched(flagged);
+            watched = others;
+        }
         let ends: Vec<Value> = watched.iter().filter(|w| !w.is_covered).map(|w| w.result).collect();
         if ends.is_empty() || !self.e.is_live() {
             return;
@@ -54,6 +60,17 @@ impl Walk<'_> {
         self.e.finish_branch(vec![]);
         self.e.go(here);
         self.e.branch(suspicious, look, pass, vec![], true);
+    }
+}
+
+impl Walk<'_> {
+    fn suspect_watched(&mut self, watched: Vec<Watched>) {
+        // what a later one is made of is used by that one
+        for w in watched.into_iter().filter(|w| !w.is_covered) {
+            let finite = is_finite(&mut self.e, w.result);
+            let suspicious = self.e.logic(Op::LogicalNot, &[finite]);
+            self.e.suspect(suspicious, Some(w.result));
+        }
     }
 }
 

@@ -31,6 +31,7 @@ functions! {
     LLVMBuildFSub: fn(LLVMBuilderRef, LLVMValueRef, LLVMValueRef, *const c_char) -> LLVMValueRef;
     LLVMBuildGEP2: fn(LLVMBuilderRef, LLVMTypeRef, LLVMValueRef, *mut LLVMValueRef, c_uint, *const c_char) -> LLVMValueRef;
     LLVMBuildICmp: fn(LLVMBuilderRef, LLVMIntPredicate, LLVMValueRef, LLVMValueRef, *const c_char) -> LLVMValueRef;
+    LLVMBuildInBoundsGEP2: fn(LLVMBuilderRef, LLVMTypeRef, LLVMValueRef, *mut LLVMValueRef, c_uint, *const c_char) -> LLVMValueRef;
     LLVMBuildInsertElement: fn(LLVMBuilderRef, LLVMValueRef, LLVMValueRef, LLVMValueRef, *const c_char) -> LLVMValueRef;
     LLVMBuildIntToPtr: fn(LLVMBuilderRef, LLVMValueRef, LLVMTypeRef, *const c_char) -> LLVMValueRef;
     LLVMBuildLShr: fn(LLVMBuilderRef, LLVMValueRef, LLVMValueRef, *const c_char) -> LLVMValueRef;
@@ -118,5 +119,5 @@ functions! {
     LLVMVectorType: fn(LLVMTypeRef, c_uint) -> LLVMTypeRef;
     LLVMVerifyModule: fn(LLVMModuleRef, LLVMVerifierFailureAction, *mut *mut c_char) -> LLVMBool;
     LLVMVoidTypeInContext: fn(LLVMContextRef) -> LLVMTypeRef;
-    numelt_llvm_optimize: fn(LLVMModuleRef, LLVMTargetMachineRef);
+    numelt_llvm_optimize: fn(LLVMModuleRef, LLVMTargetMachineRef, c_uint);
 }

@@ -104,7 +104,7 @@ mod declared {
 
     // SAFETY: `passes.cpp` defines it so; it is never linked, only its signature is looked at.
     unsafe extern "C" {
-        pub(super) fn numelt_llvm_optimize(module: LLVMModuleRef, machine: LLVMTargetMachineRef);
+        pub(super) fn numelt_llvm_optimize(module: LLVMModuleRef, machine: LLVMTargetMachineRef, which: super::c_uint);
     }
 }
 

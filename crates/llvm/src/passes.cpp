@@ -9,12 +9,15 @@
 #include "llvm/Analysis/BasicAliasAnalysis.h"
 #include "llvm/Analysis/BlockFrequencyInfo.h"
 #include "llvm/Analysis/BranchProbabilityInfo.h"
+#include "llvm/Analysis/DemandedBits.h"
+#include "llvm/Analysis/LoopAccessAnalysis.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/MemoryDependenceAnalysis.h"
 #include "llvm/Analysis/MemorySSA.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Analysis/PostDominators.h"
+#include "llvm/Analysis/ScopedNoAliasAA.h"
 #include "llvm/Analysis/ProfileSummaryInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -34,6 +37,7 @@
 #include "llvm/Transforms/Scalar/SimpleLoopUnswitch.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Utils/Mem2Reg.h"
+#include "llvm/Transforms/Vectorize/LoopVectorize.h"
 
 using namespace llvm;
 
@@ -53,11 +57,13 @@ struct Analyses {
     functions.registerPass([] {
       AAManager aliases;
       aliases.registerFunctionAnalysis<BasicAA>();
+      aliases.registerFunctionAnalysis<ScopedNoAliasAA>();
       return aliases;
     });
-    add<AssumptionAnalysis, BasicAA, BlockFrequencyAnalysis, BranchProbabilityAnalysis, DominatorTreeAnalysis,
-        LoopAnalysis, MemoryDependenceAnalysis, MemorySSAAnalysis, OptimizationRemarkEmitterAnalysis,
-        PassInstrumentationAnalysis, PostDominatorTreeAnalysis, ScalarEvolutionAnalysis>();
+    add<AssumptionAnalysis, BasicAA, BlockFrequencyAnalysis, BranchProbabilityAnalysis, DemandedBitsAnalysis,
+        DominatorTreeAnalysis, LoopAccessAnalysis, LoopAnalysis, MemoryDependenceAnalysis, MemorySSAAnalysis,
+        OptimizationRemarkEmitterAnalysis, PassInstrumentationAnalysis, PostDominatorTreeAnalysis, ScalarEvolutionAnalysis,
+        ScopedNoAliasAA, ShouldRunExtraVectorPasses>();
     loops.registerPass([] { return PassInstrumentationAnalysis(); });
     // the simplification of induction variables asks for it where it makes a loop's exits the same in every turn
     loops.registerPass([] { return ShouldRunExtraSimpleLoopUnswitch(); });
@@ -73,12 +79,20 @@ private:
   template <typename... Analysis> void add() { (functions.registerPass([] { return Analysis(); }), ...); }
 };
 
-/// Loops keep their exits (bounds, overflow and floating-point conditions are checked at every turn), so that the
-/// vectorizer would find nothing to do. No pass changes the order of float operations.
-FunctionPassManager passes() {
+/// Which passes: the numbers of `Passes` in `crates/codegen/src/target.rs`.
+enum Which : unsigned { Few, Exits, Vector };
+
+/// Loops keep their exits as a rule (bounds, overflow and floating-point conditions are checked at every turn), so that the
+/// vectorizer would find nothing to do. Turns that are done ahead have none, and are vectorized. No pass changes the order of
+/// float operations.
+FunctionPassManager passes(Which which) {
   FunctionPassManager all;
   all.addPass(PromotePass());
   all.addPass(SimplifyCFGPass());
+  if (which == Few) {
+    all.addPass(EarlyCSEPass());
+    return all;
+  }
   all.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
   all.addPass(InstCombinePass());
   LICMOptions no_speculation;
@@ -89,9 +103,17 @@ FunctionPassManager passes() {
   all.addPass(createFunctionToLoopPassAdaptor(std::move(rotation), /*UseMemorySSA=*/true));
   all.addPass(createFunctionToLoopPassAdaptor(IndVarSimplifyPass()));
   all.addPass(ConstraintEliminationPass());
+  if (which == Vector)
+    all.addPass(createFunctionToLoopPassAdaptor(LoopFullUnrollPass(/*OptLevel=*/3)));
   all.addPass(GVNPass());
   all.addPass(InstCombinePass());
   all.addPass(createFunctionToLoopPassAdaptor(LICMPass(LICMOptions()), /*UseMemorySSA=*/true));
+  if (which == Vector) {
+    all.addPass(SimplifyCFGPass());
+    all.addPass(LoopVectorizePass());
+    all.addPass(InstCombinePass());
+    all.addPass(EarlyCSEPass());
+  }
   all.addPass(LoopUnrollPass());
   all.addPass(InstCombinePass());
   all.addPass(SimplifyCFGPass());
@@ -101,9 +123,9 @@ FunctionPassManager passes() {
 } // namespace
 
 /// Runs the passes over the functions of a module.
-extern "C" void numelt_llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine) {
+extern "C" void numelt_llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, unsigned which) {
   Analyses analyses(*unwrap(module), *reinterpret_cast<TargetMachine *>(machine));
-  FunctionPassManager all = passes();
+  FunctionPassManager all = passes(static_cast<Which>(which));
   for (Function &function : *unwrap(module))
     if (!function.isDeclaration())
       all.run(function, analyses.functions);

@@ -13,6 +13,7 @@ use crate::blas::BlasTable;
 use crate::engine::{Engine, Executable, Launch, PutCall, SmallCall};
 use crate::null::NullEngine;
 use numelt_ir::{DType, Op, Result, Scalar};
+use std::ops::Range;
 
 /// An engine whose memory is the host's own, so that buffers are addresses. It does all work at once.
 pub trait Host: Engine {
@@ -54,6 +55,13 @@ pub trait Host: Engine {
     /// How many threads may share the engine's work, including the caller.
     fn threads(&self) -> usize {
         1
+    }
+
+    /// Calls `f` on ranges that together are `0..units`, on several threads if the work, in nanoseconds, is worth it.
+    /// Floating-point conditions that other threads meet are met on the calling one.
+    fn parallel(&self, units: usize, work: u64, f: &(dyn Fn(Range<usize>) + Sync)) {
+        let _ = work;
+        f(0..units);
     }
 
     /// Whether [`Host::argsort`] can sort values of this dtype, and [`Host::merge_runs`] can merge them.

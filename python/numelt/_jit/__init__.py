@@ -5,7 +5,11 @@
 function that asks the core; `resuming` continues iterations.
 """
 
+import os
+
 from numelt import _core
 from numelt._jit import lower, resuming
 
 _core.jit_setup(lower.callee, resuming.rest)
+if os.environ.get("NUMELT_JIT_AHEAD", "1") in ("0", "off"):
+    _core.jit_turns_ahead(0)

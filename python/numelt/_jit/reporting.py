@@ -135,9 +135,13 @@ def _loop(report: dict[str, Any], code: bool) -> list[str]:
     kind = ", taken over again after CPython" if report["is_resumed"] else ""
     lines = [f"  {_source(report, report['line'])}", f"    runs{kind}: {report['runs']}"]
     for variant in report["variants"]:
-        lines.append(f"    compiled for {variant['types'] or 'no variables'}, on one thread")
+        lines.append(f"    compiled for {variant['types'] or 'no variables'}")
         lines.append(f"      runs: {variant['runs']}, at most one statement of them: {variant['early']}")
         by_line: dict[int, list[str]] = {}
+        for line, why_not, is_free in variant["ahead"]:
+            how = "on several threads" if is_free else "on one thread, in order"
+            turns = f"turns are done one by one: {why_not}" if why_not else f"turns are done ahead, {how}"
+            by_line.setdefault(line, []).append(turns)
         for line, reason, is_gap, taken in variant["exits"]:
             kind = "left to CPython" if is_gap else "goes on in CPython at"
             times = f", {taken} times" if taken else ""

@@ -1,100 +1,156 @@
 //! From the function IR to LLVM's: blocks and phis for structured code, one instruction after the other.
 
-use super::{CALL_LOOP, POLL, SYMBOL, library};
+use super::ahead::{self, Outlined, Turns};
+use super::{CALL_LOOP, POLL, POLL_AHEAD, Part, SYMBOL, library};
 use crate::builder::{Block, Builder, Int, Real, Val};
 use crate::lower::calls::ElementLoops;
 use crate::lower::math::MathTable;
 use crate::lower::{Lower, Value as Lowered};
-use numelt_func::{Function, Instr, Label, Value};
+use numelt_func::{CFunction, Function, Instr, Label, Value};
 use numelt_ir::{DType, Op, Result};
 use std::collections::{BTreeMap, HashMap};
 
 /// Every so many turns of loops, somebody is asked whether the code shall stop: some hundred microseconds' worth.
 const PATIENCE: u64 = 1 << 16;
 
+/// The bits of 2.0.
+const TWO: u64 = 0x4000_0000_0000_0000;
+
 /// A place that code jumps to with values.
-struct Place {
-    block: Block,
-    phis: Vec<Val>,
+pub(super) struct Place {
+    pub(super) block: Block,
+    pub(super) phis: Vec<Val>,
 }
 
-struct Emit<'a> {
-    b: &'a Builder,
+pub(super) struct Emit<'a> {
+    pub(super) b: &'a Builder,
     lower: Lower<'a>,
-    function: &'a Function,
+    pub(super) function: &'a Function,
     frame: Val,
     /// How many turns there are until the next question; on the stack.
     patience: Val,
     values: Vec<Option<Val>>,
-    places: HashMap<Label, Place>,
+    pub(super) places: HashMap<Label, Place>,
     /// Where the branch of an `If` ends, innermost last.
     yields: Vec<Place>,
     /// Blocks that write an exit, which equal exits share.
     exits: BTreeMap<(u32, Vec<Value>), Block>,
+    /// The numbers that constants are.
+    pub(super) constants: HashMap<Value, u64>,
+    /// Sums of I64, with their operands.
+    pub(super) sums: HashMap<Value, [Value; 2]>,
+    /// Turns done ahead, which become functions of their own, those first that are called first.
+    outlined: std::vec::IntoIter<Outlined<'a>>,
+    calls: usize,
+    /// The turns done ahead that this is.
+    pub(super) turns: Option<Turns<'a>>,
 }
 
-/// Writes the function into a module.
+/// Writes a part of the function into a module.
 pub(super) fn generate(
     function: &Function,
+    part: Part,
     b: &Builder,
     math: &MathTable,
     loops: &ElementLoops,
     vector_bits: u32,
 ) -> Result<()> {
-    let frame = b.begin_function(SYMBOL, vector_bits);
-    b.enter(b.block(c"entry"));
-    let i32t = b.int(32);
-    let patience = b.allot(i32t);
-    b.store(b.const_int(i32t, PATIENCE), patience, 4);
     let lower = Lower { b, lanes: 1, math, loops, divisor: None };
-    let values = vec![None; function.values.len()];
-    let (places, exits) = (HashMap::new(), BTreeMap::new());
-    let mut emit = Emit { b, lower, function, frame, patience, values, places, yields: Vec::new(), exits };
+    let mut emit = Emit::begin(b, lower, function, vector_bits);
+    if let Part::Ahead(number) = part {
+        let outlined = ahead::outlined(function).into_iter().nth(number).expect("as many as there are calls");
+        return ahead::generate(&mut emit, &outlined);
+    }
+    emit.outlined = ahead::outlined(function).into_iter();
     for (number, param) in function.params.iter().enumerate() {
-        let word = emit.word(number);
-        let value = emit.load(word, function.type_of(*param), 8);
-        emit.set(*param, value);
+        emit.set_from_word(*param, number);
     }
     emit.body(&function.body)?;
     emit.write_exits();
     Ok(())
 }
 
-impl Emit<'_> {
-    fn get(&self, value: Value) -> Val {
+impl<'a> Emit<'a> {
+    /// Begins a function of the module.
+    fn begin(b: &'a Builder, lower: Lower<'a>, function: &'a Function, vector_bits: u32) -> Emit<'a> {
+        let frame = b.begin_function(SYMBOL, vector_bits);
+        b.enter(b.block(c"entry"));
+        let i32t = b.int(32);
+        let patience = b.allot(i32t);
+        b.store(b.const_int(i32t, PATIENCE), patience, 4);
+        Emit {
+            b,
+            lower,
+            function,
+            frame,
+            patience,
+            values: vec![None; function.values.len()],
+            places: HashMap::new(),
+            yields: Vec::new(),
+            exits: BTreeMap::new(),
+            constants: HashMap::new(),
+            sums: HashMap::new(),
+            outlined: Vec::new().into_iter(),
+            calls: 0,
+            turns: None,
+        }
+    }
+
+    /// Gives a value what a word of the frame holds.
+    pub(super) fn set_from_word(&mut self, value: Value, number: usize) {
+        let word = self.word(number);
+        let val = self.load(word, self.ty(value), 8);
+        self.set(value, val);
+    }
+
+    /// Puts a value into a word of the frame.
+    pub(super) fn set_word(&self, number: usize, value: Value) {
+        let val = self.as_word(value);
+        self.b.store(val, self.word(number), 8);
+    }
+
+    pub(super) fn get(&self, value: Value) -> Val {
         self.values[value.0 as usize].expect("values are defined before they are used")
     }
 
-    fn set(&mut self, value: Value, val: Val) {
+    pub(super) fn set(&mut self, value: Value, val: Val) {
         self.values[value.0 as usize] = Some(val);
     }
 
-    fn ty(&self, value: Value) -> DType {
+    pub(super) fn ty(&self, value: Value) -> DType {
         self.function.type_of(value)
     }
 
     /// The address of a word of the frame.
-    fn word(&self, number: usize) -> Val {
+    pub(super) fn word(&self, number: usize) -> Val {
         self.b.offset(self.frame, self.b.const_int(self.b.int(64), 8 * number as u64))
     }
 
     /// A number in memory. Bool takes a byte there and a bit here.
-    fn load(&self, address: Val, ty: DType, align: u32) -> Val {
-        if ty == DType::Bool {
-            let byte = self.b.load(self.b.int(8), address, 1);
-            return self.b.icmp(Int::LLVMIntNE, byte, self.b.const_int(self.b.int(8), 0));
-        }
-        self.b.load(self.lower.scalar(ty), address, align)
+    pub(super) fn load(&self, address: Val, ty: DType, align: u32) -> Val {
+        self.load_by(address, ty, align, &|_| {})
     }
 
-    fn body(&mut self, body: &[Instr]) -> Result<()> {
+    /// The same; `note` says something about the instruction.
+    fn load_by(&self, address: Val, ty: DType, align: u32, note: &dyn Fn(Val)) -> Val {
+        if ty == DType::Bool {
+            let byte = self.b.load(self.b.int(8), address, 1);
+            note(byte);
+            return self.b.icmp(Int::LLVMIntNE, byte, self.b.const_int(self.b.int(8), 0));
+        }
+        let val = self.b.load(self.lower.scalar(ty), address, align);
+        note(val);
+        val
+    }
+
+    pub(super) fn body(&mut self, body: &'a [Instr]) -> Result<()> {
         let mut rest = body;
         while let Some((instr, after)) = rest.split_first() {
             rest = match (instr, after) {
-                (Instr::Poll { out }, [Instr::If { condition, then, otherwise, outs, .. }, after @ ..])
+                (Instr::Poll { out, turns }, [Instr::If { condition, then, otherwise, outs, .. }, after @ ..])
                     if condition == out && outs.is_empty() =>
                 {
-                    self.poll_and_leave(then, otherwise)?;
+                    self.poll_and_leave(*turns, then, otherwise)?;
                     after
                 }
                 _ => {
@@ -106,13 +162,17 @@ impl Emit<'_> {
         Ok(())
     }
 
-    fn instr(&mut self, instr: &Instr) -> Result<()> {
+    fn instr(&mut self, instr: &'a Instr) -> Result<()> {
         match instr {
             Instr::Const { out, bits } => {
+                self.constants.insert(*out, *bits);
                 let val = self.constant(self.ty(*out), *bits);
                 self.set(*out, val);
             }
             Instr::Apply { out, op, on, args } => {
+                if let (Op::Add, DType::I64, [a, b]) = (op, on, &args[..]) {
+                    self.sums.insert(*out, [*a, *b]);
+                }
                 let args: Vec<Val> = args.iter().map(|arg| self.get(*arg)).collect();
                 let val = self.apply(*op, *on, &args)?;
                 self.set(*out, val);
@@ -130,11 +190,19 @@ impl Emit<'_> {
                 self.set(*overflow, lost);
             }
             Instr::Convert { out, from } => {
+                if let (Some(bits), DType::I64, DType::F64) = (self.constants.get(from), self.ty(*from), self.ty(*out))
+                {
+                    self.constants.insert(*out, (*bits as i64 as f64).to_bits());
+                }
                 let val = self.convert(self.get(*from), self.ty(*from), self.ty(*out));
                 self.set(*out, val);
             }
             Instr::Bits { out, from } => {
                 let val = self.b.bitcast(self.get(*from), self.lower.scalar(self.ty(*out)));
+                self.set(*out, val);
+            }
+            Instr::Call { out, function: CFunction::Pow, args } if self.constants.get(&args[1]) == Some(&TWO) => {
+                let val = self.square(self.get(args[0]), self.get(args[1]));
                 self.set(*out, val);
             }
             Instr::Call { out, function, args } => {
@@ -145,19 +213,20 @@ impl Emit<'_> {
             Instr::CallLoop { out, context, args } => self.call_loop(*out, *context, args),
             Instr::Load { out, address } => {
                 let ty = self.ty(*out);
-                let address = self.b.pointer_to(self.get(*address));
-                let val = self.load(address, ty, ty.size() as u32);
+                let (pointer, piece) = ahead::pointer(self, *address);
+                let val = self.load_by(pointer, ty, ty.size() as u32, &|load| ahead::note(self, load, piece, false));
                 self.set(*out, val);
             }
             Instr::Store { address, value } => {
                 let ty = self.ty(*value);
-                let address = self.b.pointer_to(self.get(*address));
+                let (pointer, piece) = ahead::pointer(self, *address);
                 let val = self.get(*value);
                 let val = if ty == DType::Bool { self.b.zext(val, self.b.int(8)) } else { val };
-                self.b.store(val, address, ty.size() as u32);
+                let store = self.b.store_instruction(val, pointer, ty.size() as u32);
+                ahead::note(self, store, piece, true);
             }
-            Instr::Poll { out } => {
-                let val = self.poll();
+            Instr::Poll { out, turns } => {
+                let val = self.poll(*turns);
                 self.set(*out, val);
             }
             Instr::If { condition, then, otherwise, outs, is_rare } => {
@@ -178,6 +247,13 @@ impl Emit<'_> {
                 self.finish_place(block, params, &phis);
                 self.body(body)?;
             }
+            Instr::Ahead(_) => {
+                let outlined = self.outlined.next().expect("the same turns in the same order");
+                ahead::call(self, &outlined, self.calls);
+                self.calls += 1;
+            }
+            Instr::Suspect { condition } => ahead::suspect(self, *condition),
+            Instr::GiveUp => ahead::give_up(self),
             Instr::Yield(values) => {
                 let place = self.yields.pop().expect("a yield ends a branch");
                 self.go_to(&place, values);
@@ -197,7 +273,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    fn constant(&self, ty: DType, bits: u64) -> Val {
+    pub(super) fn constant(&self, ty: DType, bits: u64) -> Val {
         let scalar = self.lower.scalar(ty);
         match ty {
             DType::F32 => self.b.bitcast(self.b.const_int(self.b.int(32), bits & 0xFFFF_FFFF), scalar),
@@ -254,6 +330,41 @@ impl Emit<'_> {
         if to.size() < if is_long { 8 } else { 4 } { b.trunc(whole, lower.scalar(to)) } else { whole }
     }
 
+    /// What the C library's `pow` makes of a number and two. It is the exact square rounded, or, where this is nearly as far from
+    /// the next number, that one. The error of `pow` is less than 0.52 of the last place for results between 2^-256 and 2^256: by
+    /// glibc's source 0.509 and, for the error of the logarithm, 0.008.
+    fn square(&mut self, x: Val, two: Val) -> Val {
+        let b = self.b;
+        let (f64t, word) = (b.float(64), b.int(64));
+        let square = b.fmul(x, x);
+        let error = b.intrinsic("llvm.fma", &[f64t], &[x, x, b.fneg(square)]);
+        let error = b.intrinsic("llvm.fabs", &[f64t], &[error]);
+        let bits = b.bitcast(square, word);
+        let exponent = b.and(bits, b.const_int(word, 0x7FF << 52));
+        // 0.96 of half of the last place
+        let limit = b.fmul(b.bitcast(exponent, f64t), b.const_float(f64t, 0.96 * 2f64.powi(-53)));
+        let is_clear = b.fcmp(Real::LLVMRealOLT, error, limit);
+        let is_usual = b.icmp(
+            Int::LLVMIntULT,
+            b.sub(exponent, b.const_int(word, (1023 - 256) << 52)),
+            b.const_int(word, 512 << 52),
+        );
+        // below a power of two, numbers lie closer together
+        let is_between = b.icmp(Int::LLVMIntNE, bits, exponent);
+        let is_sure = b.and(b.and(is_clear, is_usual), is_between);
+        let (calls, done) = (b.block(c"pow"), b.block(c"squared"));
+        let before = b.current();
+        b.branch_rarely(b.not(is_sure), calls, done);
+        b.enter(calls);
+        let power = b.call_pure(&library::symbol(CFunction::Pow), f64t, &[x, two]);
+        b.jump(done);
+        b.enter(done);
+        let phi = b.phi(f64t);
+        b.incoming(phi, square, before);
+        b.incoming(phi, power, calls);
+        phi
+    }
+
     fn call_loop(&mut self, out: Value, context: Value, args: &[Value]) {
         let b = self.b;
         let word = b.int(64);
@@ -272,19 +383,43 @@ impl Emit<'_> {
         self.set(out, val);
     }
 
-    /// Counts down, and asks when it is at zero.
-    fn poll(&mut self) -> Val {
+    /// What is asked whether the code shall stop.
+    fn question(&self) -> &'static str {
+        if self.turns.is_some() { POLL_AHEAD } else { POLL }
+    }
+
+    /// Counts down; is it time to ask?
+    fn count_down(&mut self, turns: Option<Value>) -> Val {
         let b = self.b;
-        let i32t = b.int(32);
-        let left = b.sub(b.load(i32t, self.patience, 4), b.const_int(i32t, 1));
+        let (i32t, i64t) = (b.int(32), b.int(64));
+        let turns = match turns {
+            None => b.const_int(i32t, 1),
+            Some(turns) => {
+                let most = [self.get(turns), b.const_int(i64t, PATIENCE)];
+                b.trunc(b.intrinsic("llvm.smin", &[i64t], &most), i32t)
+            }
+        };
+        let left = b.sub(b.load(i32t, self.patience, 4), turns);
         b.store(left, self.patience, 4);
+        b.icmp(Int::LLVMIntSLE, left, b.const_int(i32t, 0))
+    }
+
+    /// Asks, and counts anew.
+    fn ask(&mut self) -> Val {
+        let b = self.b;
+        b.store(b.const_int(b.int(32), PATIENCE), self.patience, 4);
+        let answer = b.call_function(self.question(), b.int(8), &[]);
+        b.icmp(Int::LLVMIntNE, answer, b.const_int(b.int(8), 0))
+    }
+
+    fn poll(&mut self, turns: Option<Value>) -> Val {
+        let b = self.b;
+        let is_time = self.count_down(turns);
         let (ask, done) = (b.block(c"ask"), b.block(c"go"));
         let before = b.current();
-        b.branch_rarely(b.icmp(Int::LLVMIntEQ, left, b.const_int(i32t, 0)), ask, done);
+        b.branch_rarely(is_time, ask, done);
         b.enter(ask);
-        b.store(b.const_int(i32t, PATIENCE), self.patience, 4);
-        let answer = b.call_function(POLL, b.int(8), &[]);
-        let stop = b.icmp(Int::LLVMIntNE, answer, b.const_int(b.int(8), 0));
+        let stop = self.ask();
         b.jump(done);
         b.enter(done);
         let phi = b.phi(b.int(1));
@@ -294,19 +429,16 @@ impl Emit<'_> {
     }
 
     /// A poll whose answer decides at once: nearly every turn of a loop has one, so this is one branch in the usual case.
-    fn poll_and_leave(&mut self, then: &[Instr], otherwise: &[Instr]) -> Result<()> {
+    fn poll_and_leave(&mut self, turns: Option<Value>, then: &'a [Instr], otherwise: &'a [Instr]) -> Result<()> {
         let b = self.b;
-        let i32t = b.int(32);
-        let left = b.sub(b.load(i32t, self.patience, 4), b.const_int(i32t, 1));
-        b.store(left, self.patience, 4);
+        let is_time = self.count_down(turns);
         let place = self.place(&[]);
         let end = place.block;
         let (ask, yes, no) = (b.block(c"ask"), b.block(c"yes"), b.block(c"no"));
-        b.branch_rarely(b.icmp(Int::LLVMIntEQ, left, b.const_int(i32t, 0)), ask, no);
+        b.branch_rarely(is_time, ask, no);
         b.enter(ask);
-        b.store(b.const_int(i32t, PATIENCE), self.patience, 4);
-        let answer = b.call_function(POLL, b.int(8), &[]);
-        b.branch_rarely(b.icmp(Int::LLVMIntNE, answer, b.const_int(b.int(8), 0)), yes, no);
+        let stop = self.ask();
+        b.branch_rarely(stop, yes, no);
         self.yields.push(place);
         b.enter(yes);
         self.body(then)?;
@@ -318,7 +450,7 @@ impl Emit<'_> {
     }
 
     /// A block with a phi per value, which is not entered yet.
-    fn place(&self, values: &[Value]) -> Place {
+    pub(super) fn place(&self, values: &[Value]) -> Place {
         let (before, block) = (self.b.current(), self.b.block(c"place"));
         self.b.enter(block);
         let phis = values.iter().map(|value| self.b.phi(self.lower.scalar(self.ty(*value)))).collect();
@@ -326,7 +458,7 @@ impl Emit<'_> {
         Place { block, phis }
     }
 
-    fn go_to(&self, place: &Place, values: &[Value]) {
+    pub(super) fn go_to(&self, place: &Place, values: &[Value]) {
         let from = self.b.current();
         for (phi, value) in place.phis.iter().zip(values) {
             self.b.incoming(*phi, self.get(*value), from);
@@ -335,7 +467,7 @@ impl Emit<'_> {
     }
 
     /// Goes on in a place, whose phis are these values.
-    fn finish_place(&mut self, block: Block, values: &[Value], phis: &[Val]) {
+    pub(super) fn finish_place(&mut self, block: Block, values: &[Value], phis: &[Val]) {
         self.b.enter(block);
         for (value, phi) in values.iter().zip(phis) {
             self.set(*value, *phi);
@@ -345,9 +477,9 @@ impl Emit<'_> {
     fn choice(
         &mut self,
         condition: Value,
-        then: &[Instr],
-        otherwise: &[Instr],
-        outs: &[Value],
+        then: &'a [Instr],
+        otherwise: &'a [Instr],
+        outs: &'a [Value],
         is_rare: bool,
     ) -> Result<()> {
         let b = self.b;
@@ -376,17 +508,19 @@ impl Emit<'_> {
         for ((number, values), block) in std::mem::take(&mut self.exits) {
             b.enter(block);
             b.store(b.const_int(word, number.into()), self.word(0), 8);
-            for (k, value) in values.iter().enumerate() {
-                let val = self.get(*value);
-                let val = match self.ty(*value) {
-                    DType::F64 => b.bitcast(val, word),
-                    DType::F32 => b.zext(b.bitcast(val, b.int(32)), word),
-                    DType::I64 | DType::U64 => val,
-                    _ => b.zext(val, word),
-                };
-                b.store(val, self.word(1 + k), 8);
-            }
+            values.iter().enumerate().for_each(|(k, value)| self.set_word(1 + k, *value));
             b.ret();
+        }
+    }
+
+    /// A value as the word that holds it.
+    pub(super) fn as_word(&self, value: Value) -> Val {
+        let (b, val, word) = (self.b, self.get(value), self.b.int(64));
+        match self.ty(value) {
+            DType::F64 => b.bitcast(val, word),
+            DType::F32 => b.zext(b.bitcast(val, b.int(32)), word),
+            DType::I64 | DType::U64 => val,
+            _ => b.zext(val, word),
         }
     }
 }

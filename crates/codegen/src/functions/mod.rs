@@ -7,22 +7,29 @@
 //!
 //! Unlike kernels, functions pass through LLVM's passes: their code has not been laid out for the processor by hand.
 
+mod ahead;
 mod emit;
 mod library;
 
+pub use ahead::{Change, Job, Memory, Place, TurnsCode};
+
 use crate::lower::calls::ElementLoops;
 use crate::lower::math::MathTable;
-use crate::target::Effort;
+use crate::target::{Effort, Passes};
 use crate::{builder, cache, host, image, load, register_bytes, target};
 use numelt_func::{Function, Instr};
 use numelt_ir::{Error, Result};
 use numelt_vecmath::Isa;
+use std::sync::{Arc, OnceLock};
 
 /// The name of the function in every module and object.
 const SYMBOL: &str = "function";
 /// What compiled code calls to ask whether it shall stop, and to run a loop of NumPy's.
 const POLL: &str = "numelt_poll";
 const CALL_LOOP: &str = "numelt_call_loop";
+/// The same for turns that are done ahead: the question whether they shall stop, and the call that does them.
+const POLL_AHEAD: &str = "numelt_poll_ahead";
+const RUN_AHEAD: &str = "numelt_run_ahead";
 
 /// What compiled functions call.
 #[derive(Debug, Clone, Copy)]
@@ -31,15 +38,34 @@ pub struct Host {
     pub poll: extern "C" fn() -> u8,
     /// Runs a loop of a NumPy ufunc for one element: what describes it, the addresses of the operands and of the result.
     pub call_loop: unsafe extern "C" fn(context: u64, args: *const *mut u8),
+    /// Shall turns that are done ahead be given up? Asked now and then, by any thread that does such turns.
+    pub poll_ahead: extern "C" fn() -> u8,
+    /// Does turns ahead: gets the words of a [`Job`], and returns the number of the first turn that has not been done. The values
+    /// that change from turn to turn are replaced by those after the last one.
+    pub run_ahead: unsafe extern "C" fn(job: *const u64) -> u64,
 }
+
+/// What of a function a piece of machine code is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Part {
+    /// The function, but for turns that are done ahead.
+    Main(Effort),
+    /// These turns, by their place in the function.
+    Ahead(usize),
+}
+
+/// A function of machine code that gets the address of words.
+pub type Machine = unsafe extern "C" fn(*mut u64);
 
 /// A compiled function.
 pub struct Compiled {
     /// # Safety
-    /// The frame is as long as [`Compiled::words`] says, the parameters in it are those of the function, and the memory that it
-    /// reads and writes is there.
-    function: unsafe extern "C" fn(*mut u64),
+    /// The frame is as long as [`Compiled::words`] says, the parameters in it are those of the function, after them comes the
+    /// address of the table, and the memory that it reads and writes is there.
+    function: Machine,
     words: usize,
+    params: usize,
+    table: Arc<Table>,
     _code: image::Code,
 }
 
@@ -59,12 +85,44 @@ impl Compiled {
     /// If the frame is too short.
     pub unsafe fn run(&self, frame: &mut [u64]) {
         assert!(frame.len() >= self.words, "a frame has room for all parameters and exits");
+        frame[self.params] = std::ptr::from_ref(&*self.table) as u64;
         // SAFETY: the frame is long enough, the rest is the caller's promise.
         unsafe { (self.function)(frame.as_mut_ptr()) }
     }
+
+    /// The same function, compiled with care: it takes longer to compile, and less long to run.
+    ///
+    /// # Errors
+    /// As [`compile`].
+    pub fn carefully(&self) -> Result<Compiled> {
+        main(self.table.clone(), Effort::Default)
+    }
+
+    /// Has it been compiled quickly?
+    pub fn is_quick(&self) -> bool {
+        !self.table.ahead.is_empty()
+    }
 }
 
-/// Compiles a function for this machine, or fetches its code from the cache on disk.
+/// The turns that a function does ahead. They are compiled when there are some to do.
+pub(crate) struct Table {
+    source: Function,
+    host: Host,
+    isa: Isa,
+    ahead: Vec<OnceLock<Option<(Machine, image::Code)>>>,
+}
+
+impl Table {
+    /// The turns of this number, compiled now if need be; `None` if that fails.
+    fn function(&self, number: usize) -> Option<Machine> {
+        let compiled =
+            self.ahead[number].get_or_init(|| code(&self.source, Part::Ahead(number), self.host, self.isa).ok());
+        compiled.as_ref().map(|(function, _)| *function)
+    }
+}
+
+/// Compiles a function for this machine, or fetches its code from the cache on disk. If it does turns ahead, what remains is
+/// compiled quickly, since most turns are done there.
 ///
 /// # Errors
 /// `Error::Unsupported` for what is not covered, and without LLVM.
@@ -78,36 +136,65 @@ pub fn compile_for(function: &Function, host: Host, isa: Isa) -> Result<Compiled
     if !target::runs_here(isa) {
         return Err(Error::Unsupported(format!("{isa:?} code on this processor")));
     }
-    let words = words(function);
+    let ahead = ahead::outlined(function).iter().map(|_| OnceLock::new()).collect::<Vec<_>>();
+    let effort = if ahead.is_empty() { Effort::Default } else { Effort::Quick };
+    main(Arc::new(Table { source: function.clone(), host, isa, ahead }), effort)
+}
+
+fn main(table: Arc<Table>, effort: Effort) -> Result<Compiled> {
+    let (function, code) = code(&table.source, Part::Main(effort), table.host, table.isa)?;
+    let (words, params) = (words(&table.source), table.source.params.len());
+    Ok(Compiled { function, words, params, table, _code: code })
+}
+
+/// The machine code of a part.
+fn code(function: &Function, part: Part, host: Host, isa: Isa) -> Result<(Machine, image::Code)> {
     let link = |object: &[u8]| {
         let table = MathTable::of(isa);
         let address = |name: &str| match name {
             POLL => Some(host.poll as *const () as usize),
             CALL_LOOP => Some(host.call_loop as *const () as usize),
+            POLL_AHEAD => Some(host.poll_ahead as *const () as usize),
+            RUN_AHEAD => Some(host.run_ahead as *const () as usize),
             _ => library::address(name).or_else(|| table.address(name)),
         };
         let code = image::link(object, SYMBOL, address)?;
         // SAFETY: `emit::generate` made the symbol a C function of one pointer without result.
-        let function = unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*mut u64)>(code.address()) };
-        Ok(Compiled { function, words, _code: code })
+        let function = unsafe { std::mem::transmute::<usize, Machine>(code.address()) };
+        Ok((function, code))
     };
-    let key = || cache::function_key(function, &host::name(isa));
-    cache::compiled(key, link, || object(function, isa))
+    let key = || cache::function_key(function, part, &host::name(isa));
+    cache::compiled(key, link, || object(function, part, isa))
 }
 
-fn object(function: &Function, isa: Isa) -> Result<Vec<u8>> {
+fn object(function: &Function, part: Part, isa: Isa) -> Result<Vec<u8>> {
     load()?;
-    target::with_target(isa, Effort::Default, |target| target.object(module(function, isa, target)?))
+    target::with_target(isa, part.effort(), |target| target.object(module(function, part, isa, target)?))
 }
 
-/// The function's IR after the passes, for reading.
+impl Part {
+    fn effort(self) -> Effort {
+        match self {
+            Part::Main(effort) => effort,
+            Part::Ahead(_) => Effort::Default,
+        }
+    }
+
+    fn passes(self) -> Passes {
+        match self {
+            Part::Main(Effort::Quick) => Passes::Few,
+            Part::Main(_) => Passes::Exits,
+            Part::Ahead(_) => Passes::Vector,
+        }
+    }
+}
+
+/// The function's IR after the passes, for reading: first the function itself, then turns that it does ahead.
 ///
 /// # Errors
 /// As [`compile`].
 pub fn ir_text(function: &Function) -> Result<String> {
-    load()?;
-    let isa = Isa::detect();
-    target::with_target(isa, Effort::Default, |target| Ok(module(function, isa, target)?.text()))
+    text_of(function, &|part, isa, target| Ok(module(function, part, isa, target)?.text()))
 }
 
 /// The function's machine code as assembly text, for reading.
@@ -115,19 +202,25 @@ pub fn ir_text(function: &Function) -> Result<String> {
 /// # Errors
 /// As [`compile`].
 pub fn assembly_text(function: &Function) -> Result<String> {
-    load()?;
-    let isa = Isa::detect();
-    target::with_target(isa, Effort::Default, |target| target.assembly(module(function, isa, target)?))
+    text_of(function, &|part, isa, target| target.assembly(module(function, part, isa, target)?))
 }
 
-fn module(function: &Function, isa: Isa, target: &target::CodeGenerator) -> Result<builder::Builder> {
+fn text_of(function: &Function, text: &dyn Fn(Part, Isa, &target::CodeGenerator) -> Result<String>) -> Result<String> {
+    load()?;
+    let isa = Isa::detect();
+    let ahead = (0..ahead::outlined(function).len()).map(Part::Ahead);
+    let parts = [Part::Main(Effort::Default)].into_iter().chain(ahead);
+    parts.map(|part| target::with_target(isa, Effort::Default, |target| text(part, isa, target))).collect()
+}
+
+fn module(function: &Function, part: Part, isa: Isa, target: &target::CodeGenerator) -> Result<builder::Builder> {
     let b = target.builder();
     let none = ElementLoops { supports: |_, _, _| false, function: |_| no_loop };
-    emit::generate(function, &b, MathTable::of(isa), &none, 8 * register_bytes(isa))?;
+    emit::generate(function, part, &b, MathTable::of(isa), &none, 8 * register_bytes(isa))?;
     if cfg!(debug_assertions) {
         b.verify().map_err(|text| Error::Engine(format!("generated code is malformed: {text}")))?;
     }
-    target.optimize(&b);
+    target.optimize(&b, part.passes());
     Ok(b)
 }
 
@@ -145,5 +238,5 @@ fn words(function: &Function) -> usize {
         };
         body.iter().map(of).max().unwrap_or(0)
     }
-    most(&function.body).max(function.params.len()).max(1)
+    most(&function.body).max(function.params.len() + 1)
 }

@@ -1,5 +1,5 @@
 use super::verify;
-use crate::{Function, Instr, Label, Memory, Outcome, Value, interpret};
+use crate::{Ahead, Array, Carried, Function, Instr, Label, Memory, Outcome, Value, Written, interpret};
 use numelt_ir::{DType, Op, Scalar};
 
 /// No memory at all.
@@ -150,4 +150,92 @@ fn labels_and_scopes_are_checked() {
     let inside =
         Instr::If { condition: a, then: vec![exit(&[])], otherwise: vec![exit(&[])], outs: vec![], is_rare: false };
     assert_eq!(wrong(&three, vec![inside, exit(&[])]), "v0 is a i64, not a bool");
+}
+
+/// Turns that add their numbers to a value, up to one that is suspect; `rest` comes before the end of a turn.
+fn turns_ahead(rest: Vec<Instr>) -> Function {
+    let mut f = Function::default();
+    let [count, odd, i, sum, zero, one, next, after, done, total] = [DType::I64; 10].map(|ty| f.value(ty));
+    let is_odd = f.value(DType::Bool);
+    f.params = vec![count, odd];
+    let add = |out, args: [Value; 2]| Instr::Apply { out, op: Op::Add, on: DType::I64, args: args.to_vec() };
+    let mut body = vec![
+        Instr::Apply { out: is_odd, op: Op::Equal, on: DType::I64, args: vec![i, odd] },
+        Instr::Suspect { condition: is_odd },
+        add(next, [i, one]),
+        add(after, [sum, i]),
+    ];
+    body.extend(rest);
+    body.push(Instr::Again { label: Label(0), values: vec![next, after] });
+    let ahead = Ahead {
+        label: Label(0),
+        params: vec![i, sum],
+        starts: vec![zero, zero],
+        count,
+        arrays: vec![Array { address: odd, axes: vec![[count, one]], size: 1 }],
+        written: vec![Written { array: 0, indices: vec![Some((zero, 2))] }],
+        is_free: true,
+        carried: vec![Carried::Added],
+        work: one,
+        body,
+        outs: vec![done, total],
+    };
+    f.body = vec![
+        Instr::Const { out: zero, bits: 0 },
+        Instr::Const { out: one, bits: 1 },
+        Instr::Ahead(Box::new(ahead)),
+        Instr::Exit { number: 0, values: vec![done, total] },
+    ];
+    f
+}
+
+#[test]
+fn turns_are_done_ahead_up_to_the_suspect_one() {
+    let f = turns_ahead(vec![]);
+    assert_eq!(verify(&f), Ok(()));
+    let outcome = |odd| interpret(&f, &[Scalar::I64(6), Scalar::I64(odd)], &mut Nothing).values;
+    assert_eq!(outcome(4), [Scalar::I64(4), Scalar::I64(6)]);
+    assert_eq!(outcome(9), [Scalar::I64(6), Scalar::I64(15)]);
+    let expected = "\
+function v0: i64 v1: i64
+  v4: i64 = 0x0
+  v5: i64 = 0x1
+  ahead freely l0: v2 v3 from v4 v4 to v0 work v5 array.1 v1 v0*v5 writes 0.v4+2 -> v8 v9
+    v10: bool = equal.i64 v2 v1
+    suspect v10
+    v6: i64 = add.i64 v2 v5
+    v7: i64 = add.i64 v3 v2
+    again l0 v6 v7
+  exit 0 v8 v9
+";
+    assert_eq!(f.to_string(), expected);
+}
+
+#[test]
+fn turns_ahead_leave_nothing_around_them() {
+    let inside = |rest| verify(&turns_ahead(vec![rest])).expect_err("something is wrong");
+    let a = Value(0);
+    let exits = Instr::If {
+        condition: Value(10),
+        then: vec![Instr::Exit { number: 1, values: vec![] }],
+        otherwise: vec![Instr::Yield(vec![])],
+        outs: vec![],
+        is_rare: true,
+    };
+    assert_eq!(inside(exits), "an exit from turns done ahead");
+    let nested = turns_ahead(vec![]).body.swap_remove(2);
+    assert_eq!(inside(nested), "turns ahead of turns done ahead");
+    let suspect = Instr::Suspect { condition: a };
+    let exit = Instr::Exit { number: 0, values: vec![] };
+    assert_eq!(wrong(&[DType::Bool], vec![suspect, exit]), "a suspicion outside of turns done ahead");
+    assert_eq!(wrong(&[DType::Bool], vec![Instr::GiveUp]), "nothing to give up");
+    let changed = |change: fn(&mut Ahead)| {
+        let mut f = turns_ahead(vec![]);
+        let Instr::Ahead(ahead) = &mut f.body[2] else { panic!("the turns stand there") };
+        change(ahead);
+        verify(&f).expect_err("something is wrong")
+    };
+    assert_eq!(changed(|ahead| ahead.written[0].array = 1), "an array that is not there is written");
+    assert_eq!(changed(|ahead| ahead.written[0].indices.clear()), "an array with other axes is written");
+    assert_eq!(changed(|ahead| ahead.outs.truncate(1)), "turns done ahead give other types than they take");
 }

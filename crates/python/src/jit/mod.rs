@@ -4,10 +4,12 @@
 //! the program; crate `numelt-jit` writes its code for each combination of types, `numelt-codegen` compiles that.
 //! Not here: Python's syntax, and how CPython goes on (the package `numelt._jit`).
 
+pub mod ahead;
 pub mod given;
 pub mod pool;
 pub mod rest;
 pub mod results;
+pub mod undo;
 pub mod unit;
 pub mod world;
 
@@ -21,5 +23,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(unit::jit_pending, module)?)?;
     module.add_function(wrap_pyfunction!(world::jit_setup, module)?)?;
     module.add_function(wrap_pyfunction!(world::jit_force_exit, module)?)?;
+    module.add_function(wrap_pyfunction!(world::jit_turns_ahead, module)?)?;
     Ok(())
 }

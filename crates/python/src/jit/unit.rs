@@ -7,6 +7,7 @@
 //! A loop is compiled when it first runs, which takes some milliseconds; a loop of few turns only when it has run several times,
 //! unless the program asks for it (`numelt.jit`). If the code gives up too often, CPython takes over for good.
 
+use crate::jit::ahead;
 use crate::jit::given::{self, Numbers};
 use crate::jit::pool::Pool;
 use crate::jit::rest::Rest;
@@ -15,7 +16,7 @@ use crate::jit::world::{self, Identity, Outer, Outside, Path};
 use crate::numpy::coverage;
 use crate::record::{errstate, run};
 use numelt_codegen::functions::{Compiled, Host};
-use numelt_jit::{Exit, Expr, Given, Param, Stmt, StmtKind, Thing, Type, Unit, parse_unit, specialize};
+use numelt_jit::{AheadNote, Exit, Expr, Given, Param, Stmt, StmtKind, Thing, Type, Unit, parse_unit, specialize};
 use numelt_runtime::Reason;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -24,7 +25,7 @@ use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A loop of the program.
@@ -80,7 +81,13 @@ struct Variant {
     shapes: Vec<Vec<Shape>>,
     written: Vec<u32>,
     code: Compiled,
+    /// The same compiled with care, once it is worth it; `None` if that failed.
+    careful: OnceLock<Option<Compiled>>,
+    /// How many nanoseconds it ran that were not spent in turns done ahead.
+    spent: AtomicU64,
     text: String,
+    /// How the turns of its loops are done.
+    ahead: Vec<AheadNote>,
     /// How often it ran, and how often it did nothing worth while.
     runs: AtomicU64,
     early: AtomicU64,
@@ -288,6 +295,8 @@ impl JitUnit {
                 exits.append((exit.line, &exit.why, exit.is_gap, get(taken)))?;
             }
             one.set_item("exits", exits)?;
+            let ahead: Vec<_> = variant.ahead.iter().map(|note| (note.line, &note.why_not, note.is_free)).collect();
+            one.set_item("ahead", ahead)?;
             one.set_item("code", &variant.text)?;
             variants.append(one)?;
         }
@@ -435,7 +444,12 @@ impl JitUnit {
         if cfg!(debug_assertions) {
             numelt_func::verify(&made.function).map_err(failed)?;
         }
-        let host = Host { poll: world::poll, call_loop: world::call_loop };
+        let host = Host {
+            poll: world::poll,
+            call_loop: world::call_loop,
+            poll_ahead: ahead::poll,
+            run_ahead: ahead::run_ahead,
+        };
         let code = numelt_codegen::functions::compile(&made.function, host);
         let code = code.map_err(|error| failed(error.to_string()))?;
         let mut starts = Vec::new();
@@ -475,7 +489,10 @@ impl JitUnit {
             exits: made.exits,
             written: made.written,
             code,
+            careful: OnceLock::new(),
+            spent: AtomicU64::new(0),
             text: made.function.to_string(),
+            ahead: made.ahead,
             runs: AtomicU64::new(0),
             early: AtomicU64::new(0),
             taken,
@@ -512,8 +529,9 @@ impl JitUnit {
             let start = Instant::now();
             // SAFETY: the frame is as long as the code asks for, the numbers are those of values of the types that it was made
             // for, and the memory of the arrays stays until `_held` is dropped.
-            unsafe { variant.code.run(&mut frame) };
+            unsafe { variant.code().run(&mut frame) };
             took = start.elapsed();
+            variant.note_time(took.saturating_sub(ahead::spent()));
         }
         if PyErr::occurred(py) {
             let error = PyErr::fetch(py);
@@ -586,7 +604,25 @@ fn goes_round(exits: &[Exit]) -> bool {
     exits.iter().any(|exit| exit.why == "a signal")
 }
 
+/// Code that was compiled quickly is compiled with care when it has run for so long: about what that takes.
+const LONG: Duration = Duration::from_millis(20);
+
 impl Variant {
+    /// The code to run.
+    fn code(&self) -> &Compiled {
+        self.careful.get().and_then(Option::as_ref).unwrap_or(&self.code)
+    }
+
+    /// Notes how long the code ran, turns done ahead aside.
+    fn note_time(&self, took: Duration) {
+        if self.code.is_quick() {
+            let spent = self.spent.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
+            if spent > LONG.as_nanos() as u64 {
+                self.careful.get_or_init(|| self.code.carefully().ok());
+            }
+        }
+    }
+
     /// Are the things among these objects, from a number on, those that the code was made for?
     fn is_given(&self, objects: &[Bound<'_, PyAny>], from: usize) -> PyResult<bool> {
         for (object, thing) in objects.iter().zip(&self.things).skip(from) {

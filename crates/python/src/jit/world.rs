@@ -7,7 +7,7 @@ use crate::jit::pool::Pool;
 use crate::jit::unit::Objects;
 use crate::numpy::convert::Numpy;
 use numelt_ir::DType;
-use numelt_jit::{Form, Given, Param, Thing, World};
+use numelt_jit::{Form, Given, Param, Thing, TurnsAhead, World};
 use numpy::npyffi::PyUFuncObject;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
@@ -44,6 +44,25 @@ static FORCED: AtomicU32 = AtomicU32::new(0);
 #[pyfunction]
 pub fn jit_force_exit(statement: u32) {
     FORCED.store(statement, Ordering::Relaxed);
+}
+
+/// Which turns are done ahead by loops that are compiled from now on.
+static AHEAD: AtomicU32 = AtomicU32::new(1);
+
+/// Lets loops that are compiled from now on do no turns ahead (0), those of loops with enough work (1), or all, on several threads
+/// where that is possible at all (2), for tests.
+#[pyfunction]
+pub fn jit_turns_ahead(which: u32) {
+    AHEAD.store(which, Ordering::Relaxed);
+}
+
+/// Which turns are done ahead.
+pub fn turns_ahead() -> TurnsAhead {
+    match AHEAD.load(Ordering::Relaxed) {
+        0 => TurnsAhead::None,
+        1 => TurnsAhead::Many,
+        _ => TurnsAhead::All,
+    }
 }
 
 /// The statement before which loops that are compiled now are to stop.
@@ -401,6 +420,16 @@ impl World for Outside<'_, '_> {
         self.py.version_info() >= (3, 14)
     }
 
+    fn word(&self, given: u32, part: u32) -> Option<i64> {
+        let array = self.numbers.arrays.iter().find(|array| array.given == given)?;
+        self.numbers.words.get(array.at + part as usize).map(|word| *word as i64)
+    }
+
+    fn turns_ahead(&self) -> TurnsAhead {
+        // an exit that is forced is one of the code with exits
+        if forced_exit().is_some() { TurnsAhead::None } else { turns_ahead() }
+    }
+
     fn forced_exit(&self) -> Option<u32> {
         forced_exit()
     }
@@ -544,8 +573,9 @@ pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
     }
 }
 
-/// How long compiled code keeps other threads of the program waiting, as CPython does by default.
-const SWITCH: Duration = Duration::from_millis(5);
+/// How long compiled code keeps other threads of the program waiting: a little longer than CPython does by default, so that a
+/// thread that waits has asked for the GIL by then. Otherwise this thread would get it again at once.
+const SWITCH: Duration = Duration::from_millis(7);
 
 thread_local! {
     /// When this thread has last let others run.
@@ -562,6 +592,6 @@ pub extern "C" fn poll() -> u8 {
         // stays: its objects are held by references, and the memory of arrays by guards.
         unsafe { ffi::PyEval_RestoreThread(ffi::PyEval_SaveThread()) }
     }
-    // SAFETY: as above, with the GIL held again.
-    unsafe { ffi::PyErr_CheckSignals().unsigned_abs() as u8 & 1 }
+    // SAFETY: as above, with the GIL held again. A handler may have raised an exception when this was asked before.
+    unsafe { (ffi::PyErr_CheckSignals() != 0 || !ffi::PyErr_Occurred().is_null()).into() }
 }

@@ -1,0 +1,358 @@
+//! Turns that are done ahead: each such loop becomes a function of its own, which does some turns at a time.
+//!
+//! In: [`Ahead`]. Out: the function, which is compiled when it is first needed ([`Outlined`]), and the call of the host
+//! ([`Host::run_ahead`](super::Host)) that runs it. Not here: how many turns at a time, undoing them, threads.
+//!
+//! The function gets the address of words: the first turn and the one to stop before, the values that change from turn to turn,
+//! the values of the code around that it uses. It replaces the first word by zero if all turns have been done, otherwise by one,
+//! and the values by those after the last turn.
+//!
+//! Its loops have no exits as a rule, so that LLVM can vectorize them. It knows which array each access goes to, and that what is
+//! written is not part of another array: the host looks at that before.
+
+use super::emit::Emit;
+use super::{Machine, RUN_AHEAD, Table};
+use crate::builder::{Block, Int, Val};
+use numelt_func::{Ahead, Carried, Function, Instr, Value, turns_ahead, uses};
+use numelt_ir::Result;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Turns that are too few instructions for a call of the host.
+const LEAST: u64 = 4000;
+
+/// What stands for [`Carried::Added`] where otherwise a size in bytes is passed.
+const ADDED: usize = 64;
+
+/// Words before the values that change from turn to turn.
+const HEAD: usize = 2;
+
+/// Turns as a function.
+pub(super) struct Outlined<'a> {
+    pub(super) ahead: &'a Ahead,
+    /// The values of the code around that it uses.
+    captured: Vec<Value>,
+    /// Constants among these values.
+    constants: Vec<(Value, u64)>,
+}
+
+/// The turns that a function does ahead, in the order in which they stand there.
+pub(super) fn outlined(function: &Function) -> Vec<Outlined<'_>> {
+    let mut constants = HashMap::new();
+    collect(&function.body, &mut constants);
+    let outline = |ahead: &'_ Ahead| {
+        let (defined, used) = uses(&ahead.body);
+        let outer = used.into_iter().filter(|value| !defined.contains(value) && !ahead.params.contains(value));
+        let (known, captured) = outer.partition::<Vec<Value>, _>(|value| constants.contains_key(value));
+        (captured, known.into_iter().map(|value| (value, constants[&value])).collect())
+    };
+    turns_ahead(&function.body)
+        .into_iter()
+        .map(|ahead| {
+            let (captured, constants) = outline(ahead);
+            Outlined { ahead, captured, constants }
+        })
+        .collect()
+}
+
+/// The constants outside of turns done ahead.
+fn collect(body: &[Instr], constants: &mut HashMap<Value, u64>) {
+    for instr in body {
+        match instr {
+            Instr::Const { out, bits } => {
+                constants.insert(*out, *bits);
+            }
+            Instr::If { then, otherwise, .. } => {
+                collect(then, constants);
+                collect(otherwise, constants);
+            }
+            Instr::Block { body, .. } | Instr::Loop { body, .. } => collect(body, constants),
+            _ => {}
+        }
+    }
+}
+
+/// What is known while the function is being written.
+pub(super) struct Turns<'a> {
+    ahead: &'a Ahead,
+    /// On the stack: is anything suspect?
+    is_suspect: Val,
+    given_up: Block,
+}
+
+/// Turns that are to be done ahead, as the host sees them.
+#[derive(Debug)]
+pub struct Job {
+    /// The code that does turns, on the words below.
+    pub code: TurnsCode,
+    /// What the function reads: the first turn and the one to stop before, the values that change, and others. Into the first word
+    /// it writes whether it has given up, and then nothing else has changed but memory.
+    pub words: *mut u64,
+    /// How many words there are.
+    pub count: usize,
+    /// How many values change from turn to turn; they come after the first two words.
+    pub changing: usize,
+    /// The turns, and about how many instructions each has.
+    pub turns: Range<i64>,
+    /// See above.
+    pub work: i64,
+    /// Does no turn depend on what another one does?
+    pub is_free: bool,
+    /// What turns make of each value that changes from turn to turn.
+    pub carried: SmallVec<[Change; 16]>,
+    /// The arrays that turns use.
+    pub arrays: SmallVec<[Memory; 8]>,
+    /// What turns write.
+    pub written: SmallVec<[Place; 4]>,
+}
+
+/// What turns make of a value: [`Carried`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// Each turn makes a new one.
+    Assigned,
+    /// A turn makes a new one, or hands on the one that it got, which has so many bytes.
+    Kept(usize),
+    /// A turn adds to it.
+    Added,
+}
+
+/// The code of turns that are done ahead, which may still have to be compiled.
+#[derive(Debug)]
+pub struct TurnsCode(Option<(*const Table, usize)>);
+
+impl TurnsCode {
+    /// No code.
+    pub fn none() -> TurnsCode {
+        TurnsCode(None)
+    }
+
+    /// The code, compiled now if need be; `None` if that fails.
+    pub fn get(&self) -> Option<Machine> {
+        let (table, number) = self.0?;
+        // SAFETY: `Compiled::run` has put the address there, of a table that lives as long as the code that runs, and `Job::read` is
+        // called by that code.
+        unsafe { &*table }.function(number)
+    }
+}
+
+/// An array that turns use.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    /// Where it is.
+    pub address: u64,
+    /// The size of an element in bytes.
+    pub size: usize,
+    /// Of each axis the extent, and the distance of elements in bytes.
+    pub axes: SmallVec<[(i64, i64); 4]>,
+}
+
+/// The part of an array that turns write.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Which array.
+    pub array: usize,
+    /// Of each axis: the index of turn zero, and how much greater it is in each next turn. `None`: it may be any.
+    pub indices: SmallVec<[Option<(i64, i64)>; 4]>,
+}
+
+impl Job {
+    /// Reads what compiled code passes to [`Host::run_ahead`](super::Host).
+    ///
+    /// # Safety
+    /// These are the words that compiled code has passed, during that call.
+    pub unsafe fn read(mut words: *const u64) -> Job {
+        // SAFETY: the caller's promise; `call` writes the words in this order.
+        let mut next = || unsafe {
+            let word = *words;
+            words = words.add(1);
+            word as i64
+        };
+        let table = next() as *const Table;
+        let code = TurnsCode(Some((table, next() as usize)));
+        let pointer = next() as *mut u64;
+        let (count, changing) = (next() as usize, next() as usize);
+        let turns = next()..next();
+        let (work, is_free, arrays, written) = (next(), next() != 0, next(), next());
+        let carried = (0..changing).map(|_| match next() as usize {
+            0 => Change::Assigned,
+            ADDED => Change::Added,
+            size => Change::Kept(size),
+        });
+        let carried = carried.collect();
+        let arrays = (0..arrays).map(|_| {
+            let (address, size, axes) = (next() as u64, next() as usize, next());
+            Memory { address, size, axes: (0..axes).map(|_| (next(), next())).collect() }
+        });
+        let arrays: SmallVec<[Memory; 8]> = arrays.collect();
+        let written = (0..written).map(|_| {
+            let array = next() as usize;
+            let indices = arrays[array].axes.iter().map(|_| {
+                let (is_known, first, step) = (next() != 0, next(), next());
+                is_known.then_some((first, step))
+            });
+            Place { array, indices: indices.collect() }
+        });
+        let written = written.collect();
+        Job { code, words: pointer, count, changing, turns, work, is_free, carried, arrays, written }
+    }
+}
+
+/// Writes the call, which gives the values after the turns done ahead.
+pub(super) fn call(emit: &mut Emit<'_>, outlined: &Outlined<'_>, number: usize) {
+    let b = emit.b;
+    let word = b.int(64);
+    let Outlined { ahead, captured, .. } = outlined;
+    let place = emit.place(&ahead.outs);
+    let (end, phis) = (place.block, place.phis.clone());
+    let (calls, skips) = (b.block(c"ahead"), b.block(c"skip"));
+    let turns = b.sub(emit.get(ahead.count), emit.get(ahead.starts[0]));
+    let work = b.mul(turns, emit.get(ahead.work));
+    b.branch(b.icmp(Int::LLVMIntSGE, work, b.const_int(word, LEAST)), calls, skips);
+    b.enter(skips);
+    emit.go_to(&place, &ahead.starts);
+    b.enter(calls);
+    // the words of the function
+    let count = HEAD + ahead.params.len() - 1 + captured.len();
+    let words = b.scratch(b.array(word, count as u64));
+    let at = |words: Val, number: usize| b.element(word, words, b.const_int(word, number as u64));
+    for (k, value) in ahead.starts[1..].iter().chain(captured).enumerate() {
+        b.store(emit.as_word(*value), at(words, HEAD + k), 8);
+    }
+    // the words of the call
+    let which = number;
+    let number = |number: usize| b.const_int(word, number as u64);
+    let mut job = vec![
+        b.load(word, emit.word(emit.function.params.len()), 8),
+        number(which),
+        b.address(words),
+        number(count),
+        number(ahead.params.len() - 1),
+        emit.get(ahead.starts[0]),
+        emit.get(ahead.count),
+        emit.get(ahead.work),
+        number(ahead.is_free.into()),
+        number(ahead.arrays.len()),
+        number(ahead.written.len()),
+    ];
+    let size = |param: &Value| emit.ty(*param).size();
+    let carried = ahead.params[1..].iter().zip(&ahead.carried);
+    job.extend(carried.map(|(param, carried)| {
+        number(match carried {
+            Carried::Assigned => 0,
+            Carried::Kept => size(param),
+            Carried::Added => ADDED,
+        })
+    }));
+    for array in &ahead.arrays {
+        job.extend([emit.get(array.address), number(array.size as usize), number(array.axes.len())]);
+        job.extend(array.axes.as_flattened().iter().map(|value| emit.get(*value)));
+    }
+    for written in &ahead.written {
+        job.push(number(written.array));
+        for index in &written.indices {
+            let (first, step) = index.map_or((number(0), 0), |(first, step)| (emit.get(first), step));
+            job.extend([number(index.is_some().into()), first, b.const_int(word, step as u64)]);
+        }
+    }
+    let call = b.scratch(b.array(word, job.len() as u64));
+    for (k, val) in job.into_iter().enumerate() {
+        b.store(val, at(call, k), 8);
+    }
+    let done = b.call_host(RUN_AHEAD, word, &[call]);
+    b.incoming(phis[0], done, b.current());
+    for (k, (phi, out)) in phis.iter().zip(&ahead.outs).enumerate().skip(1) {
+        let val = emit.load(at(words, HEAD + k - 1), emit.ty(*out), 8);
+        b.incoming(*phi, val, b.current());
+    }
+    b.jump(end);
+    emit.finish_place(end, &ahead.outs, &phis);
+}
+
+/// Writes the function.
+pub(super) fn generate<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>) -> Result<()> {
+    let b = emit.b;
+    let (word, byte, ahead) = (b.int(64), b.int(8), outlined.ahead);
+    let is_suspect = b.allot(byte);
+    b.store(b.const_int(byte, 0), is_suspect, 1);
+    let (from, to) = (b.load(word, emit.word(0), 8), b.load(word, emit.word(1), 8));
+    for (k, value) in ahead.params[1..].iter().chain(&outlined.captured).enumerate() {
+        emit.set_from_word(*value, HEAD + k);
+    }
+    for (value, bits) in &outlined.constants {
+        let val = emit.constant(emit.ty(*value), *bits);
+        emit.set(*value, val);
+    }
+    let place = emit.place(&ahead.params);
+    let (head, phis) = (place.block, place.phis.clone());
+    b.incoming(phis[0], from, b.current());
+    for (phi, param) in phis.iter().zip(&ahead.params).skip(1) {
+        b.incoming(*phi, emit.get(*param), b.current());
+    }
+    b.jump(head);
+    emit.places.insert(ahead.label, place);
+    emit.finish_place(head, &ahead.params, &phis);
+    let (turn, done, given_up) = (b.block(c"turn"), b.block(c"done"), b.block(c"give_up"));
+    b.branch(b.icmp(Int::LLVMIntSLT, phis[0], to), turn, done);
+    b.enter(turn);
+    emit.turns = Some(Turns { ahead, is_suspect, given_up });
+    emit.body(&ahead.body)?;
+    b.enter(done);
+    for (k, param) in ahead.params[1..].iter().enumerate() {
+        emit.set_word(HEAD + k, *param);
+    }
+    b.store(b.zext(b.load(byte, is_suspect, 1), word), emit.word(0), 8);
+    b.ret();
+    b.enter(given_up);
+    b.store(b.const_int(word, 1), emit.word(0), 8);
+    b.ret();
+    Ok(())
+}
+
+/// Notes a suspicion.
+pub(super) fn suspect(emit: &Emit<'_>, condition: Value) {
+    let (b, byte) = (emit.b, emit.b.int(8));
+    let turns = emit.turns.as_ref().expect("suspicions stand in turns done ahead");
+    let before = b.load(byte, turns.is_suspect, 1);
+    let now = b.select(emit.get(condition), b.const_int(byte, 1), before);
+    b.store(now, turns.is_suspect, 1);
+}
+
+/// Ends the function without having done its turns.
+pub(super) fn give_up(emit: &Emit<'_>) {
+    let turns = emit.turns.as_ref().expect("only turns done ahead are given up");
+    emit.b.jump(turns.given_up);
+}
+
+/// The pointer that an address is, and to which array it belongs. In turns done ahead it is written as what it was made from:
+/// the address of the array and distances, which is what LLVM's analyses understand.
+pub(super) fn pointer(emit: &Emit<'_>, address: Value) -> (Val, Option<usize>) {
+    let Some(turns) = &emit.turns else { return (emit.b.pointer_to(emit.get(address)), None) };
+    let mut distances = Vec::new();
+    let mut start = address;
+    let piece = loop {
+        let found = turns.ahead.arrays.iter().position(|array| array.address == start);
+        match (found, emit.sums.get(&start)) {
+            (None, Some([before, distance])) => {
+                distances.push(*distance);
+                start = *before;
+            }
+            (found, _) => break found,
+        }
+    };
+    let Some(piece) = piece else { return (emit.b.pointer_to(emit.get(address)), None) };
+    let mut pointer = emit.b.pointer_to(emit.get(start));
+    for distance in distances.into_iter().rev() {
+        pointer = emit.b.offset_inside(pointer, emit.get(distance));
+    }
+    (pointer, Some(piece))
+}
+
+/// Says of a load or store which array it goes to.
+pub(super) fn note(emit: &Emit<'_>, access: Val, piece: Option<usize>, is_store: bool) {
+    let (Some(turns), Some(piece)) = (&emit.turns, piece) else { return };
+    let is_written = |array: &usize| turns.ahead.written.iter().any(|written| written.array == *array);
+    let others = (0..turns.ahead.arrays.len()).filter(|other| *other != piece && (is_store || is_written(other)));
+    emit.b.set_piece(access, piece, &others.collect::<Vec<_>>());
+}

@@ -1,0 +1,171 @@
+//! Turns of loops that are done ahead, compiled, against the interpreter of the function IR, which does them one by one: the same
+//! turns are done, and what a given-up turn has written is as it was.
+#![cfg(feature = "llvm")]
+
+use numelt_codegen::functions::{Change, Host, Job, compile};
+use numelt_func::{Ahead, Array, Carried, Function, Instr, Label, Memory, Written, interpret, verify};
+use numelt_ir::{DType, Op, Scalar};
+use proptest::prelude::*;
+
+/// The memory of the interpreter: that of the process, of which the function has 64-bit floats.
+struct Real;
+
+impl Memory for Real {
+    fn load(&mut self, address: i64, _: DType) -> Scalar {
+        // SAFETY: the function reads only the array whose address it gets.
+        Scalar::F64(unsafe { *(address as *const f64) })
+    }
+
+    fn store(&mut self, address: i64, value: Scalar) {
+        let Scalar::F64(value) = value else { panic!("{value:?} is stored") };
+        // SAFETY: the function writes only the array whose address it gets.
+        unsafe { *(address as *mut f64) = value }
+    }
+
+    fn call_loop(&mut self, _: i64, _: &[Scalar], _: DType) -> Scalar {
+        unreachable!("there are no ufuncs")
+    }
+
+    fn poll(&mut self) -> bool {
+        false
+    }
+}
+
+extern "C" fn never() -> u8 {
+    0
+}
+
+unsafe extern "C" fn no_loop(_: u64, _: *const *mut u8) {}
+
+/// Does three turns at a time; if these are given up, it undoes them and does them one by one.
+unsafe extern "C" fn in_threes(words: *const u64) -> u64 {
+    // SAFETY: compiled code passes the words of a job.
+    let job = unsafe { Job::read(words) };
+    let [array] = &job.arrays[..] else { panic!("one array is used: {job:?}") };
+    assert_eq!((array.size, array.axes.len(), array.axes[0].1), (8, 1, 8));
+    assert_eq!(job.written[0].indices[..], [Some((0, 1))]);
+    assert_eq!(job.carried[..], [Change::Added, Change::Assigned]);
+    // SAFETY: the array's and the job's memory, which nobody else uses now.
+    let (memory, words) = unsafe {
+        let memory = std::slice::from_raw_parts_mut(array.address as *mut f64, array.axes[0].0 as usize);
+        (memory, std::slice::from_raw_parts_mut(job.words, job.count))
+    };
+    let code = job.code.get().expect("the turns compile");
+    let (mut next, mut many) = (job.turns.start, 3);
+    while next < job.turns.end {
+        let end = (next + many).min(job.turns.end);
+        let before = (memory.to_vec(), words.to_vec());
+        words[..2].copy_from_slice(&[next as u64, end as u64]);
+        // SAFETY: the words are those that the turns' function reads and writes.
+        unsafe { code(words.as_mut_ptr()) };
+        if words[0] == 0 {
+            next = end;
+            continue;
+        }
+        memory.copy_from_slice(&before.0);
+        words.copy_from_slice(&before.1);
+        if many == 1 {
+            break;
+        }
+        many = 1;
+    }
+    next as u64
+}
+
+const HOST: Host = Host { poll: never, call_loop: no_loop, poll_ahead: never, run_ahead: in_threes };
+
+/// A function of an array's address, how many elements it has, a turn that is suspect and one that gives up. Each turn adds its
+/// number to a sum, and replaces an element by its square plus the element before.
+fn function() -> Function {
+    let mut f = Function::default();
+    let [address, count, suspect, last] = [DType::I64; 4].map(|ty| f.value(ty));
+    f.params = vec![address, count, suspect, last];
+    let [zero, one, eight, work, i, sum, sum_after, next, distance, place] = [DType::I64; 10].map(|ty| f.value(ty));
+    let [nothing, before, x, square, new, end] = [DType::F64; 6].map(|ty| f.value(ty));
+    let [is_suspect, is_last] = [DType::Bool; 2].map(|ty| f.value(ty));
+    let [done, total] = [DType::I64; 2].map(|ty| f.value(ty));
+    let apply = |out, op, on, args: &[_]| Instr::Apply { out, op, on, args: args.to_vec() };
+    let body = vec![
+        apply(distance, Op::Multiply, DType::I64, &[i, eight]),
+        apply(place, Op::Add, DType::I64, &[address, distance]),
+        Instr::Load { out: x, address: place },
+        apply(square, Op::Multiply, DType::F64, &[x, x]),
+        apply(new, Op::Add, DType::F64, &[square, before]),
+        Instr::Store { address: place, value: new },
+        apply(is_suspect, Op::Equal, DType::I64, &[i, suspect]),
+        Instr::Suspect { condition: is_suspect },
+        apply(is_last, Op::Equal, DType::I64, &[i, last]),
+        Instr::If {
+            condition: is_last,
+            then: vec![Instr::GiveUp],
+            otherwise: vec![Instr::Yield(vec![])],
+            outs: vec![],
+            is_rare: true,
+        },
+        apply(sum_after, Op::Add, DType::I64, &[sum, i]),
+        apply(next, Op::Add, DType::I64, &[i, one]),
+        Instr::Again { label: Label(0), values: vec![next, sum_after, x] },
+    ];
+    let ahead = Ahead {
+        label: Label(0),
+        params: vec![i, sum, before],
+        starts: vec![zero, zero, nothing],
+        count,
+        arrays: vec![Array { address, axes: vec![[count, eight]], size: 8 }],
+        written: vec![Written { array: 0, indices: vec![Some((zero, 1))] }],
+        is_free: false,
+        carried: vec![Carried::Added, Carried::Assigned],
+        work,
+        body,
+        outs: vec![done, total, end],
+    };
+    f.body = vec![
+        Instr::Const { out: zero, bits: 0 },
+        Instr::Const { out: one, bits: 1 },
+        Instr::Const { out: eight, bits: 8 },
+        // enough for a call of the host
+        Instr::Const { out: work, bits: 100_000 },
+        Instr::Const { out: nothing, bits: 0 },
+        Instr::Ahead(Box::new(ahead)),
+        Instr::Exit { number: 0, values: vec![done, total, end] },
+    ];
+    f
+}
+
+fn word(value: &Scalar) -> u64 {
+    u64::from_le_bytes(value.to_bytes()[..8].try_into().expect("eight bytes"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn as_many_turns_are_done_as_the_interpreter_says(
+        numbers in prop::collection::vec(-1e3f64..1e3, 1..20),
+        suspect in -1i64..25,
+        last in -1i64..25,
+    ) {
+        let f = function();
+        verify(&f).map_err(TestCaseError::fail)?;
+        let args = |numbers: &mut Vec<f64>| {
+            [numbers.as_mut_ptr() as i64, numbers.len() as i64, suspect, last].map(Scalar::I64)
+        };
+        let mut by_hand = numbers.clone();
+        let wanted = interpret(&f, &args(&mut by_hand), &mut Real);
+        let bad = [suspect, last].into_iter().filter(|turn| *turn >= 0).min().unwrap_or(i64::MAX);
+        prop_assert_eq!(wanted.values[0], Scalar::I64(bad.min(numbers.len() as i64)));
+
+        let mut compiled = numbers;
+        let code = compile(&f, HOST).expect("it compiles");
+        let mut frame = vec![0; code.words()];
+        for (place, arg) in frame.iter_mut().zip(&args(&mut compiled)) {
+            *place = word(arg);
+        }
+        // SAFETY: the frame has the parameters, and the array lives.
+        unsafe { code.run(&mut frame) };
+        let values: Vec<u64> = wanted.values.iter().map(word).collect();
+        prop_assert_eq!(&frame[1..4], &values[..]);
+        let bits = |numbers: &[f64]| numbers.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        prop_assert_eq!(bits(&compiled), bits(&by_hand));
+    }
+}

@@ -1,0 +1,93 @@
+//! Which values code defines, and which it uses.
+
+use crate::program::{Ahead, Instr, Value};
+use std::collections::BTreeSet;
+
+/// The values that the instructions of a body define, those inside included, and those that they use.
+pub fn uses(body: &[Instr]) -> (BTreeSet<Value>, BTreeSet<Value>) {
+    let (mut defined, mut used) = (BTreeSet::new(), BTreeSet::new());
+    collect(body, &mut defined, &mut used);
+    (defined, used)
+}
+
+/// The turns that a body does ahead, in the order in which they stand there.
+pub fn turns_ahead(body: &[Instr]) -> Vec<&Ahead> {
+    let mut all = Vec::new();
+    for instr in body {
+        match instr {
+            Instr::If { then, otherwise, .. } => all.extend([turns_ahead(then), turns_ahead(otherwise)].concat()),
+            Instr::Block { body, .. } | Instr::Loop { body, .. } => all.extend(turns_ahead(body)),
+            Instr::Ahead(ahead) => all.push(&**ahead),
+            _ => {}
+        }
+    }
+    all
+}
+
+fn collect(body: &[Instr], defined: &mut BTreeSet<Value>, used: &mut BTreeSet<Value>) {
+    for instr in body {
+        match instr {
+            Instr::Const { out, .. } => {
+                defined.insert(*out);
+            }
+            Instr::Poll { out, turns } => {
+                defined.insert(*out);
+                used.extend(turns);
+            }
+            Instr::Apply { out, args, .. } | Instr::Call { out, args, .. } => {
+                defined.insert(*out);
+                used.extend(args);
+            }
+            Instr::Checked { out, overflow, args, .. } => {
+                defined.extend([*out, *overflow]);
+                used.extend(args);
+            }
+            Instr::Convert { out, from } | Instr::Bits { out, from } => {
+                defined.insert(*out);
+                used.insert(*from);
+            }
+            Instr::CallLoop { out, context, args } => {
+                defined.insert(*out);
+                used.insert(*context);
+                used.extend(args);
+            }
+            Instr::Load { out, address } => {
+                defined.insert(*out);
+                used.insert(*address);
+            }
+            Instr::Store { address, value } => used.extend([*address, *value]),
+            Instr::If { condition, then, otherwise, outs, .. } => {
+                used.insert(*condition);
+                defined.extend(outs);
+                collect(then, defined, used);
+                collect(otherwise, defined, used);
+            }
+            Instr::Block { body, outs, .. } => {
+                defined.extend(outs);
+                collect(body, defined, used);
+            }
+            Instr::Loop { params, starts, body, .. } => {
+                defined.extend(params);
+                used.extend(starts);
+                collect(body, defined, used);
+            }
+            Instr::Ahead(ahead) => {
+                defined.extend(ahead.params.iter().chain(&ahead.outs));
+                used.extend(ahead.starts.iter().chain([&ahead.count, &ahead.work]));
+                used.extend(ahead.arrays.iter().flat_map(|array| array.axes.as_flattened()));
+                used.extend(ahead.arrays.iter().map(|array| array.address));
+                let indices = ahead.written.iter().flat_map(|written| &written.indices);
+                used.extend(indices.flatten().map(|(first, _)| first));
+                collect(&ahead.body, defined, used);
+            }
+            Instr::Suspect { condition } => {
+                used.insert(*condition);
+            }
+            Instr::Yield(values)
+            | Instr::Leave { values, .. }
+            | Instr::Again { values, .. }
+            | Instr::Exit { values, .. } => used.extend(values),
+            Instr::GiveUp => {}
+        }
+    }
+}

@@ -1,0 +1,496 @@
+//! Turns of a `for` loop that are done ahead: without exits, so that they can be vectorized and run on several threads.
+//!
+//! The code of a loop as `loops` writes it looks at every index, at every sum of integers and at every float result before a
+//! statement has any effect. In front of it stands the same loop for the usual case ([`numelt_func::Ahead`]), whose turns can be
+//! undone: where the other code exits, a turn *gives up*, and the other code does it. What can be known before the loop is not
+//! looked at in every turn: indices that are sums of the numbers of turns and of what does not change (`affine`).
+//!
+//! The two alternate: turns ahead; then some turns of the code with exits, more each time; turns ahead again.
+//!
+//! What a loop must fulfil ([`Walk::has_turns_ahead`]): the variables keep their types from some turn on, and each element that is
+//! written belongs to a turn by one of its indices, so that it is known what there is to undo.
+
+use crate::affine::Affine;
+use crate::emit::At;
+use crate::loops::{Turns, is_innermost};
+use crate::outside::TurnsAhead;
+use crate::region::{Access, Region, SMALL};
+use crate::tree::Stmt;
+use crate::types::{Type, Val, places};
+use crate::walk::{AheadNote, Edge, Env, Jumps, Res, Stop, Walk};
+use numelt_func::{Ahead, Array, Carried, Label, Value, Written};
+use numelt_ir::{DType, Op};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// A loop of fewer turns, if that is known, is not worth the code.
+const FEW: u64 = 16;
+/// What is said of the work of a turn where all turns are to be done ahead.
+const EAGER: i64 = 1 << 20;
+/// How many turns the code with exits does before turns are done ahead again, and how much more each time.
+const FIRST_STRIDE: i64 = 1;
+const LONGER: i64 = 8;
+/// No stride is longer: numbers of turns and strides are added.
+const LONGEST_STRIDE: i64 = 1 << 40;
+
+/// The turns, written, still to be put in their place.
+struct Walked {
+    region: Region,
+    label: Label,
+    params: Vec<Value>,
+    types: Vec<Type>,
+    body: At,
+    size: usize,
+}
+
+impl Walk<'_> {
+    /// Writes a loop with turns ahead, if it can have them.
+    pub fn has_turns_ahead(&mut self, turns: &Turns<'_>) -> Res<bool> {
+        let is_eager = self.world.turns_ahead() == TurnsAhead::All;
+        let is_short = !is_eager && self.e.known(turns.count).is_some_and(|count| count < FEW);
+        let key = self.loop_key(turns.number);
+        if self.is_plain || self.region.is_some() || is_short || self.not_ahead.contains(&key) {
+            return Ok(false);
+        }
+        let mark = self.mark();
+        let (env, place, inside) = (self.env.clone(), self.place.clone(), self.inside.clone());
+        let (callers, inlined, in_use) = (self.callers.clone(), self.inlined.len(), self.in_use.len());
+        let line = self.place.line;
+        let result = self.with_turns_ahead(turns);
+        let why_not = match result {
+            Ok(None) => return Ok(true),
+            Err(Stop::Never) => return Err(Stop::Never),
+            Ok(Some(why)) | Err(Stop::Unsupported(why) | Stop::Refused(why)) => Some(why),
+        };
+        self.ahead.insert(turns.number, AheadNote { line, why_not, is_free: false });
+        self.not_ahead.insert(key);
+        self.region = None;
+        self.is_plain = false;
+        self.back_to(mark);
+        (self.env, self.place, self.inside, self.callers) = (env, place, inside, callers);
+        self.watched.clear();
+        self.inlined.truncate(inlined);
+        self.in_use.truncate(in_use);
+        Ok(false)
+    }
+
+    /// The same; the reason if it cannot.
+    fn with_turns_ahead(&mut self, turns: &Turns<'_>) -> Res<Option<String>> {
+        let before = self.env.clone();
+        let (mark, place, inside) = (self.mark(), self.place.clone(), self.inside.clone());
+        // what types the variables have
+        self.is_plain = true;
+        let zero = self.e.int(0);
+        let walked = self.turns_from(turns, zero, turns.count, false);
+        let is_live = self.e.is_live();
+        self.back_to(mark);
+        self.env.clone_from(&before);
+        self.place = place;
+        self.inside = inside;
+        walked?;
+        let key = self.loop_key(turns.number);
+        let types = match self.memo.get(&key) {
+            Some(types) if is_live => types.clone(),
+            _ => return Ok(Some("it does not come to an end".into())),
+        };
+        self.is_plain = false;
+        let written = match self.turns_ahead(turns, &before)? {
+            Ok(written) => written,
+            Err(why) => return Ok(Some(why)),
+        };
+        let done = self.alternate(turns, &before, &types, written);
+        self.is_plain = false;
+        done?;
+        let line = self.place.line;
+        self.ahead.insert(turns.number, AheadNote { line, why_not: None, is_free: false });
+        Ok(None)
+    }
+
+    /// Writes the turns themselves, for the types that the variables have after some turns.
+    fn turns_ahead(&mut self, turns: &Turns<'_>, before: &Env) -> Res<Result<Walked, String>> {
+        let mut types: Vec<Type> = turns.slots.iter().map(|&slot| before[slot].ty.clone()).collect();
+        for _ in 0..4 {
+            let mark = self.mark();
+            let (place, inside) = (self.place.clone(), self.inside.clone());
+            // types that variables have in the first turns only are not wanted
+            let memo = std::mem::take(&mut self.memo);
+            let result = self.turns_of(turns, &types);
+            self.region = None;
+            self.memo = memo;
+            self.place = place;
+            self.inside = inside;
+            self.env.clone_from(before);
+            match result? {
+                Ok((written, after)) if after == types => return Ok(Ok(written)),
+                Ok((_, after)) => {
+                    self.back_to(mark);
+                    types = after;
+                }
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+        Ok(Err("its variables do not keep their types".into()))
+    }
+
+    /// The same for given types; gives the types at the end of a turn, too.
+    fn turns_of(&mut self, turns: &Turns<'_>, types: &[Type]) -> Res<Result<(Walked, Vec<Type>), String>> {
+        let (here, size) = (self.e.here(), self.e.size());
+        let label = self.e.label();
+        let position = self.e.value(DType::I64);
+        self.e.set_natural(position);
+        let mut params = vec![position];
+        for (slot, ty) in turns.slots.iter().zip(types) {
+            let parts: Vec<Value> = ty.parts().into_iter().map(|part| self.e.value(part)).collect();
+            params.extend(&parts);
+            self.env[*slot] = Val::new(ty.clone(), parts);
+        }
+        self.region = Some(Region {
+            inside_from: size,
+            position,
+            arrays: Vec::new(),
+            origins: HashMap::new(),
+            accesses: Vec::new(),
+            conditions: BTreeSet::new(),
+            small: BTreeSet::new(),
+            strides: BTreeMap::new(),
+            counts: BTreeSet::new(),
+            failed: None,
+        });
+        let body = self.e.body();
+        self.e.go(body);
+        let depth = self.jumps.len();
+        self.jumps.push(Jumps::default());
+        let place = self.place.clone();
+        let walked = self.turn(turns, position, &place);
+        let last = self.edge();
+        self.jumps.truncate(depth + 1);
+        let jumps = self.jumps.pop().expect("pushed above");
+        match walked {
+            Ok(()) | Err(Stop::Never) => {}
+            Err(Stop::Unsupported(why) | Stop::Refused(why)) => return Ok(Err(why)),
+        }
+        for edge in jumps.out {
+            self.e.go(edge.at);
+            self.e.give_up();
+        }
+        let again: Vec<Edge> = jumps.again.into_iter().chain(last).collect();
+        let Some(first) = again.first() else { return Ok(Err("no turn comes to its end".into())) };
+        let mut after: Vec<Type> = turns.slots.iter().map(|slot| first.env[*slot].ty.clone()).collect();
+        for edge in &again[1..] {
+            for (ty, slot) in after.iter_mut().zip(&turns.slots) {
+                *ty = self.merge(ty, &edge.env[*slot].ty)?;
+            }
+        }
+        if after == types {
+            for edge in again {
+                self.e.go(edge.at);
+                let one = self.e.int(1);
+                let mut values = vec![self.e.ints(Op::Add, &[position, one])];
+                for (slot, ty) in turns.slots.iter().zip(types) {
+                    values.extend(self.convert(&edge.env[*slot], ty)?.parts);
+                }
+                self.e.again(label, values);
+            }
+        }
+        let region = self.region.take().expect("set above");
+        let size = self.e.size() - size;
+        self.e.go(here);
+        if let Some(why) = region.failed {
+            return Ok(Err(why));
+        }
+        Ok(Ok((Walked { region, label, params, types: types.to_vec(), body, size }, after)))
+    }
+
+    /// Writes the loop: turns ahead, and turns with exits, in turns.
+    fn alternate(&mut self, turns: &Turns<'_>, before: &Env, types: &[Type], written: Walked) -> Res<()> {
+        let spans = self.spans(&written.region, turns.body)?;
+        self.is_plain = spans.is_bounded;
+        let mut written = Some((written, spans));
+        self.block(&mut |walk| {
+            let (written, spans) = written.take().expect("a block is written once");
+            let mut starts = vec![walk.e.int(0), walk.e.int(FIRST_STRIDE)];
+            for (slot, ty) in turns.slots.iter().zip(types) {
+                starts.extend(walk.convert(&before[*slot], ty)?.parts);
+            }
+            let label = walk.e.label();
+            let (first, stride) = (walk.e.value(DType::I64), walk.e.value(DType::I64));
+            let mut params = vec![first, stride];
+            let mut env = before.clone();
+            for (slot, ty) in turns.slots.iter().zip(types) {
+                let parts: Vec<Value> = ty.parts().into_iter().map(|part| walk.e.value(part)).collect();
+                params.extend(&parts);
+                env[*slot] = Val::new(ty.clone(), parts);
+            }
+            [first, stride].into_iter().for_each(|value| walk.e.set_natural(value));
+            let around = walk.e.here();
+            let body = walk.e.body();
+            walk.e.go(body);
+            walk.env = env;
+            let next = walk.place_ahead(turns, first, types, written, spans)?;
+            let limit = walk.e.ints(Op::Add, &[next, stride]);
+            let limit = walk.e.ints(Op::Minimum, &[limit, turns.count]);
+            // one more variable has the number of the next turn
+            walk.env.push(Val::new(Type::Int, vec![next]));
+            walk.turns_from(turns, next, limit, true)?;
+            let reached = walk.env.pop().expect("pushed above").parts[0];
+            walk.e.set_natural(reached);
+            let mut edges = Vec::new();
+            if walk.e.is_live() {
+                let more = walk.e.ints(Op::Less, &[reached, turns.count]);
+                let (goes_on, leaves) = (walk.e.body(), walk.e.body());
+                let here = walk.e.here();
+                walk.e.go(goes_on);
+                walk.e.finish_branch(vec![]);
+                edges.push(Edge { at: leaves, env: walk.env.clone() });
+                walk.e.go(here);
+                walk.e.branch(more, goes_on, leaves, vec![], false);
+                let (longer, longest) = (walk.e.int(LONGER), walk.e.int(LONGEST_STRIDE));
+                let stride = walk.e.ints(Op::Multiply, &[stride, longer]);
+                let stride = walk.e.ints(Op::Minimum, &[stride, longest]);
+                let mut values = vec![reached, stride];
+                for (slot, ty) in turns.slots.iter().zip(types) {
+                    values.extend(walk.convert(&walk.env[*slot].clone(), ty)?.parts);
+                }
+                walk.e.again(label, values);
+            }
+            walk.e.go(around);
+            walk.e.repeat(label, params, starts, body);
+            Ok((edges, before.clone()))
+        })
+    }
+
+    /// Puts the turns ahead in their place, from a turn on; gives the number of the next turn.
+    fn place_ahead(
+        &mut self,
+        turns: &Turns<'_>,
+        first: Value,
+        types: &[Type],
+        written: Walked,
+        spans: Spans,
+    ) -> Res<Value> {
+        let Walked { region, label, params, types: settled, body, size } = written;
+        let start = self.env.clone();
+        let mut holds = self.conditions(&region);
+        for ((slot, ty), settled) in turns.slots.iter().zip(types).zip(&settled) {
+            if ty == settled {
+                continue;
+            }
+            let mut is_one = self.e.truth(false);
+            for one in settled.alternatives() {
+                let Some(number) = ty.alternatives().iter().position(|other| other == one) else {
+                    return Err(Stop::Refused("types of turns ahead".into()));
+                };
+                let tag = self.e.constant(DType::I8, number as u64);
+                let is = self.e.apply(Op::Equal, DType::I8, &[start[*slot].parts[0], tag]);
+                is_one = self.e.logic(Op::LogicalOr, &[is_one, is]);
+            }
+            holds = self.e.logic(Op::LogicalAnd, &[holds, is_one]);
+        }
+        let (here, runs, skips) = (self.e.here(), self.e.body(), self.e.body());
+        self.e.go(runs);
+        let mut starts = vec![first];
+        for (slot, settled) in turns.slots.iter().zip(&settled) {
+            let val = &start[*slot];
+            starts.extend(if val.ty == *settled { val.parts.clone() } else { self.narrowed(val, settled) });
+        }
+        let is_eager = self.world.turns_ahead() == TurnsAhead::All;
+        let mut work = self.e.int(if is_eager { EAGER } else { size as i64 });
+        for count in &region.counts {
+            // instructions outside of that loop are not repeated
+            let count = self.written_out(count);
+            let by = self.e.int(2);
+            let more = self.e.ints(Op::RightShift, &[count, by]);
+            let (zero, one) = (self.e.int(0), self.e.int(1));
+            let more = self.e.ints(Op::Maximum, &[more, zero]);
+            let factor = self.e.ints(Op::Add, &[more, one]);
+            work = self.e.ints(Op::Multiply, &[work, factor]);
+        }
+        self.labels.insert(label, turns.number);
+        let arrays: Vec<Array> = region.arrays.iter().map(array).collect();
+        let outs: Vec<Value> = params
+            .iter()
+            .map(|param| self.e.type_of(*param))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|ty| self.e.value(ty))
+            .collect();
+        let ahead = Ahead {
+            label,
+            params,
+            starts,
+            count: turns.count,
+            arrays,
+            written: spans.written,
+            is_free: spans.is_free,
+            carried: may_be_kept(&settled),
+            work,
+            body: vec![],
+            outs: outs.clone(),
+        };
+        self.e.ahead(ahead, body);
+        let mut values = vec![outs[0]];
+        let mut rest = &outs[1..];
+        for (ty, settled) in types.iter().zip(&settled) {
+            let (own, others) = rest.split_at(settled.parts().len());
+            rest = others;
+            values.extend(self.convert(&Val::new(settled.clone(), own.to_vec()), ty)?.parts);
+        }
+        let yielded: Vec<DType> = values.iter().map(|value| self.e.type_of(*value)).collect();
+        self.e.finish_branch(values);
+        self.e.go(skips);
+        let mut values = vec![first];
+        values.extend(turns.slots.iter().flat_map(|slot| start[*slot].parts.clone()));
+        self.e.finish_branch(values);
+        self.e.go(here);
+        let outs: Vec<Value> = yielded.into_iter().map(|ty| self.e.value(ty)).collect();
+        self.e.branch(holds, runs, skips, outs.clone(), false);
+        self.e.set_natural(outs[0]);
+        let mut rest = &outs[1..];
+        for (slot, ty) in turns.slots.iter().zip(types) {
+            let (own, others) = rest.split_at(ty.parts().len());
+            rest = others;
+            self.env[*slot] = Val::new(ty.clone(), own.to_vec());
+        }
+        Ok(outs[0])
+    }
+
+    /// Do the values made before allow turns ahead?
+    fn conditions(&mut self, region: &Region) -> Value {
+        let mut holds = self.e.truth(true);
+        for value in &region.small {
+            let (half, all) = (self.e.int(SMALL), self.e.constant(DType::U64, 2 * SMALL as u64));
+            let moved = self.e.ints(Op::Add, &[*value, half]);
+            let moved = self.e.convert(moved, DType::U64);
+            let is = self.e.apply(Op::Less, DType::U64, &[moved, all]);
+            holds = self.e.logic(Op::LogicalAnd, &[holds, is]);
+        }
+        for (value, stride) in &region.strides {
+            let stride = self.e.int(*stride);
+            let is = self.e.ints(Op::Equal, &[*value, stride]);
+            holds = self.e.logic(Op::LogicalAnd, &[holds, is]);
+        }
+        for condition in &region.conditions {
+            let sum = self.written_out(condition);
+            let zero = self.e.int(0);
+            let is = self.e.ints(Op::GreaterEqual, &[sum, zero]);
+            holds = self.e.logic(Op::LogicalAnd, &[holds, is]);
+        }
+        holds
+    }
+
+    /// Code for a sum.
+    fn written_out(&mut self, sum: &Affine) -> Value {
+        let mut all = self.e.int(sum.constant);
+        for (value, factor) in &sum.terms {
+            let factor = self.e.int(*factor);
+            let term = self.e.times(*value, factor);
+            all = self.e.ints(Op::Add, &[all, term]);
+        }
+        all
+    }
+
+    /// What the turns write, and whether they are free.
+    fn spans(&mut self, region: &Region, body: &[Stmt]) -> Res<Spans> {
+        let mut written = Vec::new();
+        let (mut is_free, mut is_bounded, mut is_moving) = (true, true, false);
+        for (number, array) in region.arrays.iter().enumerate() {
+            let Type::Array { ndim, .. } = array.ty else { unreachable!("only arrays are used") };
+            let own: Vec<Places> = region
+                .accesses
+                .iter()
+                .filter(|access| access.array == number)
+                .map(|access| places_of(region, access, ndim))
+                .collect();
+            let stores: BTreeSet<&Places> = own.iter().filter(|places| places.is_store).collect();
+            if stores.is_empty() {
+                continue;
+            }
+            let moves = |index: &Option<(Affine, i64)>| index.as_ref().is_some_and(|(_, step)| *step != 0);
+            for places in &stores {
+                is_bounded &= places.indices.iter().any(moves) || places.indices.iter().all(Option::is_some);
+                is_moving |= places.indices.iter().any(moves);
+                let mut indices = Vec::new();
+                for index in &places.indices {
+                    indices.push(index.as_ref().map(|(rest, step)| (self.written_out(rest), *step)));
+                }
+                written.push(Written { array: number, indices });
+            }
+            // each turn has elements of its own
+            let first = stores.first().expect("there is one");
+            let axis = first.indices.iter().position(moves);
+            is_free &= axis.is_some_and(|axis| own.iter().all(|other| other.indices[axis] == first.indices[axis]));
+        }
+        if !is_bounded && !is_moving && !is_innermost(body) {
+            return Err(Stop::Refused("what it writes does not depend on the turn alone".into()));
+        }
+        Ok(Spans { written, is_free, is_bounded: is_bounded || is_innermost(body) })
+    }
+
+    /// The numbers of a value of several types, as one of fewer types, of which it is known to have one.
+    fn narrowed(&mut self, val: &Val, ty: &Type) -> Vec<Value> {
+        let parts_of = |one: &Type| places(&val.ty.parts(), &one.parts()).into_iter().map(|place| val.parts[place]);
+        let Type::Choice(types) = ty else { return parts_of(ty).collect() };
+        let pool = ty.parts();
+        let mut parts: Vec<Option<Value>> = vec![None; pool.len()];
+        for (number, one) in types.iter().enumerate() {
+            let old = val.ty.alternatives().iter().position(|other| other == one).expect("looked at before");
+            let old = self.e.constant(DType::I8, old as u64);
+            let is = self.e.apply(Op::Equal, DType::I8, &[val.parts[0], old]);
+            let tag = self.e.constant(DType::I8, number as u64);
+            let own = places(&pool, &one.parts()).into_iter().zip(parts_of(one).collect::<Vec<_>>());
+            for (place, part) in own.chain([(0, tag)]) {
+                parts[place] = Some(match parts[place] {
+                    Some(before) => self.e.select(is, part, before),
+                    None => part,
+                });
+            }
+        }
+        let parts = parts.into_iter().zip(pool);
+        parts.map(|(part, ty)| part.unwrap_or_else(|| self.e.constant(ty, 0))).collect()
+    }
+}
+
+/// Of an access, along each axis: the index of turn zero, and how much greater it is in each next turn, if it is known before.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Places {
+    indices: Vec<Option<(Affine, i64)>>,
+    is_store: bool,
+}
+
+fn places_of(region: &Region, access: &Access, ndim: u8) -> Places {
+    let index = |axis: usize| {
+        let (_, index) = access.indices.iter().find(|(own, _)| *own == axis)?;
+        let mut rest = index.clone();
+        let step = rest.terms.remove(&region.position).unwrap_or(0);
+        rest.terms.keys().all(|value| (value.0 as usize) < region.inside_from).then_some((rest, step))
+    };
+    Places { indices: (0..usize::from(ndim)).map(index).collect(), is_store: access.is_store }
+}
+
+/// Of each number of variables of these types: can it be told whether a turn has assigned it? Then `Kept`.
+fn may_be_kept(types: &[Type]) -> Vec<Carried> {
+    let of = |ty: &Type| {
+        let is_choice = matches!(ty, Type::Choice(_));
+        let parts = ty.parts().into_iter().enumerate();
+        let known = parts.map(move |(place, part)| {
+            let is_known = is_choice && place == 0 || matches!(part, DType::I64 | DType::U64 | DType::F64 | DType::F32);
+            if is_known { Carried::Kept } else { Carried::Assigned }
+        });
+        known.collect::<Vec<_>>()
+    };
+    types.iter().flat_map(of).collect()
+}
+
+/// What turns write.
+struct Spans {
+    written: Vec<Written>,
+    is_free: bool,
+    /// Is it little in each turn, as far as is known? Otherwise loops inside may be better off.
+    is_bounded: bool,
+}
+
+fn array(val: &Val) -> Array {
+    let Type::Array { dtype, ndim, .. } = val.ty else { unreachable!("only arrays are used") };
+    let ndim = usize::from(ndim);
+    let axes = (0..ndim).map(|axis| [val.parts[2 + axis], val.parts[2 + ndim + axis]]).collect();
+    Array { address: val.parts[1], axes, size: dtype.size() as u32 }
+}

@@ -1,0 +1,333 @@
+//! Loops: `for` and `while`.
+
+use crate::emit::At;
+use crate::statements::{assigned_by, targets};
+use crate::tree::{Expr, Stmt, StmtKind, Target};
+use crate::types::{Type, Val};
+use crate::walk::{Edge, Env, Jumps, Place, Res, Running, Source, Stop, Walk, unsupported};
+use numelt_func::{Label, Value};
+use numelt_ir::{DType, Op};
+use std::collections::BTreeSet;
+
+/// A `for` statement, and what it iterates over.
+pub struct Turns<'t> {
+    /// Its number, and that of its end.
+    pub number: u32,
+    /// See above.
+    pub end: u32,
+    /// The loop's variable.
+    pub target: &'t Target,
+    /// What it iterates over, with its numbers.
+    pub source: Source,
+    /// See above.
+    pub parts: Vec<Value>,
+    /// How many turns there are.
+    pub count: Value,
+    /// What runs in a turn.
+    pub body: &'t [Stmt],
+    /// The variables that turns may assign.
+    pub slots: BTreeSet<usize>,
+}
+
+/// A loop of more turns is asked for in each of them. A turn takes some nanoseconds.
+const MOST_UNASKED: i64 = 1 << 24;
+
+/// A loop of so few turns, which are known while compiling, is not asked for at all.
+const SHORT: u64 = 64;
+
+/// Is there no other loop in a body?
+pub fn is_innermost(body: &[Stmt]) -> bool {
+    body.iter().all(|statement| match &statement.kind {
+        StmtKind::For { .. } | StmtKind::While { .. } => false,
+        StmtKind::If { body, orelse, .. } => is_innermost(body) && is_innermost(orelse),
+        _ => true,
+    })
+}
+
+impl Turns<'_> {
+    /// The statement as one that is running, but for the turn.
+    pub fn head(&self) -> Running {
+        Running { statement: self.number, source: self.source.clone(), parts: self.parts.clone() }
+    }
+}
+
+impl Walk<'_> {
+    /// `for target in iter: body`
+    pub fn for_loop(&mut self, number: u32, end: u32, target: &Target, iter: &Expr, body: &[Stmt]) -> Res<()> {
+        let (source, parts) = self.source(iter)?;
+        self.flush_watched();
+        self.use_arrays_of_source(&source, &parts);
+        let count = self.source_length(&source, &parts)?;
+        let mut slots = assigned_by(body);
+        targets(target, &mut slots);
+        let turns = Turns { number, end, target, source, parts, count, body, slots };
+        if self.has_turns_ahead(&turns)? {
+            return Ok(());
+        }
+        let is_short = self.e.known(turns.count).is_some_and(|count| count <= SHORT);
+        if self.region.is_some() && !is_short {
+            // asked once for all turns, which can then be vectorized
+            let most = self.e.int(MOST_UNASKED);
+            let is_long = self.e.ints(Op::Greater, &[turns.count, most]);
+            self.exit_if(is_long, "a long loop");
+            let stop = self.e.poll(Some(turns.count));
+            self.exit_if(stop, "a signal");
+        }
+        let has_long = std::mem::replace(&mut self.has_long, false);
+        let zero = self.e.int(0);
+        let done = self.turns_from(&turns, zero, count, false);
+        self.has_long |= has_long | !is_short;
+        done
+    }
+
+    /// The turns of a `for` loop from one on, up to a limit. If `is_part`, the last variable gets the number of the next turn when
+    /// the limit is reached, and that of all turns when the loop ends otherwise.
+    pub fn turns_from(&mut self, turns: &Turns<'_>, start: Value, limit: Value, is_part: bool) -> Res<()> {
+        let place = self.place.clone();
+        let head = turns.head();
+        let last = self.env.len() - 1;
+        self.repeat(
+            turns.number,
+            &turns.slots,
+            Some((head.clone(), start)),
+            &mut |walk, position| {
+                let position = position.expect("a for loop counts");
+                let more = walk.e.ints(Op::Less, &[position, limit]);
+                if is_part {
+                    walk.env[last] = Val::new(Type::Int, vec![position]);
+                }
+                walk.leave_unless(more)?;
+                if is_part {
+                    walk.env[last] = Val::new(Type::Int, vec![turns.count]);
+                }
+                walk.turn(turns, position, &place)
+            },
+            turns.end,
+        )?;
+        self.place = place;
+        Ok(())
+    }
+
+    /// A turn of a `for` loop; `place` is that of the loop.
+    pub fn turn(&mut self, turns: &Turns<'_>, position: Value, place: &Place) -> Res<()> {
+        let is_outer = self.inlined.is_empty();
+        let head = turns.head();
+        self.inside.insert((position, turns.count));
+        self.note_limit(turns, position);
+        if is_outer {
+            // until the variable is assigned, an exit means the end of the turn before
+            let one = self.e.int(1);
+            let before = self.e.ints(Op::Subtract, &[position, one]);
+            self.place = Place { statement: turns.end, env: self.env.clone(), ..place.clone() };
+            self.place.running.push(head.at(before));
+        }
+        let item = self.item(&turns.source, &turns.parts, position)?;
+        let mut stores = Vec::new();
+        self.assign(turns.target, &item, &mut stores)?;
+        if !stores.is_empty() {
+            return unsupported("an element of an array as variable of a loop");
+        }
+        self.flush_watched();
+        self.place = place.clone();
+        if is_outer {
+            self.place.running.push(head.at(position));
+        }
+        self.statements(turns.body)
+    }
+
+    /// `while test: body`
+    pub fn while_loop(&mut self, statement: &Stmt, end: u32, test: &Expr, body: &[Stmt]) -> Res<()> {
+        let place = self.place.clone();
+        let is_outer = self.inlined.is_empty();
+        let slots = assigned_by(body);
+        self.has_long = true;
+        self.repeat(
+            statement.number,
+            &slots,
+            None,
+            &mut |walk, _| {
+                walk.place = place.clone();
+                if is_outer {
+                    walk.place.env = walk.env.clone();
+                }
+                let holds = walk.test(test)?;
+                walk.flush_watched();
+                walk.leave_unless(holds)?;
+                walk.statements(body)
+            },
+            end,
+        )?;
+        self.place = place;
+        Ok(())
+    }
+
+    /// The end of a loop unless the condition holds.
+    fn leave_unless(&mut self, condition: Value) -> Res<()> {
+        if self.e.known(condition) == Some(1) {
+            return Ok(());
+        }
+        let here = self.e.here();
+        let (goes_on, leaves) = (self.e.body(), self.e.body());
+        self.e.go(goes_on);
+        self.e.finish_branch(vec![]);
+        let edge = Edge { at: leaves, env: self.env.clone() };
+        self.jumps.last_mut().expect("a loop is being walked").out.push(edge);
+        self.e.go(here);
+        self.e.branch(condition, goes_on, leaves, vec![], false);
+        Ok(())
+    }
+
+    /// A loop: `turn` writes a turn, for variables whose types hold in every turn. `head`: what it iterates over, and its first turn.
+    fn repeat(
+        &mut self,
+        number: u32,
+        slots: &BTreeSet<usize>,
+        head: Option<(Running, Value)>,
+        turn: &mut dyn FnMut(&mut Self, Option<Value>) -> Res<()>,
+        end: u32,
+    ) -> Res<()> {
+        let before = self.env.clone();
+        let key = self.loop_key(number);
+        let mut types: Vec<Type> = slots.iter().map(|&slot| before[slot].ty.clone()).collect();
+        if let Some(known) = self.memo.get(&key).cloned() {
+            for (ty, known) in types.iter_mut().zip(&known) {
+                *ty = self.merge(ty, known)?;
+            }
+        }
+        let inside = self.inside.clone();
+        for _ in 0..8 {
+            let mark = self.mark();
+            let place = self.place.clone();
+            let more = self.turns(&before, slots, &types, head.as_ref(), turn, end)?;
+            self.inside.clone_from(&inside);
+            match more {
+                None => {
+                    self.memo.insert(key, types);
+                    return Ok(());
+                }
+                Some(wider) => {
+                    types = wider;
+                    self.back_to(mark);
+                    self.env.clone_from(&before);
+                    self.place = place;
+                }
+            }
+        }
+        Err(Stop::Refused("the types of a loop's variables do not settle".into()))
+    }
+
+    /// Writes the loop for these types of its variables; the wider types that it would need, if they do not suffice.
+    fn turns(
+        &mut self,
+        before: &Env,
+        slots: &BTreeSet<usize>,
+        types: &[Type],
+        head: Option<&(Running, Value)>,
+        turn: &mut dyn FnMut(&mut Self, Option<Value>) -> Res<()>,
+        end: u32,
+    ) -> Res<Option<Vec<Type>>> {
+        let mut wider: Option<Vec<Type>> = None;
+        let place = self.place.clone();
+        self.block(&mut |walk| {
+            let mut starts = Vec::new();
+            starts.extend(head.map(|(_, start)| *start));
+            for (slot, ty) in slots.iter().zip(types) {
+                starts.extend(walk.convert(&before[*slot], ty)?.parts);
+            }
+            let label = walk.e.label();
+            let mut params = Vec::new();
+            let position = head.map(|_| walk.e.value(DType::I64));
+            params.extend(position);
+            position.into_iter().for_each(|position| walk.e.set_natural(position));
+            let mut env = before.clone();
+            for (slot, ty) in slots.iter().zip(types) {
+                let parts: Vec<Value> = ty.parts().into_iter().map(|part| walk.e.value(part)).collect();
+                params.extend(&parts);
+                env[*slot] = Val::new(ty.clone(), parts);
+            }
+            let around = walk.e.here();
+            let body = walk.e.body();
+            walk.e.go(body);
+            walk.env = env;
+            walk.jumps.push(Jumps::default());
+            turn(walk, position)?;
+            let last = walk.edge();
+            let jumps = walk.jumps.pop().expect("pushed above");
+            let mut again = jumps.again;
+            again.extend(last);
+            wider = walk.wider(slots, types, &again)?;
+            if wider.is_none() {
+                for edge in again {
+                    let mut place = Place { env: edge.env.clone(), ..place.clone() };
+                    place.running.extend(head.zip(position).map(|((head, _), position)| head.at(position)));
+                    walk.next_turn(label, position, edge, slots, types, &place, end)?;
+                }
+            }
+            walk.e.go(around);
+            walk.e.repeat(label, params, starts, body);
+            Ok((if wider.is_none() { jumps.out } else { vec![] }, before.clone()))
+        })?;
+        Ok(wider)
+    }
+
+    /// The types that the variables need at the beginning of a turn, if these are not enough.
+    fn wider(&self, slots: &BTreeSet<usize>, types: &[Type], again: &[Edge]) -> Res<Option<Vec<Type>>> {
+        let mut wider = types.to_vec();
+        for edge in again {
+            for (ty, slot) in wider.iter_mut().zip(slots) {
+                *ty = self.merge(ty, &edge.env[*slot].ty)?;
+            }
+        }
+        Ok((wider != types).then_some(wider))
+    }
+
+    /// Somebody may want the loop to stop at the end of a turn.
+    fn ask(&mut self, at: At, place: &Place, end: u32) {
+        let stop = self.e.poll(None);
+        let (leaves, stays) = (self.e.body(), self.e.body());
+        self.e.go(leaves);
+        if self.inlined.is_empty() {
+            self.exit_at(end, place, "a signal");
+        } else {
+            self.exit("a signal");
+        }
+        self.e.go(stays);
+        self.e.finish_branch(vec![]);
+        self.e.go(at);
+        self.e.branch(stop, leaves, stays, vec![], true);
+    }
+
+    /// The end of a turn: somebody may want the loop to stop; then the next one.
+    #[allow(clippy::too_many_arguments)] // all of one loop
+    fn next_turn(
+        &mut self,
+        label: Label,
+        position: Option<Value>,
+        edge: Edge,
+        slots: &BTreeSet<usize>,
+        types: &[Type],
+        place: &Place,
+        end: u32,
+    ) -> Res<()> {
+        self.e.go(edge.at);
+        // loops of turns done ahead are asked for before; that is not enough where others are inside
+        if self.region.is_none() || position.is_none() || self.has_long {
+            self.ask(edge.at, place, end);
+        }
+        let mut values = Vec::new();
+        if let Some(position) = position {
+            let one = self.e.int(1);
+            values.push(self.e.ints(Op::Add, &[position, one]));
+        }
+        for (slot, ty) in slots.iter().zip(types) {
+            values.extend(self.convert(&edge.env[*slot], ty)?.parts);
+        }
+        self.e.again(label, values);
+        Ok(())
+    }
+
+    /// What a loop is remembered by: its statement and the function that is being inlined.
+    pub fn loop_key(&self, number: u32) -> (u32, usize) {
+        (number, self.inlined.len() * 1000 + self.inlined.last().map_or(0, |i| i.function as usize))
+    }
+}

@@ -1,0 +1,257 @@
+//! What is noted of turns while they are written that are to be done ahead ([`crate::ahead`]): the arrays that they use, which
+//! elements, and what must hold before the loop so that nothing of it has to be looked at in every turn.
+
+use crate::affine::Affine;
+use crate::arrays::Store;
+use crate::emit::Emitter;
+use crate::loops::Turns;
+use crate::outside::Param;
+use crate::types::{Type, Val};
+use crate::walk::{Source, Walk};
+use numelt_func::Value;
+use numelt_ir::DType;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Numbers smaller than this are called small: sums of some of them with small factors fit.
+pub const SMALL: i64 = 1 << 40;
+/// Factors of terms up to this are small.
+const SMALL_FACTOR: u64 = 1 << 12;
+
+/// What is known while the turns are written.
+#[derive(Debug)]
+pub struct Region {
+    /// Values from this number on are made inside.
+    pub inside_from: usize,
+    /// The number of the turn.
+    pub position: Value,
+    /// The arrays that turns use.
+    pub arrays: Vec<Val>,
+    /// Views that were made inside, by their addresses: the view before, and which index was taken along which axis.
+    pub origins: HashMap<Value, (Val, Option<(usize, Value)>)>,
+    pub accesses: Vec<Access>,
+    /// Sums that must not be negative, of values made before.
+    pub conditions: BTreeSet<Affine>,
+    /// Values made before that must be small.
+    pub small: BTreeSet<Value>,
+    /// Distances of elements that must be what is usual.
+    pub strides: BTreeMap<Value, i64>,
+    /// How many turns loops inside have, as far as it is known before.
+    pub counts: BTreeSet<Affine>,
+    /// Why no turns can be done ahead.
+    pub failed: Option<String>,
+}
+
+impl Region {
+    /// How many loads and stores have been noted.
+    pub fn accesses(&self) -> usize {
+        self.accesses.len()
+    }
+
+    /// Forgets loads and stores but so many, and views that are not there any more.
+    pub fn forget(&mut self, accesses: usize, e: &Emitter) {
+        self.accesses.truncate(accesses);
+        self.origins.retain(|address, _| e.is_there(*address));
+    }
+}
+
+/// A load or a store.
+#[derive(Debug)]
+pub struct Access {
+    pub array: usize,
+    /// Axes with indices, as far as they were taken one at a time.
+    pub indices: Vec<(usize, Affine)>,
+    pub is_store: bool,
+}
+
+impl Walk<'_> {
+    /// No turns can be done ahead.
+    pub fn fail_region(&mut self, why: &str) {
+        if let Some(region) = &mut self.region {
+            region.failed.get_or_insert_with(|| why.to_owned());
+        }
+    }
+
+    /// Notes the limit of the number of a turn.
+    pub fn note_limit(&mut self, turns: &Turns<'_>, position: Value) {
+        let limit = match (&turns.source, &turns.parts[..]) {
+            (Source::Items(Type::Range), [start, stop, step]) => match self.e.known(*step).map(|step| step as i64) {
+                Some(step) if step != 0 => {
+                    let (start, stop) = (self.e.facts.sum(*start), self.e.facts.sum(*stop));
+                    let span = if step > 0 { stop.plus(&start, -1) } else { start.plus(&stop, -1) };
+                    span.and_then(|span| span.plus(&Affine::of(1), -1)).map(|most| (step.abs(), most))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        let limit = limit.or_else(|| Some((1, self.e.facts.sum(turns.count).plus(&Affine::of(1), -1)?)));
+        if let Some((scale, most)) = limit {
+            self.e.facts.set_limit(position, scale, most);
+        }
+        if let Some(region) = &mut self.region
+            && position != region.position
+        {
+            let count = match self.e.facts.extreme(turns.count) {
+                Some([span, _]) => self.e.facts.sum(span),
+                None => self.e.facts.sum(turns.count),
+            };
+            // the greatest that it can be
+            let least = Affine::of(0).plus(&count, -1).map(|less| self.e.facts.least(&less)).unwrap_or_default();
+            let is_before = |sum: &&Affine| sum.terms.keys().all(|value| (value.0 as usize) < region.inside_from);
+            region.counts.extend(least.iter().find(is_before).and_then(|least| Affine::of(0).plus(least, -1)));
+        }
+    }
+
+    /// Notes that a view was made: of which one, and by which index along which axis.
+    pub fn note_view(&mut self, of: &Val, address: Value, index: Option<(usize, Value)>) {
+        if let Some(region) = &mut self.region {
+            region.origins.insert(address, (of.clone(), index));
+        }
+    }
+
+    /// The usual distance of elements along the last axis of an array that was there before, instead of a number that could be any.
+    pub fn usual_stride(&mut self, array: &Val, axis: usize) -> Option<Value> {
+        let Type::Array { dtype, ndim, .. } = array.ty else { return None };
+        let stride = array.parts[2 + usize::from(ndim) + axis];
+        let is_last = axis + 1 == usize::from(ndim);
+        let region = self.region.as_mut()?;
+        if !is_last || (stride.0 as usize) >= region.inside_from || self.e.known(stride).is_some() {
+            return None;
+        }
+        let size = dtype.size() as i64;
+        // an array at hand is other than usual: others will be
+        if let Some(Param::Part { given, part }) =
+            self.e.param_number(stride).and_then(|number| self.params.get(number))
+            && self.world.word(*given, *part).is_some_and(|word| word != size)
+        {
+            return None;
+        }
+        region.strides.insert(stride, size);
+        Some(self.e.int(size))
+    }
+
+    /// Notes a load or a store of an element.
+    pub fn note_access(&mut self, address: Value, dtype: DType, is_store: bool) {
+        let Some(region) = &mut self.region else { return };
+        let mut path = Vec::new();
+        let (mut view, mut is_whole) = (None, true);
+        let mut at = address;
+        while let Some((of, index)) = region.origins.get(&at) {
+            path.push(*index);
+            is_whole &= index.is_some();
+            view = Some(of.clone());
+            at = of.parts[1];
+        }
+        let view = view.unwrap_or_else(|| {
+            let ty = Type::Array { dtype, ndim: 0, writeable: true, foreign: false };
+            Val::new(ty, vec![address, address])
+        });
+        if view.parts.iter().any(|part| (part.0 as usize) >= region.inside_from) {
+            self.fail_region("it uses arrays that are not there before");
+            return;
+        }
+        let known = region.arrays.iter().position(|array| array.parts[1] == view.parts[1]);
+        let array = known.unwrap_or_else(|| {
+            region.arrays.push(view.clone());
+            region.arrays.len() - 1
+        });
+        if region.arrays[array].parts[2..] != view.parts[2..] {
+            self.fail_region("it uses an array in two shapes");
+            return;
+        }
+        let mut indices = Vec::new();
+        if is_whole && let Type::Array { ndim, .. } = view.ty {
+            let mut axes: Vec<usize> = (0..usize::from(ndim)).collect();
+            for (axis, index) in path.into_iter().rev().flatten() {
+                indices.push((axes.remove(axis), self.e.facts.sum(index)));
+            }
+        }
+        let region = self.region.as_mut().expect("seen above");
+        region.accesses.push(Access { array, indices, is_store });
+    }
+
+    /// Notes a store, before it is done.
+    pub fn note_store(&mut self, store: &Store) {
+        match store {
+            Store::Element(address, value) => {
+                let Type::Scalar(dtype) = value.ty else { return self.fail_region("it writes no numbers") };
+                self.note_access(*address, dtype, true);
+            }
+            Store::Slice(_) => self.fail_region("it writes to slices"),
+        }
+    }
+
+    /// Is a sum of integers small, so that it cannot overflow?
+    pub fn is_small(&mut self, sum: &Affine) -> bool {
+        let mut needed = Vec::new();
+        let is_small = self.region.is_some() && self.small_terms(sum, &mut needed, 0);
+        if is_small && let Some(region) = &mut self.region {
+            region.small.extend(needed);
+        }
+        is_small
+    }
+
+    fn small_terms(&self, sum: &Affine, needed: &mut Vec<Value>, depth: usize) -> bool {
+        let region = self.region.as_ref().expect("asked for in turns ahead");
+        depth < 8
+            && sum.constant.abs() < SMALL
+            && sum.terms.iter().all(|(value, factor)| {
+                let is_outside = (value.0 as usize) < region.inside_from;
+                let is_position = *value == region.position;
+                if factor.unsigned_abs() > SMALL_FACTOR {
+                    return false;
+                }
+                if let Some(most) = self.e.facts.limit(*value) {
+                    return self.small_terms(&most.clone(), needed, depth + 1);
+                }
+                if let Some(of) = self.e.facts.extreme(*value) {
+                    return of.iter().all(|one| self.small_terms(&self.e.facts.sum(*one), needed, depth + 1));
+                }
+                if is_outside && !is_position {
+                    needed.push(*value);
+                }
+                is_outside && !is_position
+            })
+    }
+
+    /// Is a sum never negative? It may be a condition for turns ahead that it is not.
+    fn is_never_negative(&mut self, sum: &Affine) -> bool {
+        if !self.is_small(sum) {
+            return false;
+        }
+        let ways = self.e.facts.least(sum);
+        let is_sure = |way: &Affine| {
+            way.constant >= 0 && way.terms.iter().all(|(value, factor)| *factor > 0 && self.e.is_natural(*value))
+        };
+        if ways.iter().any(is_sure) {
+            return true;
+        }
+        let Some(region) = &mut self.region else { return false };
+        let is_before = |way: &&Affine| way.terms.keys().all(|value| (value.0 as usize) < region.inside_from);
+        let Some(way) = ways.iter().filter(|way| !way.terms.is_empty()).find(is_before).cloned() else { return false };
+        if !self.is_small(&way) {
+            return false;
+        }
+        if let Some(region) = &mut self.region {
+            region.conditions.insert(way);
+        }
+        true
+    }
+
+    /// Is a number greater than zero whenever it is used in turns ahead?
+    pub fn is_positive(&mut self, number: Value) -> bool {
+        let less = self.e.facts.sum(number).plus(&Affine::of(1), -1);
+        self.region.is_some() && less.is_some_and(|less| self.is_never_negative(&less))
+    }
+
+    /// Is an index inside of an extent whenever it is used in turns ahead?
+    pub fn is_inside(&mut self, index: Value, extent: Value) -> bool {
+        if self.region.is_none() {
+            return false;
+        }
+        let index = self.e.facts.sum(index);
+        let room = self.e.facts.sum(extent).plus(&index, -1).and_then(|room| room.plus(&Affine::of(1), -1));
+        let Some(room) = room else { return false };
+        self.is_never_negative(&index) && self.is_never_negative(&room)
+    }
+}

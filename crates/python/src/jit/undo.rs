@@ -1,0 +1,264 @@
+//! Memory as it was: what turns that are done ahead are going to write is copied before, and copied back if they give up.
+//!
+//! In: the arrays of a [`Job`] and a range of turns. Not here: which turns, and why they give up.
+
+use numelt_codegen::functions::{Job, Memory, Place};
+use smallvec::SmallVec;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// The size of a page of memory.
+const PAGE: usize = 4096;
+
+/// Equal pieces of memory at regular distances.
+struct Block {
+    address: u64,
+    /// The length of a piece in bytes.
+    piece: usize,
+    /// How many there are, and how far apart in bytes, from the largest distance to the smallest.
+    axes: SmallVec<[(i64, i64); 4]>,
+}
+
+impl Block {
+    /// What turns write of an array.
+    fn of(memory: &Memory, part: &Place, turns: &Range<i64>) -> Block {
+        let mut start = 0i64;
+        let mut axes = memory.axes.clone();
+        for (axis, index) in axes.iter_mut().zip(&part.indices) {
+            if let Some((first, step)) = index {
+                start = start.wrapping_add((first + step * turns.start).wrapping_mul(axis.1));
+                let count = if *step == 0 { 1 } else { turns.end - turns.start };
+                *axis = (count, step.wrapping_mul(axis.1));
+            }
+        }
+        axes.retain(|axis| axis.0 != 1);
+        axes.sort_by_key(|(_, stride)| std::cmp::Reverse(stride.unsigned_abs()));
+        let mut piece = memory.size;
+        while let Some((extent, stride)) = axes.last().copied() {
+            if stride != piece as i64 || extent < 0 {
+                break;
+            }
+            piece *= extent as usize;
+            axes.pop();
+        }
+        Block { address: memory.address.wrapping_add_signed(start), piece, axes }
+    }
+
+    fn bytes(&self) -> usize {
+        self.axes.iter().fold(self.piece, |bytes, (extent, _)| bytes.saturating_mul((*extent).max(0) as usize))
+    }
+
+    /// Calls `f` with the address of each piece.
+    fn each(&self, f: &mut impl FnMut(u64)) {
+        fn pieces(address: u64, axes: &[(i64, i64)], f: &mut impl FnMut(u64)) {
+            match axes {
+                [] => f(address),
+                [(extent, stride), rest @ ..] => {
+                    (0..*extent).for_each(|k| pieces(address.wrapping_add_signed(k.wrapping_mul(*stride)), rest, f));
+                }
+            }
+        }
+        if self.piece > 0 {
+            pieces(self.address, &self.axes, f);
+        }
+    }
+}
+
+/// How many bytes turns write, at most.
+pub fn bytes(job: &Job, turns: &Range<i64>) -> usize {
+    let blocks = job.written.iter().map(|part| Block::of(&job.arrays[part.array], part, turns));
+    blocks.fold(0, |bytes, block| bytes.saturating_add(block.bytes()))
+}
+
+/// Copies what turns are going to write.
+///
+/// # Safety
+/// The arrays are there, nobody else writes that part of them meanwhile, and the indices of the turns are inside of them.
+pub unsafe fn save(job: &Job, turns: &Range<i64>, to: &mut Vec<u8>) {
+    to.clear();
+    to.reserve(bytes(job, turns));
+    for part in &job.written {
+        let block = Block::of(&job.arrays[part.array], part, turns);
+        block.each(&mut |address| {
+            touch(address, block.piece);
+            // SAFETY: the caller's promise: a piece of the array.
+            to.extend_from_slice(unsafe { std::slice::from_raw_parts(address as *const u8, block.piece) });
+        });
+    }
+}
+
+/// Gives pages their memory that have none yet, as in arrays of zeros that nobody has written. If they were read first, they would
+/// get none, and the first write would take a second page fault.
+fn touch(address: u64, bytes: usize) {
+    if bytes < PAGE {
+        return;
+    }
+    for at in (0..bytes).step_by(PAGE).chain([bytes - 1]) {
+        // SAFETY: a byte of the piece of memory that the caller is about to write, which nobody else uses meanwhile.
+        unsafe { AtomicU8::from_ptr((address + at as u64) as *mut u8) }.fetch_or(0, Ordering::Relaxed);
+    }
+}
+
+/// Copies it back.
+///
+/// # Safety
+/// As for [`save`], which has copied it for the same turns.
+pub unsafe fn restore(job: &Job, turns: &Range<i64>, from: &[u8]) {
+    let mut rest = from;
+    for part in &job.written {
+        let block = Block::of(&job.arrays[part.array], part, turns);
+        block.each(&mut |address| {
+            let (piece, after) = rest.split_at(block.piece);
+            rest = after;
+            // SAFETY: the caller's promise: a piece of the array.
+            unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), address as *mut u8, block.piece) };
+        });
+    }
+}
+
+/// Are the indices of all turns inside of the arrays that they write?
+pub fn is_inside(job: &Job) -> bool {
+    job.written.iter().all(|part| {
+        job.arrays[part.array].axes.iter().zip(&part.indices).all(|((extent, _), index)| {
+            let at = |turn: i64| index.map(|(first, step)| i128::from(first) + i128::from(step) * i128::from(turn));
+            let is_inside = |turn| at(turn).is_none_or(|at| (0..i128::from(*extent)).contains(&at));
+            is_inside(job.turns.start) && is_inside(job.turns.end - 1)
+        })
+    })
+}
+
+/// The first and the last byte of an array; `None` if it has no elements.
+fn reach(memory: &Memory) -> Option<(i128, i128)> {
+    let mut reach = (i128::from(memory.address), i128::from(memory.address) + memory.size as i128 - 1);
+    for (extent, stride) in &memory.axes {
+        let far = i128::from(*extent - 1) * i128::from(*stride);
+        match far {
+            _ if *extent <= 0 => return None,
+            0.. => reach.1 += far,
+            _ => reach.0 += far,
+        }
+    }
+    Some(reach)
+}
+
+/// Does nothing that is written lie in another array?
+pub fn are_apart(job: &Job) -> bool {
+    let reaches: SmallVec<[Option<(i128, i128)>; 8]> = job.arrays.iter().map(reach).collect();
+    job.written.iter().all(|part| {
+        let Some((first, last)) = reaches[part.array] else { return true };
+        let others = reaches.iter().enumerate().filter(|(number, _)| *number != part.array);
+        others.filter_map(|(_, other)| *other).all(|(from, to)| last < from || to < first)
+    })
+}
+
+/// Have all elements of the arrays that are written memory of their own?
+pub fn are_plain(job: &Job) -> bool {
+    job.written.iter().all(|part| {
+        let memory = &job.arrays[part.array];
+        let mut axes: SmallVec<[(u64, i64); 4]> = memory
+            .axes
+            .iter()
+            .filter(|axis| axis.0 > 1)
+            .map(|(extent, stride)| (stride.unsigned_abs(), *extent))
+            .collect();
+        axes.sort_unstable();
+        let mut least = memory.size as u64;
+        axes.into_iter().all(|(stride, extent)| {
+            let is_apart = stride >= least;
+            least = stride.saturating_mul(extent as u64);
+            is_apart
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use numelt_codegen::functions::TurnsCode;
+
+    fn job(arrays: Vec<Memory>, written: Vec<Place>, turns: Range<i64>) -> Job {
+        Job {
+            code: TurnsCode::none(),
+            words: std::ptr::null_mut(),
+            count: 0,
+            changing: 0,
+            turns,
+            work: 1,
+            is_free: true,
+            carried: SmallVec::new(),
+            arrays: arrays.into(),
+            written: written.into(),
+        }
+    }
+
+    /// Writes of a matrix, at indices along one axis.
+    fn part(axis: usize, first: i64, step: i64) -> Place {
+        let mut indices = [None; 2];
+        indices[axis] = Some((first, step));
+        Place { array: 0, indices: indices.into_iter().collect() }
+    }
+
+    fn matrix(cells: &mut [u64], rows: i64, columns: i64) -> Memory {
+        let axes = [(rows, 8 * columns), (columns, 8)].into_iter().collect();
+        Memory { address: cells.as_mut_ptr() as u64, size: 8, axes }
+    }
+
+    #[test]
+    fn what_turns_write_comes_back() {
+        for axis in [0, 1] {
+            for step in [1, 2, -1] {
+                let mut cells: Vec<u64> = (0..30).collect();
+                let before = cells.clone();
+                let first = if step < 0 { 4 } else { 0 };
+                let memory = matrix(&mut cells, 5, 6);
+                let job = job(vec![memory], vec![part(axis, first, step)], 0..2);
+                let mut saved = Vec::new();
+                // SAFETY: two turns are inside of the matrix along either axis.
+                unsafe { save(&job, &(0..2), &mut saved) };
+                assert_eq!(saved.len(), 8 * 2 * if axis == 0 { 6 } else { 5 });
+                for turn in 0..2 {
+                    let index = (first + step * turn) as usize;
+                    for k in 0..if axis == 0 { 6 } else { 5 } {
+                        cells[if axis == 0 { 6 * index + k } else { 6 * k + index }] = 99;
+                    }
+                }
+                assert_ne!(cells, before);
+                // SAFETY: as above.
+                unsafe { restore(&job, &(0..2), &saved) };
+                assert_eq!(cells, before);
+            }
+        }
+    }
+
+    #[test]
+    fn arrays_that_overlap_are_seen() {
+        let mut cells: Vec<u64> = (0..30).collect();
+        let whole = matrix(&mut cells, 5, 6);
+        let (mut low, mut high) = (whole.clone(), whole.clone());
+        low.axes[0].0 = 2;
+        high.axes[0].0 = 3;
+        high.address += 8 * 12;
+        let part = part(0, 0, 1);
+        assert!(are_apart(&job(vec![low.clone(), high.clone()], vec![part.clone()], 0..2)));
+        high.address -= 8;
+        assert!(!are_apart(&job(vec![low.clone(), high.clone()], vec![part.clone()], 0..2)));
+        // backwards
+        low.address += 8 * 6;
+        low.axes[0].1 = -8 * 6;
+        assert!(!are_apart(&job(vec![low.clone(), high.clone()], vec![part.clone()], 0..2)));
+        high.axes[1].0 = 0;
+        assert!(are_apart(&job(vec![low, high], vec![part.clone()], 0..2)));
+        assert!(!is_inside(&job(vec![whole.clone()], vec![part.clone()], 0..6)));
+        assert!(is_inside(&job(vec![whole], vec![part], 0..5)));
+    }
+
+    #[test]
+    fn elements_that_share_memory_are_seen() {
+        let mut cells: Vec<u64> = (0..30).collect();
+        let mut windows = matrix(&mut cells, 5, 6);
+        let part = part(0, 0, 1);
+        assert!(are_plain(&job(vec![windows.clone()], vec![part.clone()], 0..2)));
+        windows.axes[0].1 = 8;
+        assert!(!are_plain(&job(vec![windows], vec![part], 0..2)));
+    }
+}

@@ -1,0 +1,313 @@
+"""Turns of loops that are done ahead: without exits, some at a time, on several threads."""
+
+import math
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import warnings
+
+import numpy
+import pytest
+
+import numelt as np
+from numelt import _core
+from numelt._jit import reporting
+
+from .random_loops import HEAD, Writer, arguments
+from .random_programs import outcome
+from .test_random import load
+
+# functions in a test
+MANY = 20
+
+
+@pytest.fixture(params=["many", "all"])
+def ahead(request):
+    """Do the turns of loops with enough work ahead, or all turns, on several threads."""
+    _core.jit_turns_ahead(1 if request.param == "many" else 2)
+    yield request.param
+    _core.jit_turns_ahead(1)
+
+
+@pytest.mark.parametrize("start", range(0, 400, MANY))
+@pytest.mark.usefixtures("ahead")
+def test_random_functions(start, tmp_path):
+    for seed in range(start, start + MANY):
+        text = HEAD + Writer(seed).text()
+        function = load(tmp_path / f"loops_{seed}.py", text)
+        compiled = np.jit(function)
+        for number in range(3 * seed, 3 * seed + 3):
+            wanted = outcome(function, arguments(number))
+            assert outcome(compiled, arguments(number)) == wanted, f"seed {seed}, arguments {number}\n{text}"
+
+
+def notes(function):
+    """Return how the turns of each loop of a function are done.
+
+    For each loop: its line in the function, why its turns are not done ahead, whether on several threads.
+    """
+    first = function.__wrapped__.__code__.co_firstlineno
+    reports = [unit.report() for unit in reporting.units(function)]
+    variants = [variant for report in reports for variant in report["variants"]]
+    return [(line - first, *rest) for variant in variants for line, *rest in variant["ahead"]]
+
+
+def smoothed(image, out):
+    for i in range(1, image.shape[0] - 1):
+        for j in range(1, image.shape[1] - 1):
+            out[i, j] = (image[i - 1, j] + image[i + 1, j] + image[i, j - 1] + image[i, j + 1]) / 4.0
+
+
+def sums(x):
+    total = 0
+    for i in range(len(x)):
+        total += x[i]
+    return total, i
+
+
+def counted(x, bound):
+    hits, last = 5, None
+    for i in range(len(x)):
+        if x[i] > bound:
+            hits += 1
+            last = i
+    return hits, last
+
+
+def swapped(x, out):
+    a, b = 1.0, 2.0
+    for i in range(len(x)):
+        out[i] = a + x[i]
+        a, b = b, a
+    return a, b
+
+
+def divided(x, y, out):
+    for i in range(len(x)):
+        out[i] = x[i] / y[i]
+
+
+def divided_python(n, y, out):
+    for i in range(n):
+        out[i] = (i + 0.5) / float(y[i])
+
+
+@pytest.mark.usefixtures("ahead")
+def test_results_are_cpythons():
+    rng = numpy.random.default_rng(1)
+    image = rng.random((200, 300))
+    wanted, got = numpy.zeros_like(image), numpy.zeros_like(image)
+    smoothed(image, wanted)
+    compiled = np.jit(smoothed)
+    compiled(image, got)
+    assert numpy.array_equal(got, wanted)
+    assert notes(compiled) == [(1, None, True)]
+    for n in (1, 2, 5, 1000, 100_000):
+        x = rng.random(n)
+        for function, more in [(sums, ()), (counted, (0.9,)), (swapped, (numpy.zeros(n),))]:
+            compiled = np.jit(function)
+            wanted, got = function(x, *more), compiled(x, *more)
+            assert got == wanted
+            assert [type(value) for value in got] == [type(value) for value in wanted]
+    compiled = np.jit(swapped)
+    compiled(x, numpy.zeros(n))
+    assert notes(compiled) == [(2, None, False)]
+
+
+def seen(function, x, y, out):
+    """Return what a call raises, warns of and writes."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            function(x, y, out)
+            error = None
+        except ZeroDivisionError as found:
+            error = str(found), found.__traceback__.tb_next.tb_lineno if found.__traceback__.tb_next else None
+    return error, [(str(one.message), one.lineno) for one in caught], out.tobytes()
+
+
+@pytest.mark.usefixtures("ahead")
+@pytest.mark.parametrize("at", [0, 1, 17, 4999, 29_999])
+@pytest.mark.parametrize("value", [0.0, math.inf, math.nan, 1e-320])
+def test_conditions_are_met_at_their_turn(at, value):
+    n = 30_000
+    rng = numpy.random.default_rng(2)
+    x, y = rng.random(n) + 1.0, rng.random(n) + 1.0
+    y[at] = value
+    for numerator in (x, numpy.full(n, math.inf)):
+        results = [seen(f, numerator, y, numpy.zeros(n)) for f in (divided, np.jit(divided))]
+        assert results[0] == results[1]
+    results = [seen(f, n, y, numpy.zeros(n)) for f in (divided_python, np.jit(divided_python))]
+    assert results[0][1:] == results[1][1:]
+    assert (results[0][0] is None) == (results[1][0] is None) == (value != 0.0)
+
+
+def shifted(x, y, by):
+    for i in range(len(x) - by):
+        y[i] = x[i + by] * 0.5
+
+
+@pytest.mark.usefixtures("ahead")
+@pytest.mark.parametrize(
+    "views",
+    [
+        lambda a: (a, a),
+        lambda a: (a[1:], a[:-1]),
+        lambda a: (a[:-1], a[1:]),
+        lambda a: (a[::-1], a),
+        lambda a: (a[::2], a[1::2]),
+        lambda a: (numpy.lib.stride_tricks.as_strided(a, (900,), (0,)), a[:900]),
+        lambda a: (a[:900], numpy.lib.stride_tricks.as_strided(a, (900,), (0,))),
+    ],
+)
+def test_arrays_that_overlap(views):
+    wanted, got = numpy.arange(3000.0), numpy.arange(3000.0)
+    for by in (0, 1, 7):
+        shifted(*views(wanted), by)
+        np.jit(shifted)(*views(got), by)
+        assert numpy.array_equal(got, wanted)
+
+
+def far(x, out, at):
+    for i in range(len(x)):
+        out[i] = x[i] * 2.0
+        out[i + at] = 1.0
+
+
+@pytest.mark.usefixtures("ahead")
+def test_a_bad_index_in_the_last_turn():
+    n = 20_000
+    x = numpy.random.default_rng(3).random(n)
+    wanted, got = numpy.zeros(n + 4), numpy.zeros(n + 4)
+    for function, out in ((far, wanted), (np.jit(far), got)):
+        with pytest.raises(IndexError, match="index 20004 is out of bounds for axis 0 with size 20004"):
+            function(x, out, 5)
+    assert numpy.array_equal(got, wanted)
+
+
+def histogram(values, counts):
+    for i in range(len(values)):
+        counts[values[i]] += 1
+
+
+@pytest.mark.usefixtures("ahead")
+def test_elements_that_depend_on_data():
+    values = numpy.random.default_rng(4).integers(0, 50, 30_000)
+    wanted, got = numpy.zeros(50, int), numpy.zeros(50, int)
+    histogram(values, wanted)
+    np.jit(histogram)(values, got)
+    assert numpy.array_equal(got, wanted)
+    values[12_345] = 50
+    for function, counts in ((histogram, wanted), (np.jit(histogram), got)):
+        with pytest.raises(IndexError):
+            function(values, counts)
+    assert numpy.array_equal(got, wanted)
+
+
+def growing(n):
+    total = 1
+    for i in range(n):
+        total += total + i
+    return total
+
+
+@pytest.mark.usefixtures("ahead")
+def test_integers_grow():
+    assert np.jit(growing)(30) == growing(30)
+    assert np.jit(growing)(500) == growing(500)
+    big = numpy.full(5000, 2**62)
+    assert np.jit(sums)(big[:1]) == sums(big[:1])
+    assert np.jit(counted)(numpy.arange(5000), 2) == (5002, 4999)
+
+
+def squares(x, out):
+    for i in range(len(x)):
+        out[i] = float(x[i]) ** 2
+
+
+def test_squares_are_those_of_pow():
+    rng = numpy.random.default_rng(5)
+    x = numpy.concatenate(
+        [rng.standard_normal(20_000) * 10.0 ** rng.integers(-150, 150), 1 + rng.random(20_000)]
+    )
+    wanted, got = numpy.zeros_like(x), numpy.zeros_like(x)
+    squares(x, wanted)
+    np.jit(squares)(x, got)
+    assert numpy.array_equal(got, wanted)
+
+
+def columns(m, out):
+    for i in range(m.shape[0]):
+        for j in range(m.shape[1]):
+            out[i, j] = m[i, j] * 2.0
+
+
+@pytest.mark.usefixtures("ahead")
+def test_orders_of_memory():
+    compiled = np.jit(columns)
+    m = numpy.random.default_rng(6).random((90, 80))
+    for image in (m, m.T.copy().T, m[::-1, ::-1], m[::2, ::3]):
+        for out in (numpy.zeros(image.shape), numpy.zeros(image.shape[::-1]).T):
+            compiled(image, out)
+            assert numpy.array_equal(out, 2.0 * image)
+
+
+@np.jit
+def filled(out, times):
+    for i in range(out.shape[0]):
+        for _ in range(times):
+            for j in range(out.shape[1]):
+                out[i, j] += 1.0
+
+
+@pytest.mark.usefixtures("ahead")
+def test_signals_end_turns_on_several_threads():
+    out = np.zeros((64, 1000))
+    filled(out, 2)
+    assert (out == 2.0).all()
+
+    def handler(*_):
+        raise TimeoutError("enough")
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(TimeoutError, match="enough"):
+            filled(out, 10**8)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    # a turn is done, or has begun, or has not begun: none is done in part by the code without exits
+    done = numpy.asarray(out)
+    assert (done >= 2.0).all()
+
+
+def test_turns_are_done_one_by_one_if_they_are_to_be():
+    _core.jit_turns_ahead(0)
+    try:
+        compiled = np.jit(sums)
+        assert compiled(numpy.arange(5000.0)) == sums(numpy.arange(5000.0))
+        assert notes(compiled) == []
+    finally:
+        _core.jit_turns_ahead(1)
+
+
+def test_the_environment_says_that_turns_are_done_one_by_one():
+    program = "import numelt as np; from tests.python.jit.test_ahead import notes, sums; import numpy\n"
+    program += "f = np.jit(sums); f(numpy.arange(5000.0)); print(len(notes(f)))"
+    root = pathlib.Path(__file__).parents[3]
+
+    def printed(ahead):
+        settings = os.environ | {"NUMELT_JIT_AHEAD": ahead}
+        return subprocess.check_output([sys.executable, "-c", program], cwd=root, env=settings, text=True)
+
+    assert printed("0") == printed("off") == "0\n"
+    assert printed("1") == "1\n"
+
+
+def test_explain_tells_how_turns_are_done():
+    compiled = np.jit(smoothed)
+    compiled(numpy.zeros((20, 30)), numpy.zeros((20, 30)))
+    assert "turns are done ahead, on several threads" in np.explain(compiled)
