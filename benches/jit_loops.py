@@ -7,8 +7,9 @@ arrays, numelt gets its own. All runs of a program take turns in one process.
 
 A result of numelt must have CPython's types and bits. Numba compiles each program twice, with and without
 `parallel=True` (never with `fastmath`); the faster one whose results are CPython's, to the precision of their
-types, counts. The programs are plain loops: Numba runs none of them on several cores. At the larger size,
-results of numelt are compared with Numba's. Numba is optional: without it, its columns are left out.
+types, counts. The programs are plain loops, without `prange`: Numba runs none of them on several cores;
+numelt does where turns do not depend on each other. At the larger size, results of numelt are compared with
+Numba's. Numba is optional: without it, its columns are left out.
 
 A first call is measured in a process of its own with an empty cache directory. The time is that of wrapping
 the function and calling it once, after import of the compiler and after the arguments were made. Numba's
