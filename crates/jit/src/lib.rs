@@ -42,7 +42,7 @@ mod watch;
 pub use made::{MADE, VIEW};
 pub use outside::{Form, Given, Param, Thing, TurnsAhead, World};
 pub use sources::count as source_parts;
-pub use tree::{Expr, Stmt, StmtKind, Unit, parse_unit};
+pub use tree::{Expr, Index, Operator, Stmt, StmtKind, Target, Unit, parse_unit};
 pub use types::{Type, places};
 pub use walk::{AheadNote, Exit, Source};
 
@@ -73,8 +73,7 @@ pub struct Specialized {
 /// # Errors
 /// The line that cannot be compiled, and why not.
 pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Result<Specialized, (u32, String)> {
-    let mut fors = Vec::new();
-    fors_of(std::slice::from_ref(&unit.body), &mut fors);
+    let fors = fors_of(unit);
     let mut walk = Walk {
         e: Emitter::new(),
         unit,
@@ -133,18 +132,24 @@ pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Resu
     Ok(Specialized { function, params, given: walk.given, exits: walk.exits, written, ahead })
 }
 
-/// The numbers of `for` statements, in order.
-fn fors_of(statements: &[Stmt], fors: &mut Vec<u32>) {
+/// The numbers of a loop's `for` statements, in order.
+pub fn fors_of(unit: &Unit) -> Vec<u32> {
+    let mut fors = Vec::new();
+    collect_fors(std::slice::from_ref(&unit.body), &mut fors);
+    fors
+}
+
+fn collect_fors(statements: &[Stmt], fors: &mut Vec<u32>) {
     for statement in statements {
         match &statement.kind {
             StmtKind::For { body, .. } => {
                 fors.push(statement.number);
-                fors_of(body, fors);
+                collect_fors(body, fors);
             }
-            StmtKind::While { body, .. } => fors_of(body, fors),
+            StmtKind::While { body, .. } => collect_fors(body, fors),
             StmtKind::If { body, orelse, .. } => {
-                fors_of(body, fors);
-                fors_of(orelse, fors);
+                collect_fors(body, fors);
+                collect_fors(orelse, fors);
             }
             _ => {}
         }

@@ -19,7 +19,7 @@ Bound = frozenset[str] | None
 
 def bound_before_loops(body: list[ast.stmt], bound: Iterable[str]) -> dict[ast.stmt, frozenset[str]]:
     """Return the names that are certainly bound before each loop of a function or module."""
-    flow = _Flow()
+    flow = _Flow(bool(_deleted(body)))
     flow.block(body, frozenset(bound))
     return flow.before
 
@@ -57,7 +57,9 @@ def _both(a: Bound, b: Bound) -> Bound:
 class _Flow:
     """Walks statements in order and notes what is bound before each loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, deletes: bool) -> None:
+        # may any of the statements unbind a name?
+        self._deletes = deletes
         self.before: dict[ast.stmt, frozenset[str]] = {}
 
     def block(self, body: Iterable[ast.stmt], bound: Bound) -> Bound:
@@ -84,7 +86,7 @@ class _Flow:
 
     def _other(self, node: ast.stmt, bound: frozenset[str]) -> Bound:
         """Loops, and statements of which only what they cannot unbind is known."""
-        kept = bound - _deleted([node])
+        kept = bound - _deleted([node]) if self._deletes else bound
         if isinstance(node, ast.For | ast.AsyncFor | ast.While):
             self.before[node] = bound
             target = _stored([node.target]) if isinstance(node, ast.For | ast.AsyncFor) else frozenset()

@@ -122,6 +122,8 @@ def _function_spans(body: list[ast.stmt]) -> dict[ast.stmt, Span]:
 
 def stored_globals(loop: Loop, scope: Scope) -> frozenset[str]:
     """Return the global variables that a loop assigns."""
+    if not scope.shared:
+        return frozenset()
     own = own_nodes([loop])
     stored = {n.id for n in own if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     return frozenset(stored & scope.shared)

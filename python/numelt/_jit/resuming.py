@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any, cast
 
+import numpy
+
 from numelt import _core
 
-__all__ = ["again", "rest"]
+__all__ = ["again", "begun", "rest"]
 
 
 def again(iterator: Any, item: Any) -> Iterator[Any]:
@@ -17,6 +19,14 @@ def again(iterator: Any, item: Any) -> Iterator[Any]:
         iterator.again(item)
         return cast(Iterator[Any], iterator)
     return chain((item,), iterator)
+
+
+def begun(source: Any) -> Any:
+    """Return what a loop iterates over so that compiled code can take over: it knows how far it has come."""
+    if type(source) is range or (type(source) in (numpy.ndarray, _core.ndarray) and source.ndim):
+        return _core.JitRest(source, 0)
+    # for compiled code a tuple would be one of which nothing has been taken
+    return iter(source) if type(source) is tuple else source
 
 
 def rest(kind: str, source: Any, position: int) -> Iterator[Any]:

@@ -7,9 +7,19 @@ own, or one of an enclosing function) or a global. They repeat the rules of CPyt
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
-__all__ = ["LOOPS", "Function", "Scope", "argument_names", "bound_names", "own_nodes"]
+__all__ = [
+    "LOOPS",
+    "Function",
+    "Scope",
+    "argument_names",
+    "bound_names",
+    "children",
+    "own_nodes",
+    "with_loops",
+]
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 LOOPS = (ast.For, ast.While)
@@ -21,12 +31,55 @@ _LOOKING = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
 def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Yield the nodes that run in the frame of these nodes: nothing of the functions and classes in them."""
-    for node in nodes:
+    open_nodes = list(nodes)
+    open_nodes.reverse()
+    while open_nodes:
+        node = open_nodes.pop()
         yield node
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            yield from own_nodes(_outer_parts(node))
+            open_nodes.extend(reversed(_outer_parts(node)))
         else:
-            yield from own_nodes(ast.iter_child_nodes(node))
+            open_nodes.extend(reversed(children(node)))
+
+
+# fields that hold no statements and expressions
+_BARE = frozenset(
+    {"ctx", "op", "ops", "id", "attr", "name", "names", "kind", "type_comment", "level", "module"}
+)
+_parts: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """Return the statements, expressions and the like that a node consists of, in order: no operators."""
+    kind = type(node)
+    fields = _parts.get(kind)
+    if fields is None:
+        fields = _parts[kind] = tuple(name for name in kind._fields if name not in _BARE)
+    found: list[ast.AST] = []
+    for name in fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found.extend(item for item in value if isinstance(item, ast.AST))
+        elif isinstance(value, ast.AST):
+            found.append(value)
+    return found
+
+
+def with_loops(tree: ast.AST) -> set[ast.AST]:
+    """Return the statements below a node that are loops or contain one, also in a function or class."""
+    found: set[ast.AST] = set()
+    open_nodes: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(tree, ())]
+    while open_nodes:
+        node, around = open_nodes.pop()
+        if isinstance(node, LOOPS):
+            found.add(node)
+            found.update(around)
+        around = (*around, node)
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, field, None)
+            if isinstance(inner, list):
+                open_nodes.extend((child, around) for child in inner)
+    return found
 
 
 def _outer_parts(node: ast.AST) -> list[ast.AST]:
@@ -51,19 +104,22 @@ def bound_names(nodes: Iterable[ast.AST], inside: bool = False) -> Iterator[str]
 
     `inside` a comprehension only ``:=`` binds names of the function.
     """
-    for node in nodes:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
+    open_nodes = [(node, inside) for node in nodes]
+    open_nodes.reverse()
+    while open_nodes:
+        node, inside = open_nodes.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            yield from bound_names(_outer_parts(node), inside)
+            if not isinstance(node, ast.Lambda):
+                yield node.name
+            open_nodes.extend((part, inside) for part in reversed(_outer_parts(node)))
         elif isinstance(node, ast.NamedExpr):
             yield node.target.id
-            yield from bound_names([node.value], inside)
+            open_nodes.append((node.value, inside))
         else:
             if not inside:
                 yield from _bound_by(node)
-            inner = inside or isinstance(node, _COMPREHENSIONS)
-            yield from bound_names(ast.iter_child_nodes(node), inner)
+            inside = inside or isinstance(node, _COMPREHENSIONS)
+            open_nodes.extend((child, inside) for child in reversed(children(node)))
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:
@@ -84,6 +140,8 @@ class Scope:
 
     Attributes
     ----------
+    counts : Counter of str
+        How often its statements bind each name.
     names : set of str
         What it binds itself.
     shared : set of str
@@ -102,7 +160,8 @@ class Scope:
         own = list(own_nodes(self.body))
         declared = {n for node in own if isinstance(node, ast.Global) for n in node.names}
         self.outer = {n for node in own if isinstance(node, ast.Nonlocal) for n in node.names}
-        self.names = set(bound_names(self.body)) - declared - self.outer
+        self.counts = Counter(bound_names(self.body))
+        self.names = set(self.counts) - declared - self.outer
         if isinstance(node, Function):
             self.names |= set(argument_names(node.args))
         self.parameters = {parameter.name for parameter in getattr(node, "type_params", ())}

@@ -39,9 +39,9 @@ from typing import Any
 from numelt import _core
 from numelt._jit import reporting, resuming, source
 from numelt._jit.flow import bound_before_loops
-from numelt._jit.lower import REST, lowered
+from numelt._jit.lower import REST, Lowered, lowered
 from numelt._jit.numbering import Loop, Span, is_numbered_loop, spans
-from numelt._jit.scopes import Function, Scope, argument_names, bound_names, own_nodes
+from numelt._jit.scopes import Function, Scope, argument_names, bound_names, children, own_nodes, with_loops
 
 __all__ = ["function_twin", "module_twin"]
 
@@ -49,7 +49,7 @@ __all__ = ["function_twin", "module_twin"]
 _DEEPEST = 4
 _UNITS, _UNBOUND = reporting.UNITS, "__numelt_unbound__"
 _PENDING, _NAME_ERROR = "__numelt_pending__", "__numelt_NameError__"
-_AGAIN = "__numelt_again__"
+_AGAIN, _BEGUN = "__numelt_again__", "__numelt_begun__"
 _LEAVES = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
 
@@ -82,6 +82,7 @@ class _Units:
             _PENDING: _core.jit_pending,
             _NAME_ERROR: NameError,
             _AGAIN: resuming.again,
+            _BEGUN: resuming.begun,
         }
 
 
@@ -108,14 +109,22 @@ def _if(test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt] | None = No
 class _Rewriter:
     """Makes the statements of a twin's function, class or module."""
 
-    def __init__(self, units: _Units, node: ast.AST, scope: Scope) -> None:
+    def __init__(self, units: _Units, node: ast.AST, scope: Scope, holding: set[ast.AST]) -> None:
         self._units = units
+        # the statements with loops: all others stay as they are
+        self._holding = holding
         self._scope = scope
         parameters = argument_names(node.args) if isinstance(node, Function) else []
         self._bound = bound_before_loops(scope.body, parameters)
         # how many loops of the twin are around, and how many in all
         self._depth = 0
         self._turns = 0
+        # a loop stands in the twin several times: what is known of it, found once
+        self._lowered: dict[tuple[Loop, bool], Lowered] = {}
+        self._spans: dict[Loop, dict[ast.stmt, Span]] = {}
+        self._suitable: dict[Loop, bool] = {}
+        self._names_in: dict[ast.stmt, Counter[str]] = {}
+        self._shared = self._shared_names()
 
     def made(self) -> list[ast.stmt]:
         """Return the statements."""
@@ -126,12 +135,14 @@ class _Rewriter:
 
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
         """Return a statement with the loops in it replaced."""
+        if node not in self._holding:
+            return [node]
         if self._is_unit(node):
             return self._unit(node)  # type: ignore[arg-type]
         made = copy.copy(node)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             inner = Scope(node, self._scope)
-            made.body = _Rewriter(self._units, node, inner).made()  # type: ignore[attr-defined]
+            made.body = _Rewriter(self._units, node, inner, self._holding).made()  # type: ignore[attr-defined]
             return [made]
         is_loop = isinstance(node, ast.For | ast.AsyncFor | ast.While)
         self._turns += is_loop
@@ -150,16 +161,25 @@ class _Rewriter:
     def _is_unit(self, node: ast.stmt) -> bool:
         if not is_numbered_loop(node) or self._depth >= _DEEPEST or self._scope.is_watched:
             return False
-        if self._scope.is_class or any(isinstance(inner, _LEAVES) for inner in own_nodes([node])):
-            return False
-        return any(not isinstance(inner, ast.Pass) for inner in node.body)
+        if node not in self._suitable:
+            is_left = self._scope.is_class or any(isinstance(inner, _LEAVES) for inner in own_nodes([node]))
+            self._suitable[node] = not is_left and any(not isinstance(n, ast.Pass) for n in node.body)
+        return self._suitable[node]
+
+    def _lower(self, loop: Loop, is_resumed: bool) -> Lowered:
+        key = loop, is_resumed
+        if key not in self._lowered:
+            self._lowered[key] = lowered(loop, self._scope, is_resumed)
+        return self._lowered[key]
 
     def _unit(self, loop: Loop) -> list[ast.stmt]:
         """Return the statements that stand for a loop."""
         k = self._k(loop)
         statements: list[ast.stmt] = [*self._hoist(loop), ast.Assign([_store(k)], _number(-1))]
         statements += self._ask(loop)
-        statements += self._go_on(loop, spans(loop), k, 0, self._is_hoisted(loop))
+        if loop not in self._spans:
+            self._spans[loop] = spans(loop)
+        statements += self._go_on(loop, self._spans[loop], k, 0, self._is_hoisted(loop))
         for statement in statements:
             ast.copy_location(statement, loop)
         return statements
@@ -192,7 +212,7 @@ class _Rewriter:
 
     def _ask(self, loop: Loop) -> list[ast.stmt]:
         """Ask the unit of a loop that begins."""
-        made = lowered(loop, self._scope, self._is_hoisted(loop))
+        made = self._lower(loop, self._is_hoisted(loop))
         bound = self._bound.get(loop, frozenset())
         # a variable of an enclosing function would become one of this function if it were assigned
         new = self._new_in(loop)
@@ -206,7 +226,7 @@ class _Rewriter:
 
     def _ask_again(self, loop: Loop, here: str, shift: int) -> list[ast.stmt]:
         """Ask whether compiled code can take over at the beginning of a turn."""
-        made = lowered(loop, self._scope, True)
+        made = self._lower(loop, True)
         is_for = isinstance(loop, ast.For)
         targets = set(bound_names([loop.target])) if isinstance(loop, ast.For) else set()
         own = [name for name in made.slots if name != REST]
@@ -262,12 +282,21 @@ class _Rewriter:
         """Return the variables that certainly have no value before a loop: nothing else assigns them."""
         if self._turns or not isinstance(self._scope.node, Function):
             return frozenset()
-        inside, everywhere = Counter(bound_names([loop])), Counter(bound_names(self._scope.body))
-        elsewhere = {*argument_names(self._scope.node.args), *self._scope.outer, *self._scope.shared}
-        for node in ast.walk(self._scope.node):
-            if isinstance(node, ast.Nonlocal):
-                elsewhere.update(node.names)
-        return frozenset(n for n in inside if inside[n] == everywhere[n] and n not in elsewhere)
+        if loop not in self._names_in:
+            self._names_in[loop] = Counter(bound_names([loop]))
+        inside = self._names_in[loop]
+        return frozenset(n for n in inside if inside[n] == self._scope.counts[n] and n not in self._shared)
+
+    def _shared_names(self) -> frozenset[str]:
+        """Return the variables that others may assign: parameters, and those that other functions share."""
+        node = self._scope.node
+        if not isinstance(node, Function):
+            return frozenset()
+        shared = {*argument_names(node.args), *self._scope.outer, *self._scope.shared}
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Nonlocal):
+                shared.update(inner.names)
+        return frozenset(shared)
 
     def _forget(self, name: str) -> ast.stmt:
         """Leave a variable without value if it has the value that says so."""
@@ -280,9 +309,19 @@ class _Rewriter:
         return ast.Try([ast.Expr(_name(name))], [handler], [], [])
 
     def _go_on(
-        self, loop: Loop, numbers: dict[ast.stmt, Span], k: str, shift: int, is_hoisted: bool
+        self,
+        loop: Loop,
+        numbers: dict[ast.stmt, Span],
+        k: str,
+        shift: int,
+        is_hoisted: bool,
+        is_inner: bool = False,
     ) -> list[ast.stmt]:
-        """Run a loop as written if `k` is negative; go on with it at statement `k` if that is positive."""
+        """Run a loop as written if `k` is negative; go on with it at statement `k` if that is positive.
+
+        Where it stands `is_inner` in a loop that goes on, and has loops itself, one loop does both: if it
+        stood there twice, the code would double with each level.
+        """
         self._depth += 1
         self._turns += 1
         here = f"__numelt_h{loop.lineno}_{loop.col_offset}__"
@@ -291,31 +330,45 @@ class _Rewriter:
             ast.Assign([_store(k)], _number(-1)),
             *self._ask_again(loop, here, shift),
         ]
-        written: ast.stmt
+        rest, source = self._rest(loop), self._source(loop)
+        going_on: list[ast.stmt] = [ast.Expr(ast.Call(_name(_PENDING), [], []))]
         resumed: ast.stmt
-        prepare: list[ast.stmt] = [ast.Expr(ast.Call(_name(_PENDING), [], []))]
         if isinstance(loop, ast.For):
-            iterable = _name(self._source(loop)) if is_hoisted else loop.iter
-            written = ast.For(loop.target, iterable, self._plain(loop.body), [])
-            again = ast.Call(_name(_AGAIN), [_name(self._rest(loop)), _loaded(loop.target)], [])
+            again = ast.Call(_name(_AGAIN), [_name(rest), _loaded(loop.target)], [])
             # at the end of a turn there is nothing to go on with, and the first one may not have begun
             is_within = _is(k, ast.Lt(), numbers[loop].last)
-            begin_again: list[ast.stmt] = [ast.Assign([_store(self._rest(loop))], again)]
-            prepare.append(_if(is_within, begin_again, [ast.Assign([_store(k)], _number(-1))]))
-            resumed = ast.For(loop.target, _name(self._rest(loop)), [], [])
+            begin_again: list[ast.stmt] = [ast.Assign([_store(rest)], again)]
+            going_on.append(_if(is_within, begin_again, [ast.Assign([_store(k)], _number(-1))]))
+            resumed = ast.For(loop.target, _name(rest), [], [])
         else:
-            written = ast.While(loop.test, self._plain(loop.body), [])
             resumed = ast.While(ast.BoolOp(ast.Or(), [_is(k, ast.Gt(), 0), loop.test]), [], [])
         resumed.body = begin + self._partial(loop.body, numbers, here)
+        if is_inner and self._nested(loop):
+            begin_anew: list[ast.stmt] = []
+            if isinstance(loop, ast.For):
+                iterable = ast.Call(_name(_BEGUN), [_name(source) if is_hoisted else loop.iter], [])
+                begin_anew = [ast.Assign([_store(rest)], iterable)]
+            made = [_if(_is(k, ast.Lt(), 0), begin_anew, [_if(_is(k, ast.Gt(), 0), going_on)])]
+            made.append(_if(_is(k, ast.NotEq(), 0), [resumed]))
+        else:
+            written = self._written(loop, is_hoisted)
+            made = [_if(_is(k, ast.Lt(), 0), [written], [_if(_is(k, ast.Gt(), 0), [*going_on, resumed])])]
         self._depth -= 1
         self._turns -= 1
-        made = _if(_is(k, ast.Lt(), 0), [written], [_if(_is(k, ast.Gt(), 0), [*prepare, resumed])])
-        for node in ast.walk(made):
-            if isinstance(node, ast.stmt | ast.expr) and not hasattr(node, "lineno"):
-                ast.copy_location(node, loop)
         # what was iterated over does not outlive the loop
-        names = [self._rest(loop), self._source(loop)] if is_hoisted else []
-        return [made, *([ast.Assign([_store(n) for n in names], ast.Constant(None))] if names else [])]
+        names = [rest, source] if is_hoisted else []
+        return [*made, *([ast.Assign([_store(n) for n in names], ast.Constant(None))] if names else [])]
+
+    def _written(self, loop: Loop, is_hoisted: bool) -> ast.stmt:
+        """Return a loop as written; loops in it ask their units."""
+        if isinstance(loop, ast.While):
+            return ast.While(loop.test, self._plain(loop.body), [])
+        iterable = _name(self._source(loop)) if is_hoisted else loop.iter
+        return ast.For(loop.target, iterable, self._plain(loop.body), [])
+
+    def _nested(self, loop: Loop) -> bool:
+        """Are there other loops in a loop?"""
+        return any(node in self._holding for node in loop.body)
 
     def _partial(self, body: list[ast.stmt], numbers: dict[ast.stmt, Span], k: str) -> list[ast.stmt]:
         """Return statements that begin with number `k`."""
@@ -326,11 +379,11 @@ class _Rewriter:
             if is_numbered_loop(node):
                 made.append(_if(_is(k, ast.LtE(), span.last), self._inner(node, numbers, k)))
             elif isinstance(node, ast.If):
+                # the test decides if it is still to be done, otherwise the branch that `k` is in
+                test = ast.IfExp(here, node.test, _is(k, ast.LtE(), span.last_of_body))
                 within = self._partial(node.body, numbers, k)
-                other = self._partial(node.orelse, numbers, k)
-                last = _if(_is(k, ast.LtE(), span.last), other)
-                branches = _if(_is(k, ast.LtE(), span.last_of_body), within, [last])
-                made.append(_if(here, self._statement(node), [branches]))
+                branches = _if(test, within, self._partial(node.orelse, numbers, k))
+                made.append(_if(_is(k, ast.LtE(), span.last), [branches]))
             else:
                 made.append(_if(here, self._statement(node)))
             ast.copy_location(made[-1], node)
@@ -348,7 +401,7 @@ class _Rewriter:
         moved: list[ast.stmt] = [ast.Assign([_store(own)], _name(k))]
         begin = _if(_is(k, ast.LtE(), numbers[loop].first), ask, moved)
         is_hoisted = self._is_unit(loop) and self._is_hoisted(loop)
-        made: list[ast.stmt] = [begin, *self._go_on(loop, numbers, own, shift, is_hoisted)]
+        made: list[ast.stmt] = [begin, *self._go_on(loop, numbers, own, shift, is_hoisted, True)]
         for statement in made:
             ast.copy_location(statement, loop)
         return made
@@ -361,6 +414,26 @@ def _loaded(target: ast.expr) -> ast.expr:
     made = copy.copy(target)
     made.ctx = ast.Load()  # type: ignore[attr-defined]
     return made
+
+
+def _located(module: ast.Module) -> ast.Module:
+    """Give nodes without a position that of the node around them, as `ast.fix_missing_locations` does.
+
+    Expressions that have one are those of the program, and so are their parts.
+    """
+    open_nodes: list[tuple[ast.AST, tuple[int, int, int, int]]] = [(module, (1, 0, 1, 0))]
+    while open_nodes:
+        node, around = open_nodes.pop()
+        if "lineno" in node._attributes:
+            line = getattr(node, "lineno", None)
+            if line is None:
+                node.lineno, node.col_offset, node.end_lineno, node.end_col_offset = around  # type: ignore[attr-defined]
+            elif isinstance(node, ast.expr):
+                continue
+            else:
+                around = line, node.col_offset, node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
+        open_nodes.extend((child, around) for child in children(node))
+    return module
 
 
 def _idle(*_: Any) -> None:
@@ -385,7 +458,7 @@ def function_twin(
         return None
     units = _Units(function.__code__.co_filename, is_asked, is_strict)
     node = copy.copy(found.node)
-    node.body = _Rewriter(units, found.node, found.scope).made()
+    node.body = _Rewriter(units, found.node, found.scope, with_loops(found.node)).made()
     node.decorator_list = []
     if not units.texts:
         return None
@@ -421,7 +494,7 @@ def _compiled(
     factory = ast.FunctionDef("__numelt_factory__", parameters, [node], [], None, None)
     if hasattr(factory, "type_params"):
         factory.type_params = []
-    module = ast.fix_missing_locations(ast.Module([ast.copy_location(factory, node)], []))
+    module = _located(ast.Module([ast.copy_location(factory, node)], []))
     flags = function.__code__.co_flags & source.FUTURE
     try:
         made = compile(module, function.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
@@ -445,8 +518,11 @@ def _renamed(code: types.CodeType, old: str, new: str) -> types.CodeType:
 def module_twin(tree: ast.Module, filename: str, namespace: dict[str, Any]) -> types.CodeType:
     """Return the code of a module's twin. The names that it needs are put into the namespace for it."""
     units = _Units(filename, False)
-    made = ast.Module(_Rewriter(units, tree, Scope(tree)).made(), tree.type_ignores)
-    code = compile(ast.fix_missing_locations(made), filename, "exec", dont_inherit=True)
+    holding = with_loops(tree)
+    made = ast.Module(
+        _Rewriter(units, tree, Scope(tree), holding).made() if holding else tree.body, tree.type_ignores
+    )
+    code = compile(_located(made), filename, "exec", dont_inherit=True)
     source.register(code, tree)
     if units.texts:
         namespace.update(units.hidden(namespace))

@@ -1,5 +1,6 @@
 """Turns of loops that are done ahead: without exits, some at a time, on several threads."""
 
+import functools
 import math
 import os
 import pathlib
@@ -15,6 +16,7 @@ import numelt as np
 from numelt import _core
 from numelt._jit import reporting
 
+from . import random_dtypes
 from .random_loops import HEAD, Writer, arguments
 from .random_programs import outcome
 from .test_random import load
@@ -41,6 +43,20 @@ def test_random_functions(start, tmp_path):
         for number in range(3 * seed, 3 * seed + 3):
             wanted = outcome(function, arguments(number))
             assert outcome(compiled, arguments(number)) == wanted, f"seed {seed}, arguments {number}\n{text}"
+
+
+@pytest.mark.parametrize("start", range(0, 60, MANY))
+@pytest.mark.usefixtures("ahead")
+def test_random_functions_of_all_dtypes(start, tmp_path):
+    for seed in range(start, start + MANY):
+        text = random_dtypes.HEAD + random_dtypes.Writer(seed).text()
+        function = load(tmp_path / f"dtypes_{seed}.py", text)
+        compiled = np.jit(function)
+        for number, state in enumerate([{}, {"all": "ignore"}, {"all": "raise"}]):
+            args = functools.partial(random_dtypes.arguments, 3 * seed + number, 300)
+            with numpy.errstate(**state):
+                wanted, got = outcome(function, args()), outcome(compiled, args())
+            assert got == wanted, f"seed {seed}, arguments {number}\n{text}"
 
 
 def notes(function):

@@ -48,6 +48,8 @@ def halves(x):
 
 def test_map():
     same(np.map(bent, X), [bent(x) for x in X])
+    many = np.tile(X, 100)
+    same(np.map(bent, many), [bent(x) for x in many])
     assert compiled_runs(bent)
     same(np.map(bent, K), [bent(x) for x in K])
     same(
@@ -84,6 +86,8 @@ def test_allpairs():
 
     same(np.allpairs(distance, a, b), [[distance(p, q) for q in b] for p in a])
     same(np.allpairs(distance, a.T, b.T, axis=1), [[distance(p, q) for q in b] for p in a])
+    many = np.tile(b, (50, 1))
+    same(np.allpairs(distance, a, many), [[distance(p, q) for q in many] for p in a])
     assert compiled_runs(distance)
 
 

@@ -12,6 +12,7 @@ pub mod results;
 pub mod undo;
 pub mod unit;
 pub mod world;
+pub mod worth;
 
 use pyo3::prelude::*;
 

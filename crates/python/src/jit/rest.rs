@@ -32,6 +32,12 @@ impl Rest {
 
 #[pymethods]
 impl Rest {
+    /// An iterator over a range or an array that begins at a position.
+    #[new]
+    fn begin(source: Bound<'_, PyAny>, position: isize) -> Rest {
+        Rest::new(source, position)
+    }
+
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
         slf
     }

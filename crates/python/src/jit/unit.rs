@@ -4,8 +4,8 @@
 //! where it goes on (0: the loop is over), the rest of each `for` statement's iterator, the variables that the loop may
 //! assign.
 //!
-//! A loop is compiled when it first runs, which takes some milliseconds; a loop of few turns only when it has run several times,
-//! unless the program asks for it (`numelt.jit`). If the code gives up too often, CPython takes over for good.
+//! Compiling takes some milliseconds. A loop that the program asks for (`numelt.jit`) is compiled when it first runs, others once
+//! CPython would take longer for them (`worth`). If the code gives up too often, CPython takes over for good.
 
 use crate::jit::ahead;
 use crate::jit::given::{self, Numbers};
@@ -13,10 +13,11 @@ use crate::jit::pool::Pool;
 use crate::jit::rest::Rest;
 use crate::jit::results::{Left, Shape};
 use crate::jit::world::{self, Identity, Outer, Outside, Path};
+use crate::jit::worth;
 use crate::numpy::coverage;
 use crate::record::{errstate, run};
 use numelt_codegen::functions::{Compiled, Host};
-use numelt_jit::{AheadNote, Exit, Expr, Given, Param, Stmt, StmtKind, Thing, Type, Unit, parse_unit, specialize};
+use numelt_jit::{AheadNote, Exit, Given, Param, StmtKind, Thing, Unit, parse_unit, specialize};
 use numelt_runtime::Reason;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -43,6 +44,10 @@ pub struct JitUnit {
     /// A unit that takes over is asked again after so many turns: when, and how many there are between.
     due_in: AtomicU64,
     between: AtomicU64,
+    /// How many nanoseconds CPython has taken for it, roughly.
+    waited: AtomicU64,
+    /// How many `for` statements there are in it.
+    fors: usize,
     /// When it was first asked, until it has code.
     first_asked: Mutex<Option<Instant>>,
     /// Is it an error if CPython has to do something (`numelt.jit(strict=True)`)?
@@ -55,6 +60,14 @@ pub struct JitUnit {
     refusals: AtomicU64,
     /// The code that ran last.
     last: Mutex<Option<Arc<Variant>>>,
+}
+
+/// What there is for a combination of types.
+enum Found {
+    Code(Arc<Variant>),
+    /// Code once it is worth while.
+    Later,
+    Nothing,
 }
 
 /// A combination of types that is not compiled.
@@ -120,35 +133,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A loop of so few turns is compiled when it has run so often.
-const FEW_TURNS: i64 = 200;
-const FEW_RUNS: u64 = 20;
-
-/// How many turns a loop will take, if that is easy to see.
-fn turns(tree: &Unit, given: &[Given], numbers: &Numbers) -> Option<i64> {
-    let StmtKind::For { iter, body, .. } = &tree.body.kind else { return None };
-    let is_inner = |statement: &Stmt| matches!(statement.kind, StmtKind::For { .. } | StmtKind::While { .. });
-    if body.iter().any(is_inner) {
-        return None;
-    }
-    let parts = |slot: usize| -> &[u64] {
-        let before = given[..slot].iter().map(|given| given.numbers()).sum();
-        &numbers.words[before..]
-    };
-    match iter {
-        Expr::Call(_, args, _) => match args.last()? {
-            Expr::Int(digits) => digits.parse().ok(),
-            Expr::Slot(slot) if given[*slot].ty == Type::Int => Some(parts(*slot)[0] as i64),
-            _ => None,
-        },
-        Expr::Slot(slot) if matches!(given[*slot].ty, Type::Array { ndim: 1.., .. }) => Some(parts(*slot)[2] as i64),
-        Expr::Slot(slot) if given[*slot].ty == Type::Range => {
-            let [start, stop, step] = [0, 1, 2].map(|part| parts(*slot)[part] as i64);
-            Some((stop - start) / step)
-        }
-        _ => None,
-    }
-}
+/// A loop that the program does not ask for is compiled when CPython has taken so many nanoseconds for it, as far as they can be
+/// estimated: about what compiling takes.
+const WORTH: f64 = 10e6;
 
 /// A variant that did nothing worth while at least this often, and in most of its runs, is not run any more.
 const MOST_EARLY: u64 = 10;
@@ -185,6 +172,7 @@ impl JitUnit {
         let py = globals.py();
         let mut tree = parse_unit(tree).map_err(PyValueError::new_err)?;
         tree.name = name.to_owned();
+        let fors = numelt_jit::fors_of(&tree).len();
         let names = tree.inputs.iter().map(|name| PyString::intern(py, name).unbind()).collect();
         Ok(JitUnit {
             tree,
@@ -196,6 +184,8 @@ impl JitUnit {
             is_resumed,
             due_in: AtomicU64::new(0),
             between: AtomicU64::new(1),
+            waited: AtomicU64::new(0),
+            fors,
             first_asked: Mutex::default(),
             variants: Mutex::default(),
             refused: Mutex::default(),
@@ -242,11 +232,12 @@ impl JitUnit {
             given.push(given::classify(object, number as u32, &mut numbers)?);
         }
         match self.variant(py, given, &mut objects, &mut numbers)? {
-            Some(variant) => {
+            Found::Code(variant) => {
                 self.refusals.store(0, Ordering::Relaxed);
                 self.run(py, &variant, &objects, numbers).map(Some)
             }
-            None => Ok(None),
+            Found::Later => self.begin_in_python(py, slots),
+            Found::Nothing => Ok(None),
         }
     }
 
@@ -347,6 +338,30 @@ impl JitUnit {
         slots.map(|(name, given)| format!("{name}: {}", given.ty)).collect::<Vec<_>>().join(", ")
     }
 
+    /// Has CPython done so much for this loop, or will it, that compiling is worth while?
+    fn is_worth_it(&self, given: &[Given], numbers: &Numbers) -> bool {
+        let Some(now) = worth::nanoseconds(&self.tree, given, numbers) else { return true };
+        let before = self.waited.fetch_add(now.min(WORTH) as u64, Ordering::Relaxed);
+        before as f64 + now >= WORTH
+    }
+
+    /// A loop that is not compiled yet. The turns of a `while` loop cannot be counted, so compiled code takes over if they take long:
+    /// the loop begins in CPython as if compiled code had stopped at the end of a turn before the first one.
+    fn begin_in_python<'py>(
+        &self,
+        py: Python<'py>,
+        slots: &Bound<'py, PyTuple>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let StmtKind::While { end, .. } = &self.tree.body.kind else { return Ok(None) };
+        let mut items: SmallVec<[Bound<'py, PyAny>; 16]> = SmallVec::new();
+        items.push(end.into_pyobject(py)?.into_any());
+        items.extend((0..self.fors).map(|_| py.None().into_bound(py)));
+        for slot in &self.tree.assigned {
+            items.push(slots.get_item(*slot)?);
+        }
+        PyTuple::new(py, items).map(Some)
+    }
+
     /// The code for what is given, compiled now if need be.
     fn variant<'py>(
         &self,
@@ -354,7 +369,7 @@ impl JitUnit {
         given: SmallVec<[Given; 12]>,
         objects: &mut Objects<'py>,
         numbers: &mut Numbers,
-    ) -> PyResult<Option<Arc<Variant>>> {
+    ) -> PyResult<Found> {
         let count = objects.len();
         let (words, arrays) = (numbers.words.len(), numbers.arrays.len());
         let last = locked(&self.last).clone();
@@ -367,24 +382,21 @@ impl JitUnit {
                 let given_up = get(&variant.early) >= MOST_EARLY && 2 * get(&variant.early) > get(&variant.runs);
                 if given_up {
                     add_one(&self.refusals);
-                    return Ok(None);
+                    return Ok(Found::Nothing);
                 }
                 let mut last = locked(&self.last);
                 if !last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &variant)) {
                     *last = Some(variant.clone());
                 }
                 drop(last);
-                return Ok(Some(variant));
+                return Ok(Found::Code(variant));
             }
             objects.truncate(count);
             numbers.words.truncate(words);
             numbers.arrays.truncate(arrays);
         }
-        if !self.is_asked
-            && get(&self.runs) <= FEW_RUNS
-            && turns(&self.tree, &given, numbers).is_some_and(|n| n < FEW_TURNS)
-        {
-            return Ok(None);
+        if !self.is_asked && !self.is_resumed && !self.is_worth_it(&given, numbers) {
+            return Ok(Found::Later);
         }
         add_one(&self.refusals);
         let known = locked(&self.refused).iter_mut().find(|refused| refused.given[..] == given[..]).map(|refused| {
@@ -392,20 +404,20 @@ impl JitUnit {
             (refused.line, refused.why.clone())
         });
         if let Some((line, why)) = known {
-            return self.left_to_python(py, line, &why).map(|()| None);
+            return self.left_to_python(py, line, &why).map(|()| Found::Nothing);
         }
         if locked(&self.variants).len() >= MOST_VARIANTS {
-            return Ok(None);
+            return Ok(Found::Nothing);
         }
         match self.make(py, given.to_vec(), objects, numbers) {
             Ok(variant) => {
                 let variant = Arc::new(variant);
                 locked(&self.variants).push(variant.clone());
-                Ok(Some(variant))
+                Ok(Found::Code(variant))
             }
             Err((line, why)) => {
                 locked(&self.refused).push(Refused { given: given.into_vec(), line, why: why.clone(), runs: 1 });
-                self.left_to_python(py, line, &why).map(|()| None)
+                self.left_to_python(py, line, &why).map(|()| Found::Nothing)
             }
         }
     }
