@@ -2,10 +2,12 @@
 
 use crate::answer::{Answer, NotNative};
 use crate::elementwise::{Elementwise, Made, Output};
+use crate::error::Error;
 use crate::front::Front;
 use crate::operand::Operand;
 use crate::rules::resolve::{self, Kind, Weak};
-use numelt_ir::{DType, DTypeKind, Op};
+use crate::rules::shape;
+use numelt_ir::{DType, DTypeKind, Dims, Op};
 use smallvec::SmallVec;
 
 /// A call of `clip`.
@@ -44,6 +46,7 @@ impl Clip<'_> {
         if !has_loop(ty) || own.is_complex() {
             return Ok(Answer::NotNative(NotNative::Loop));
         }
+        self.check_shapes().map_err(|error| front.error(error))?;
         let numbers = [low, high].iter().all(|bound| bound.is_some_and(|bound| bound.shape().is_empty()));
         // operands of other dtypes that meet in the array's own have the array's loop anyway
         let dtype = (ty != own).then_some(ty).or(self.dtype);
@@ -54,6 +57,17 @@ impl Clip<'_> {
             answer => return Ok(answer),
         };
         call.limit(front, Op::Minimum, &Operand::Array(&above), high, true)
+    }
+
+    /// Checks that all operands fit each other. NumPy clips in one operation, so its error lists all of them.
+    fn check_shapes(&self) -> Result<(), Error> {
+        let inputs = [Some(self.array), self.low, self.high];
+        let out = self.out.as_ref().map(|out| &out.view.shape[..]);
+        let shapes: SmallVec<[&[i64]; 4]> = inputs.iter().flatten().map(Operand::shape).chain(out).collect();
+        match shape::broadcast(&shapes) {
+            Some(_) => Ok(()),
+            None => Err(Error::Broadcast(shapes.iter().copied().map(Dims::from_slice).collect())),
+        }
     }
 
     /// No bound is left.

@@ -297,7 +297,7 @@ def _accumulate(original: numpy.ufunc, array: Any, axis: Any = 0, dtype: Any = N
     op = _SCANS.get(original.__name__)
     target = out[0] if type(out) is tuple and len(out) == 1 else out
     source = operand(array)
-    if op is None or source is None or source.ndim == 0:
+    if op is None or source is None or source.ndim == 0 or type(axis) is bool:
         return NotImplemented
     if target is not None:
         if type(target) is not ndarray:
@@ -377,9 +377,13 @@ def _line_sums(lines: Any, start: int, stop: int) -> Any:
     return first + _core.reduce("sum", lines[..., start + 1 : stop], lines.ndim - 1, False)
 
 
+# axes that an array may have
+_MANY_AXES = 64
+
+
 def _outer(original: numpy.ufunc, a: Any, b: Any, /, **kwargs: Any) -> Any:
     x, y = operand(a), operand(b)
-    if x is None or y is None or original.nin != 2:
+    if x is None or y is None or original.nin != 2 or x.ndim + y.ndim > _MANY_AXES:
         return NotImplemented
     return ufunc_for(original)(x[(...,) + (None,) * y.ndim] if y.ndim else x, y, **kwargs)
 

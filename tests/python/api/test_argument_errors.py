@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import pathlib
 import re
 import warnings
 
@@ -219,3 +220,42 @@ def test_dtypes_of_positions(kind, size):
         want = done(lambda c=call, x=real: c(numpy, x, positions))
         assert done(lambda c=call, x=mine: c(numelt, x, numelt.asarray(positions))) == want
         assert numpy.array_equal(numpy.asarray(mine), real)
+
+
+LONG_ARRAYS = [
+    "np.average(np.ones((2, 2000)), True)",
+    "np.add.accumulate(np.ones((2, 2000)), True)",
+    "np.cumulative_sum(np.ones((2, 2000)), axis=True)",
+    "np.zeros((2, 2000)).clip(np.arange(4.0), 1.5)",
+    "np.clip(np.zeros((2, 2000)), np.arange(2000.0), np.arange(3), out=np.zeros(7))",
+    "np.zeros(2000).clip(1.0, 2.0, out=np.zeros(3))",
+    "np.nan_to_num(np.ones(2000), 'abc')",
+    "np.array(np.ones(2000), copy='abc')",
+    "np.asarray(np.ones(2000), copy='abc')",
+    "np.add.outer(np.ones((1,) * 39 + (2000,)), np.ones((1,) * 40))",
+    "np.mean(np.zeros((0, 2000)), axis=1)",
+]
+
+
+@pytest.mark.parametrize("call", LONG_ARRAYS)
+def test_calls_on_long_arrays_are_numpys_too(call):
+    """NumPy itself answers wrong calls on few elements; these have more."""
+
+    def outcome(np):
+        try:
+            result = eval(call, {"np": np})
+        except Exception as error:
+            return type(error), str(error)
+        return result.shape, numpy.asarray(result).tolist()
+
+    assert outcome(numelt) == outcome(numpy)
+
+
+def test_an_empty_mean_is_warned_of_where_numpy_does(recorded):
+    def files(np):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            np.mean(np.zeros(0))
+        return [(str(warning.message), pathlib.Path(warning.filename).name) for warning in caught]
+
+    assert files(numelt) == files(numpy)

@@ -1,10 +1,10 @@
 //! The functions that kernels call, in C.
 //!
 //! In: the text of a kernel. Out: the definitions of the functions that it names, and of those that they name, in an order
-//! in which each comes before its first use. The functions are templates over element types (`templates.rs`, `complex.rs`), or
-//! algorithms of the vector math crate (`functions.rs`).
+//! in which each comes before its first use. The functions are templates over element types (`templates.rs`, `complex.rs`),
+//! random streams (`streams.rs`), or algorithms of the vector math crate (`functions.rs`).
 
-use super::{complex, functions, templates};
+use super::{complex, functions, streams, templates};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
@@ -22,7 +22,7 @@ pub struct Template {
 fn all() -> &'static BTreeMap<String, String> {
     static ALL: OnceLock<BTreeMap<String, String>> = OnceLock::new();
     ALL.get_or_init(|| {
-        let templates = templates::ALL.iter().chain(complex::ALL);
+        let templates = templates::ALL.iter().chain(complex::ALL).chain(streams::ALL);
         let functions = templates.flat_map(|template| {
             template.types.iter().map(|&ty| (format!("{}_{ty}", template.name), templates::of(template.text, ty)))
         });
@@ -32,7 +32,7 @@ fn all() -> &'static BTreeMap<String, String> {
 
 /// The definition of a function.
 fn definition(name: &str) -> Option<String> {
-    all().get(name).cloned().or_else(|| functions::definition(name))
+    all().get(name).cloned().or_else(|| streams::definition(name)).or_else(|| functions::definition(name))
 }
 
 /// Words of a text: names of functions among them.

@@ -12,6 +12,7 @@ mod functions;
 mod library;
 mod ops;
 mod points;
+mod streams;
 mod templates;
 mod types;
 

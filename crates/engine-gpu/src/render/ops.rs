@@ -1,7 +1,7 @@
 //! Operations in C: the expression of one elementwise operation, and of the conditions that it may have met.
 
-use super::functions;
 use super::types::{cast, name, number, wrapping};
+use super::{functions, streams};
 use numelt_ir::{DType, DTypeKind, Op};
 use std::f64::consts::PI;
 
@@ -23,6 +23,7 @@ pub fn expression(op: Op, ty: DType, operands: &[&str]) -> Option<String> {
     match op {
         Op::Copy | Op::Positive => return Some((*a).to_owned()),
         Op::Where => return Some(format!("{a} ? {} : {b}", operands[1])),
+        Op::Pcg64 | Op::Pcg64Dxsm | Op::Philox => return Some(streams::call(op, ty, operands)),
         _ => {}
     }
     match ty.kind() {

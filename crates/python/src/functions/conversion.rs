@@ -47,6 +47,8 @@ impl Copied {
         match copy.given() {
             None => Some(default),
             Some(copy) if copy.is_none() => Some(Copied::IfNeeded),
+            // NumPy refuses words
+            Some(copy) if copy.is_instance_of::<PyString>() => None,
             // NumPy has to read a mode of copying that is not a truth value
             Some(copy) => Some(if copy.is_truthy().ok()? { Copied::Always } else { Copied::Never }),
         }

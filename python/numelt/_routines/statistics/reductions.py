@@ -288,7 +288,8 @@ def mean(
             if result is not NotImplemented:
                 return result
     array = _recordable(a, out, where)
-    if array is not None:
+    # NumPy warns of an empty mean at a line that depends on its calls
+    if array is not None and array.size:
         mask = where is NO_VALUE or where
         # NumPy converts the result to half precision by its scalar class, which returns NumPy's array
         return fallback.wrap(rebound(_methods._mean)(array, axis, dtype, out, _keep(keepdims), where=mask))
@@ -428,7 +429,7 @@ def average(
     """
     array = operand(a)
     if array is not None and axis is not None:
-        normalize_axes(axis, array.ndim, "axis")
+        axis = normalize_axes(axis, array.ndim, "axis")
     # an average of nothing divides by its size
     if array is not None and weights is None and not returned and array.size:
         return mean(array, axis, keepdims=keepdims)
