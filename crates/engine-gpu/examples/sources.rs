@@ -1,10 +1,11 @@
-//! Writes kernels as CUDA C++ into a folder, for `scripts/gpu_compile_check.py`: one for each elementwise operation and dtype, and
-//! those of random programs.
+//! Writes kernels as CUDA C++ into a folder, for `scripts/gpu_compile_check.py`: one for each elementwise operation, random stream,
+//! scan and scatter and each dtype, and those of random programs.
 //!
 //! ```text
 //! cargo run -p numelt-engine-gpu --example sources -- FOLDER PROGRAMS
 //! ```
 
+use numelt_engine_gpu::render::calls::{self, CallForm};
 use numelt_engine_gpu::render::{Dialect, Variant, render};
 use numelt_ir::{DType, Op, OpKind};
 use numelt_opt::{Arg, ArgKind, Kernel, Node, Options, Store, StrideClass, Target, plan};
@@ -38,7 +39,8 @@ fn main() -> std::io::Result<()> {
         count += 1;
         fs::write(folder.join(name + ".cu"), source.text)
     };
-    for &op in Op::ALL.iter().filter(|op| op.kind() == OpKind::Elementwise) {
+    let streams = |op: &&Op| matches!(op, Op::Pcg64 | Op::Pcg64Dxsm | Op::Philox);
+    for &op in Op::ALL.iter().filter(|op| op.kind() == OpKind::Elementwise || streams(op)) {
         for ty in op.info().dtypes.iter() {
             write(format!("{}_{ty}", op.name()), &of(op, ty), false)?;
         }
@@ -49,6 +51,15 @@ fn main() -> std::io::Result<()> {
         let plan = plan(&generate(seed, &Limits::default()), &options).expect("a plan of a random program");
         for (at, step) in plan.steps.iter().flat_map(|step| step.kernels()).enumerate() {
             write(format!("program{seed}_{at}"), &step.kernel, seed % 3 == 0)?;
+        }
+    }
+    for &op in Op::ALL.iter().filter(|op| op.kind() == OpKind::Scan || op.scatter_step().is_some()) {
+        for ty in op.info().dtypes.iter() {
+            let form = CallForm { op, ty, out: ty, input: ty, lead: 1, rest: 1 };
+            if let Some(source) = calls::render(&form, Dialect::Cuda, true) {
+                count += 1;
+                fs::write(folder.join(format!("{}_{ty}.cu", op.name())), source.text)?;
+            }
         }
     }
     println!("{count} kernels");

@@ -5,7 +5,7 @@
 //! device is first asked for. Not here: when work runs on a device, and what happens where it cannot: that is the runtime's.
 //!
 //! Unsafe code: the libraries' functions (`library.rs`, `cuda/api.rs`, `cuda/nvrtc.rs`, `opencl/api.rs`), signal handlers
-//! (`opencl/signals.rs`), and launches, which `device/launch.rs` hands to a driver (`device/driver.rs`, `cuda/mod.rs`,
+//! (`opencl/signals.rs`), and launches, which `device/launch.rs` and `device/calls.rs` hand to a driver (`device/driver.rs`, `cuda/mod.rs`,
 //! `opencl/mod.rs`).
 
 mod cuda;

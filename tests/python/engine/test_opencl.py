@@ -141,6 +141,35 @@ def test_warnings_are_those_of_numpy():
 
 
 @NEEDS_DEVICE
+@pytest.mark.parametrize("generator", ["PCG64", "PCG64DXSM", "Philox"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_random_numbers_are_drawn_on_the_device(generator, dtype):
+    def program():
+        numbers = numelt.random.Generator(getattr(numelt.random, generator)(7))
+        numbers.random(5, dtype)
+        return numbers.random(N, dtype) * 2 - 1
+
+    assert_same_bits(program)
+
+
+@NEEDS_DEVICE
+def test_scans_and_scatters_run_on_the_device():
+    def program():
+        steps = numelt.arange(N) % 1000 - 500
+        line = numelt.cumsum(steps)
+        columns = numelt.cumsum((steps * 0.1).reshape(10, N // 10), axis=0)
+        counts = numelt.zeros(1000, int)
+        numelt.add.at(counts, (steps * steps) % 1000, steps)
+        last = numelt.zeros(1000)
+        last[(steps * steps) % 1000] = columns.ravel()
+        return numelt.concatenate([line, columns.ravel(), counts, last])
+
+    numelt.coverage(reset=True)
+    assert_same_bits(program, steps=4)
+    assert "on the host instead of a device" not in str(numelt.coverage())
+
+
+@NEEDS_DEVICE
 def test_what_a_device_cannot_do_runs_on_the_host_and_is_counted():
     numelt.coverage(reset=True)
 

@@ -58,6 +58,7 @@ impl Driver for CudaDriver {
             single: true,
             divides: true,
             fused: true,
+            wide: true,
             parameter_bytes: PARAMETER_BYTES,
             memory: device.memory()?,
             group: GROUP,

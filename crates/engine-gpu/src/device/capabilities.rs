@@ -1,5 +1,6 @@
 //! What a device can do, and what plans should be like for it.
 
+use super::calls;
 use crate::render::{self, Variant};
 use numelt_ir::{DType, DTypeKind, Op, OpKind};
 use numelt_opt::{Kernel, Node, Target};
@@ -17,6 +18,8 @@ pub struct Capabilities {
     pub divides: bool,
     /// Is a fused multiply-add of f32 right?
     pub fused: bool,
+    /// Has it atomic operations of 64 bits?
+    pub wide: bool,
     /// Bytes of all arguments of a kernel.
     pub parameter_bytes: usize,
     /// Bytes of memory.
@@ -59,6 +62,15 @@ impl Capabilities {
         folds
             && kernel.body.iter().all(computes)
             && render::parameters(kernel, variant).is_some_and(|params| 8 * params <= self.parameter_bytes)
+    }
+
+    /// Can the device do calls of an operation with NumPy's results? The shapes decide later whether it should.
+    pub fn call(&self, op: Op, ty: DType) -> bool {
+        let double = matches!(ty.real(), DType::F64);
+        match op.scan_step() {
+            Some(step) => (self.double || !double) && self.computes(step, ty) && calls::has_text(op, ty, self.wide),
+            None => calls::has_text(op, ty, self.wide),
+        }
     }
 
     /// Are an operation's results right, as far as that is the device's arithmetic?

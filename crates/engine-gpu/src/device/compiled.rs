@@ -48,7 +48,7 @@ impl<D: Driver> Compiler<D> {
     }
 
     /// The functions of these names in a text.
-    fn compile(&self, text: &str, names: &[&str]) -> Result<Vec<D::Function>> {
+    pub fn compile(&self, text: &str, names: &[&str]) -> Result<Vec<D::Function>> {
         let program = self.program(text)?;
         names.iter().map(|name| self.driver.function(&program, name)).collect()
     }

@@ -8,7 +8,7 @@ use numelt_opt::{ArgKind, Kernel, Reduction};
 use numelt_runtime::Launch;
 
 /// With fewer results than these, a work-item for each leaves most of a device idle,
-const FEW_RESULTS: i64 = 256;
+pub const FEW_RESULTS: i64 = 256;
 /// and takes longer than the host if it has more steps to do one after the other than these.
 const MANY_STEPS: i64 = 1 << 16;
 /// Levels of a tree that one work-item joins.
@@ -159,12 +159,10 @@ impl<D: Driver> Order<'_, D> {
                 None => Argument::Bytes(&bytes[..self.size(*param)]),
             });
         }
-        let group = self.engine.capabilities.group;
-        let groups = (numbers.items as usize).div_ceil(group).min(self.engine.capabilities.groups);
         // SAFETY: the text is that of the kernel, its arguments are those of the launch, and the runtime guarantees that
         // each byte which a kernel touches lies inside of the memory that it names. Scratch memory has a place for
         // each partial result.
-        unsafe { self.engine.driver().launch(&mut functions[function], &arguments, groups, group) }
+        unsafe { queue(self.engine, &mut functions[function], &arguments, numbers.items) }
     }
 
     /// The memory that a parameter stands for, if it stands for any.
@@ -223,6 +221,22 @@ impl<D: Driver> Order<'_, D> {
         };
         number.to_le_bytes()
     }
+}
+
+/// Queues a function with as many work-items as have something to do, or as occupy the device.
+///
+/// # Safety
+/// As for [`Driver::launch`].
+pub unsafe fn queue<D: Driver>(
+    engine: &Device<D>,
+    function: &mut D::Function,
+    arguments: &[Argument<'_, D::Memory>],
+    items: i64,
+) -> Result<()> {
+    let group = engine.capabilities.group;
+    let groups = (items as usize).div_ceil(group).min(engine.capabilities.groups);
+    // SAFETY: the caller's promise.
+    unsafe { engine.driver().launch(function, arguments, groups, group) }
 }
 
 /// Levels of the tree by which a piece of so many elements is added.

@@ -4,6 +4,7 @@
 //! written, or waiting for the queue. A kernel that may meet floating-point conditions collects them in a word of the
 //! device's memory, which is read when somebody waits for it. Not here: calls of a driver's library.
 
+mod calls;
 mod capabilities;
 mod compiled;
 mod driver;
@@ -12,6 +13,7 @@ mod launch;
 pub use self::capabilities::Capabilities;
 pub use self::driver::{Argument, Code, Driver};
 
+use self::calls::Calls;
 use self::compiled::{Compiled, Compiler};
 use crate::render::{self, Variant};
 use numelt_ir::{Error, Result, warn};
@@ -50,6 +52,7 @@ pub struct Device<D: Driver> {
     capabilities: Capabilities,
     // before the driver, so that memory goes before what it was made of
     state: Mutex<State<D>>,
+    calls: Mutex<Calls<D>>,
     compiler: Compiler<D>,
 }
 
@@ -89,7 +92,7 @@ impl<D: Driver> Device<D> {
         };
         let target = capabilities.target();
         let compiler = Compiler::new(driver, options.cache_dir.as_deref());
-        Ok(Device { target, capabilities, state: Mutex::new(state), compiler })
+        Ok(Device { target, capabilities, state: Mutex::new(state), calls: Mutex::default(), compiler })
     }
 
     /// Name of the device and version of its driver.
@@ -189,7 +192,8 @@ impl<D: Driver> Engine for Device<D> {
     fn supports(&self, task: &Task<'_>) -> bool {
         match task {
             Task::Kernel(kernel, None) => self.capabilities.run(kernel),
-            Task::Kernel(_, Some(_)) | Task::Nest(_) | Task::Call(..) => false,
+            Task::Call(op, ty) => self.capabilities.call(*op, *ty),
+            Task::Kernel(_, Some(_)) | Task::Nest(_) => false,
         }
     }
 
@@ -203,13 +207,21 @@ impl<D: Driver> Engine for Device<D> {
     }
 
     fn submit(&self, work: &Work<'_>) -> Result<Ticket> {
-        let Work::Kernel(executable, launch, None) = work else {
-            return Err(Error::Unsupported(format!("{} runs plain kernels only", D::NAME)));
-        };
-        let compiled = executable.as_any().downcast_ref::<Compiled<D>>();
-        let compiled = compiled.ok_or_else(|| Error::Engine("a kernel compiled by another engine".into()))?;
         let mut state = self.state();
-        let word = launch::launch(self, &mut state, compiled, launch)?;
+        let word = match work {
+            Work::Kernel(executable, launch, None) => {
+                let compiled = executable.as_any().downcast_ref::<Compiled<D>>();
+                let compiled = compiled.ok_or_else(|| Error::Engine("a kernel compiled by another engine".into()))?;
+                launch::launch(self, &mut state, compiled, launch)?
+            }
+            Work::Call(call) => {
+                let mut known = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+                calls::call(self, &mut state, &mut known, call)?
+            }
+            Work::Kernel(_, _, Some(_)) | Work::Nest(_) => {
+                return Err(Error::Unsupported(format!("{} runs plain kernels and some calls only", D::NAME)));
+            }
+        };
         state.last += 1;
         let ticket = state.last;
         if let Some(word) = word {

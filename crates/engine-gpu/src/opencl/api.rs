@@ -102,6 +102,8 @@ pub enum Query {
     Name = 0x102B,
     /// Version of its driver.
     Driver = 0x102D,
+    /// Names of its extensions, with blanks between them.
+    Extensions = 0x1030,
     /// What arithmetic on f64 obeys, a bit field; zero without f64.
     DoubleArithmetic = 0x1032,
 }

@@ -62,6 +62,9 @@ fn capabilities(device: DeviceId) -> Capabilities {
         single: has(single, arithmetic::NEEDED),
         divides: has(single, arithmetic::DIVIDES),
         fused: has(single, arithmetic::FUSED),
+        wide: ["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"]
+            .iter()
+            .all(|name| device.text(Query::Extensions).split(' ').any(|own| own == *name)),
         parameter_bytes: small(Query::ParameterSize, 1024),
         memory: usize::try_from(number(Query::Memory)).unwrap_or(usize::MAX),
         group: small(Query::GroupSize, 1).min(256),

@@ -5,6 +5,7 @@
 //! work-items. Types have numelt's names; functions that are no built-ins are defined before the kernel. Not here:
 //! compilers, memory.
 
+pub mod calls;
 mod complex;
 mod dialect;
 mod fold;

@@ -1,0 +1,251 @@
+//! Library calls on the device: scans and scatters.
+//!
+//! In: a call. Out: the launches of its text's functions, or a refusal where the host takes less time.
+
+use super::compiled::Compiler;
+use super::launch::{FEW_RESULTS, queue};
+use super::{Argument, Device, Driver, State};
+use crate::render::calls::{self, CallForm, CallParam, SCATTER};
+use crate::render::unit;
+use numelt_ir::{DType, Error, Op, OpKind, Result};
+use numelt_runtime::{LibraryCall, Operand};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// Elements of a line up to which one work-item is fast enough for it.
+const SHORT_LINE: i64 = 1 << 10;
+/// Elements that a part of a line has at least.
+const LEAST_CHUNK: i64 = 64;
+
+/// The texts of calls, compiled.
+pub struct Calls<D: Driver>(HashMap<CallForm, Ready<D::Function>>);
+
+struct Ready<F> {
+    functions: Vec<F>,
+    names: &'static [&'static str],
+    params: Vec<CallParam>,
+    watches: bool,
+}
+
+impl<D: Driver> Default for Calls<D> {
+    fn default() -> Calls<D> {
+        Calls(HashMap::new())
+    }
+}
+
+impl<D: Driver> Calls<D> {
+    fn ready(&mut self, form: &CallForm, wide: bool, compiler: &Compiler<D>) -> Result<&mut Ready<D::Function>> {
+        match self.0.entry(form.clone()) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(free) => {
+                let source = calls::render(form, D::DIALECT, wide);
+                let source = source.ok_or_else(|| Error::Unsupported("a call without a text in C".into()))?;
+                let functions = compiler.compile(&source.text, source.functions)?;
+                let (names, params, watches) = (source.functions, source.params, source.watches);
+                Ok(free.insert(Ready { functions, names, params, watches }))
+            }
+        }
+    }
+}
+
+/// Is there a text for calls of an operation, whatever its operands are?
+pub fn has_text(op: Op, ty: DType, wide: bool) -> bool {
+    if !matches!(op.kind(), OpKind::Scan) && op.scatter_step().is_none() {
+        return false;
+    }
+    let form = CallForm { op, ty, out: ty, input: ty, lead: 0, rest: 0 };
+    calls::render(&form, crate::render::Dialect::OpenCl, wide).is_some()
+}
+
+/// Queues a call; the word in which it collects conditions, if it meets any.
+pub fn call<D: Driver>(
+    engine: &Device<D>,
+    state: &mut State<D>,
+    known: &mut Calls<D>,
+    call: &LibraryCall<'_>,
+) -> Result<Option<usize>> {
+    if call.out.view.size() == 0 {
+        return Ok(None);
+    }
+    let word = if call.op.kind() == OpKind::Scan {
+        scan(engine, state, known, call)?
+    } else {
+        scatter(engine, state, known, call)?;
+        None
+    };
+    engine.driver().flush()?;
+    Ok(word)
+}
+
+/// The numbers and the memory that parameters stand for.
+struct Order<'a, D: Driver> {
+    engine: &'a Device<D>,
+    state: &'a State<D>,
+    call: &'a LibraryCall<'a>,
+    /// Axes of lines or positions.
+    lead: Vec<usize>,
+    /// The axis of a scan; the first of a scatter's target.
+    axis: usize,
+    run: i64,
+    chunk: i64,
+    parts: i64,
+    word: i64,
+    scratch: Option<D::Memory>,
+}
+
+impl<D: Driver> Order<'_, D> {
+    fn operand(&self, at: Option<usize>) -> Operand<'_> {
+        at.map_or(self.call.out, |at| self.call.ins[at])
+    }
+
+    /// Bytes in units of an operand's memory.
+    fn units(&self, at: Option<usize>, bytes: i64) -> i64 {
+        bytes / unit(self.operand(at).view.dtype)
+    }
+
+    /// The stride of an operand along one of the axes that the text counts: those of lines or positions first.
+    fn stride(&self, at: Option<usize>, axis: usize) -> i64 {
+        let scans = self.call.op.kind() == OpKind::Scan;
+        let own = match at {
+            _ if scans => self.lead[axis],
+            // values have the axes of positions, then those of the target but its first
+            Some(1 | 2) => axis,
+            _ => axis - self.lead.len() + 1,
+        };
+        self.units(at, self.operand(at).view.strides[own])
+    }
+
+    fn extent(&self, axis: usize) -> i64 {
+        match self.lead.get(axis) {
+            Some(&own) if self.call.op.kind() == OpKind::Scan => self.call.out.view.shape[own],
+            Some(&own) => self.call.ins[2].view.shape[own],
+            None => self.call.out.view.shape[axis - self.lead.len() + 1],
+        }
+    }
+
+    fn number(&self, param: CallParam, items: i64) -> i64 {
+        match param {
+            CallParam::Items => items,
+            CallParam::Offset(at) => self.units(at, self.operand(at).buffer.offset),
+            CallParam::Extent(axis) => self.extent(axis),
+            CallParam::Stride(at, axis) => self.stride(at, axis),
+            CallParam::Run => self.run,
+            CallParam::Step(at) => self.units(at, self.operand(at).view.strides[self.axis]),
+            CallParam::Chunk => self.chunk,
+            CallParam::Parts => self.parts,
+            CallParam::Word => self.word,
+            // memory, which `run` has found
+            CallParam::Memory(_) | CallParam::Scratch | CallParam::Conditions => 0,
+        }
+    }
+
+    /// Queues a function of the text.
+    fn run(&self, ready: &mut Ready<D::Function>, name: &str, items: i64) -> Result<()> {
+        if items == 0 {
+            return Ok(());
+        }
+        let number = ready.names.iter().position(|own| *own == name);
+        let number = number.ok_or_else(|| Error::Engine(format!("a call's text has no function {name}")))?;
+        let bytes: Vec<[u8; 8]> = ready.params.iter().map(|p| self.number(*p, items).to_le_bytes()).collect();
+        let mut arguments = Vec::with_capacity(bytes.len());
+        for (param, bytes) in ready.params.iter().zip(&bytes) {
+            arguments.push(match param {
+                CallParam::Memory(at) => Argument::Memory(self.state.piece(self.operand(*at).buffer)?.0),
+                CallParam::Conditions => Argument::Memory(&self.state.conditions),
+                // where there are no partial results, no function touches what stands for them
+                CallParam::Scratch => Argument::Memory(self.scratch.as_ref().unwrap_or(&self.state.conditions)),
+                _ => Argument::Bytes(bytes),
+            });
+        }
+        // SAFETY: the text is that of the call, its arguments are those of the call, and the runtime guarantees that each
+        // byte of the operands lies inside of the memory that they name. Scratch memory has a place for each part, or for
+        // each position.
+        unsafe { queue(self.engine, &mut ready.functions[number], &arguments, items) }
+    }
+}
+
+fn scan<D: Driver>(
+    engine: &Device<D>,
+    state: &mut State<D>,
+    known: &mut Calls<D>,
+    call: &LibraryCall<'_>,
+) -> Result<Option<usize>> {
+    let axis = call.axes.iter().next().ok_or_else(|| Error::Invalid("a scan has an axis".into()))?;
+    let [input] = call.ins else { return Err(Error::Invalid("a scan of one operand".into())) };
+    let lead: Vec<usize> = (0..call.out.view.rank()).filter(|other| *other != axis).collect();
+    let run = call.out.view.shape[axis];
+    let lines = call.out.view.size() / run;
+    let splits = calls::is_associative(call.op, call.ty) && lines < FEW_RESULTS && run > SHORT_LINE;
+    if lines < FEW_RESULTS && run > SHORT_LINE && !splits {
+        return Err(Error::Unsupported("few lines of many steps".into()));
+    }
+    let form = CallForm {
+        op: call.op,
+        ty: call.ty,
+        out: call.out.view.dtype,
+        input: input.view.dtype,
+        lead: lead.len(),
+        rest: 0,
+    };
+    let ready = known.ready(&form, engine.capabilities.wide, &engine.compiler)?;
+    let word = ready.watches.then(|| state.word());
+    let items = (engine.capabilities.group * engine.capabilities.groups) as i64;
+    let chunk = if splits { (run * lines / items + 1).max(LEAST_CHUNK) } else { run };
+    let parts = (run + chunk - 1) / chunk;
+    let bytes = calls::scratch_bytes(&form) * (lines * parts) as usize;
+    let scratch = if splits { Some(engine.driver().memory(bytes)?) } else { None };
+    let word_number = word.unwrap_or(0) as i64;
+    let order = Order { engine, state, call, lead, axis, run, chunk, parts, word: word_number, scratch };
+    if splits {
+        order.run(ready, "numelt_fold", lines * parts)?;
+        order.run(ready, "numelt_join", lines)?;
+    }
+    order.run(ready, "numelt_scan", lines * parts)?;
+    Ok(word)
+}
+
+fn scatter<D: Driver>(
+    engine: &Device<D>,
+    state: &State<D>,
+    known: &mut Calls<D>,
+    call: &LibraryCall<'_>,
+) -> Result<()> {
+    let [target, values, positions] = call.ins else {
+        return Err(Error::Invalid("scatter of three operands".into()));
+    };
+    let (out, lead) = (call.out, positions.view.rank());
+    let typed = [target.view, values.view, out.view].iter().all(|view| view.dtype == call.ty);
+    let count = positions.view.size();
+    let form = CallForm { op: call.op, ty: call.ty, out: call.ty, input: call.ty, lead, rest: out.view.rank() - 1 };
+    let whole = matches!(positions.view.dtype, DType::I64 | DType::U64);
+    if !typed || !whole || values.view.rank() != lead + form.rest || count >= i64::from(u32::MAX) {
+        return Err(Error::Unsupported("scatter: operands of another form".into()));
+    }
+    let ready = known.ready(&form, engine.capabilities.wide, &engine.compiler)?;
+    let rows = out.view.shape[0];
+    let claims = call.op == Op::Scatter;
+    let scratch =
+        if claims { Some(engine.driver().memory(calls::scratch_bytes(&form) * rows as usize)?) } else { None };
+    let parts = out.view.size() / rows;
+    let order = Order {
+        engine,
+        state,
+        call,
+        lead: (0..lead).collect(),
+        axis: 0,
+        run: rows - 1,
+        chunk: 0,
+        parts,
+        word: 0,
+        scratch,
+    };
+    let [copy, clear, claim, put] = [SCATTER[0], SCATTER[1], SCATTER[2], SCATTER[3]];
+    if target.buffer != out.buffer || target.view.strides != out.view.strides {
+        order.run(ready, copy, rows * parts)?;
+    }
+    if claims {
+        order.run(ready, clear, rows)?;
+        order.run(ready, claim, count)?;
+    }
+    order.run(ready, put, count * parts)
+}

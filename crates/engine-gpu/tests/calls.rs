@@ -1,0 +1,118 @@
+//! Scans and scatters, against the reference interpreter: lines of all lengths along each axis, strides of both signs, operands
+//! of other dtypes; positions that meet, that lie beyond the end, with and without rows.
+
+mod support;
+
+use numelt_ir::{DType, Op, OpKind, Program};
+use numelt_opt::{Fuse, Options};
+use numelt_runtime::Task;
+use numelt_testing::engine::{Tested, check_engine};
+use support::device;
+
+fn list(numbers: &[i64]) -> String {
+    numbers.iter().map(|n| n.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Runs a program on the device, whose one call it has to support.
+fn check(device: &dyn numelt_runtime::Engine, text: &str, seed: u64) {
+    let program: Program = text.parse().unwrap_or_else(|why| panic!("{why}\n{text}"));
+    let options = Options { target: *device.target(), ..Options::default() };
+    numelt_opt::plan(&program, &options).unwrap();
+    check_engine(Tested::device(device), &program, seed, Fuse::Greedy).unwrap_or_else(|why| panic!("{why}\n{text}"));
+}
+
+/// Shape and axis.
+const LINES: &[(&[i64], usize)] = &[
+    (&[1], 0),
+    (&[70], 0),
+    (&[5000], 0),
+    (&[200_001], 0),
+    (&[3, 3000], 1),
+    (&[3000, 3], 0),
+    (&[300, 40], 1),
+    (&[4, 1, 5, 6], 2),
+];
+
+/// Scans of few long lines whose order matters are the host's.
+fn in_any_order(op: Op, ty: DType) -> bool {
+    match op {
+        Op::Cumsubtract | Op::Cumdivide => false,
+        Op::Cumsum | Op::Cumprod => ty.is_integer(),
+        _ => !ty.is_complex(),
+    }
+}
+
+#[test]
+fn scans() {
+    let Some(device) = device() else { return };
+    let (mut done, mut seed) = (0, 0);
+    for &op in Op::ALL.iter().filter(|op| op.kind() == OpKind::Scan) {
+        for ty in op.info().dtypes.iter().filter(|&ty| device.supports(&Task::Call(op, ty))) {
+            for (at, &(shape, axis)) in LINES.iter().enumerate() {
+                seed += 1;
+                // each shape with a few operations and types: a compiler of drivers takes a good tenth of a second for each
+                let few = shape.iter().product::<i64>() / shape[axis] < 256 && shape[axis] > 1024;
+                if (seed + at) % 31 != 0 && (op, ty) != (Op::Cumsum, DType::I64) || few && !in_any_order(op, ty) {
+                    continue;
+                }
+                // the input goes backwards, every other element of its memory; the output is of another dtype now and then
+                let size = ty.size() as i64;
+                let mut strides = vec![-2 * size; shape.len()];
+                for axis in (0..shape.len() - 1).rev() {
+                    strides[axis] = strides[axis + 1] * shape[axis + 1];
+                }
+                let points: i64 = shape.iter().product();
+                let to = if seed % 3 == 0 && ty == DType::I64 { DType::I32 } else { ty };
+                let text = format!(
+                    "base %0 {} in\nbase %1 {} out\n%1[{to} ({})] = {}.{ty} %0[{ty} +{} ({}):({})] axes=({axis})\n",
+                    2 * points * size,
+                    points * to.size() as i64,
+                    list(shape),
+                    op.name(),
+                    (2 * points - 2) * size,
+                    list(shape),
+                    list(&strides),
+                );
+                check(&*device, &text, seed as u64);
+                done += 1;
+            }
+        }
+    }
+    println!("{done} scans");
+    assert!(done > 30, "{done}");
+}
+
+#[test]
+fn scatters() {
+    let Some(device) = device() else { return };
+    let (mut done, mut seed) = (0, 0);
+    for &op in Op::ALL.iter().filter(|op| op.scatter_step().is_some()) {
+        for ty in op.info().dtypes.iter().filter(|&ty| device.supports(&Task::Call(op, ty))) {
+            for (rows, count, rest) in [(1, 1, 1), (50, 400, 1), (4000, 3000, 1), (30, 100, 7)] {
+                seed += 1;
+                if seed % 3 != 0 && ty != DType::C128 && ty != DType::I64 {
+                    continue;
+                }
+                let size = ty.size() as i64;
+                let (row, value) =
+                    if rest == 1 { (String::new(), String::new()) } else { (format!(", {rest}"), format!(", {rest}")) };
+                let text = format!(
+                    "base %0 {} in out\nbase %1 {} in\nbase %2 {} in\nbase %3 {}\nconst $0 = u64 {}\n\
+                     %3[u64 ({count})] = remainder.u64 %2[u64 ({count})], $0\n\
+                     %0[{ty} ({rows}{row})] = {}.{ty} %0[{ty} ({rows}{row})], %1[{ty} ({count}{value})], %3[u64 ({count})]\n",
+                    rows * rest * size,
+                    count * rest * size,
+                    count * 8,
+                    count * 8,
+                    // some positions lie beyond the end
+                    rows + 2,
+                    op.name(),
+                );
+                check(&*device, &text, seed as u64);
+                done += 1;
+            }
+        }
+    }
+    println!("{done} scatters");
+    assert!(done > 20, "{done}");
+}
