@@ -72,4 +72,10 @@ def test_arithmetic(functions, kind, number):
                 outcomes.append(("", out.tobytes()))
     assert outcomes[0] == outcomes[1]
     unit, _ = reporting.units(compiled)
-    assert [variant["runs"] for variant in unit.report()["variants"]] == [1]
+    report = unit.report()
+    if kind == "numpy" and EXPRESSIONS[number] in ("a**5", "a**7"):
+        # compiled code has no such power, and is not begun for the rest of the turn
+        assert not report["variants"]
+        assert "power" in report["refused"][0][2]
+    else:
+        assert [variant["runs"] for variant in report["variants"]] == [1]

@@ -37,6 +37,20 @@ def test_short_loops_are_compiled_when_they_have_run_often():
     assert 1000 < runs < 3000
 
 
+def test_short_loops_are_not_asked_for_every_time():
+    text = "def f(n):\n    s = 0\n    for i in range(n):\n        s += i\n    return s\n"
+    found, runs = ran(text + "all = [f(3) for _ in range(k)]\n", k=5000)
+    (asked, _) = (unit.report()["runs"] for unit in found[UNITS])
+    assert (found["all"], runs) == ([3] * 5000, 0)
+    assert asked < 200
+
+
+def test_a_loop_that_needs_cpython_in_each_turn_is_left_to_it():
+    text = "seen = []\nfor i in range(n):\n    seen.append(i)\n    s = i * 2\n"
+    found, runs = ran(text, n=200_000)
+    assert (len(found["seen"]), found["s"], runs) == (200_000, 399_998, 0)
+
+
 def test_compiled_code_takes_over_in_a_while_loop_that_takes_long():
     text = "i = s = 0\nwhile i < n:\n    i += 1\n    if i == 70_000:\n        continue\n    s += i % 7\n"
     for n in (0, 1, 10, 300_000):

@@ -41,7 +41,8 @@ pub struct JitUnit {
     is_asked: bool,
     /// Does it take over where CPython has gone on with a loop?
     is_resumed: bool,
-    /// A unit that takes over is asked again after so many turns: when, and how many there are between.
+    /// A unit that takes over is asked again after so many turns, and a loop that is not worth while after so many runs: when, and
+    /// how many there are between.
     due_in: AtomicU64,
     between: AtomicU64,
     /// How many nanoseconds CPython has taken for it, roughly.
@@ -136,6 +137,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A loop that the program does not ask for is compiled when CPython has taken so many nanoseconds for it, as far as they can be
 /// estimated: about what compiling takes.
 const WORTH: f64 = 10e6;
+
+/// The part of it that runs may take which are not asked for, and how many these are at most. A `while` loop may be a long one.
+const SMALL_PART: f64 = 0.01;
+const MOST_UNASKED: u64 = 64;
+const MOST_UNASKED_WHILE: u64 = 8;
 
 /// A variant that did nothing worth while at least this often, and in most of its runs, is not run any more.
 const MOST_EARLY: u64 = 10;
@@ -338,11 +344,22 @@ impl JitUnit {
         slots.map(|(name, given)| format!("{name}: {}", given.ty)).collect::<Vec<_>>().join(", ")
     }
 
-    /// Has CPython done so much for this loop, or will it, that compiling is worth while?
+    /// Has CPython done so much for this loop, or will it, that compiling is worth while? If not, the next runs are not even asked
+    /// for, as many as a small part of that takes, since asking takes as long as some turns.
     fn is_worth_it(&self, given: &[Given], numbers: &Numbers) -> bool {
         let Some(now) = worth::nanoseconds(&self.tree, given, numbers) else { return true };
-        let before = self.waited.fetch_add(now.min(WORTH) as u64, Ordering::Relaxed);
-        before as f64 + now >= WORTH
+        // those not asked for are thought to be like this one
+        let all = now * get(&self.between) as f64;
+        let before = self.waited.fetch_add(all.min(WORTH) as u64, Ordering::Relaxed);
+        if before as f64 + all >= WORTH {
+            return true;
+        }
+        let is_while = matches!(self.tree.body.kind, StmtKind::While { .. });
+        let most = if is_while { MOST_UNASKED_WHILE } else { MOST_UNASKED };
+        let between = ((WORTH * SMALL_PART / now.max(1.0)) as u64).clamp(1, most);
+        self.between.store(between, Ordering::Relaxed);
+        self.due_in.store(between - 1, Ordering::Relaxed);
+        false
     }
 
     /// A loop that is not compiled yet. The turns of a `while` loop cannot be counted, so compiled code takes over if they take long:
@@ -446,9 +463,9 @@ impl JitUnit {
         let made = catch_unwind(AssertUnwindSafe(|| specialize(&self.tree, given, &mut outside)));
         let made = made.unwrap_or_else(|_| Err(failed("the compiler failed".into())))?;
         let paths = outside.paths;
-        let is_pointless = !made.exits.iter().any(|exit| exit.statement == 0) && !goes_round(&made.exits);
-        if is_pointless && world::forced_exit().is_none() {
-            let first = made.exits.first();
+        // if CPython has to do a part of every turn, it does that faster without being interrupted
+        if !goes_round(&made.exits) && world::forced_exit().is_none() {
+            let first = made.exits.iter().find(|exit| exit.is_gap).or(made.exits.first());
             return Err(
                 first.map_or_else(|| failed("nothing of it can run".into()), |exit| (exit.line, exit.why.clone()))
             );
