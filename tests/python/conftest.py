@@ -21,6 +21,14 @@ def recorded():
     numelt.config.at_once = before
 
 
+@pytest.fixture
+def on_the_host(monkeypatch):
+    """Have all work run on the CPU, in started processes as well: for tests of the memory of the host."""
+    monkeypatch.setenv("NUMELT_ENGINE", "cpu")
+    with numelt.engine("cpu"):
+        yield
+
+
 @pytest.fixture(params=["recorded", "at once"])
 def recorded_and_at_once(request):
     """Do all of it while operations are recorded, and while small ones run at once."""

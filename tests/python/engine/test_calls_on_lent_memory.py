@@ -45,7 +45,7 @@ def test_memory_is_lazy_again_after_a_call():
 def test_an_array_kept_by_a_traceback_stays_valid():
     x = numelt.arange(5.0)
     try:
-        numelt.gradient(x, axis=9)
+        numelt.median(x, axis=9)
     except numpy.exceptions.AxisError as error:
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
         kept = [v for f in frames for v in f.f_locals.values() if type(v) is numpy.ndarray]

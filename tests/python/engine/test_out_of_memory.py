@@ -12,6 +12,9 @@ import numelt as np
 
 from ..support.compare import in_threads
 
+# the limits here are those of the host's memory
+pytestmark = pytest.mark.usefixtures("on_the_host")
+
 _LIMITED = """
 import re, resource, sys
 import numpy.fft

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no resident size to read")
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no resident size to read"),
+    pytest.mark.usefixtures("on_the_host"),
+]
 
 PROLOGUE = r"""
 import gc, os, resource, sys, time

@@ -13,6 +13,9 @@ import pytest
 
 import numelt
 
+# the limits here are those of the host's memory
+pytestmark = pytest.mark.usefixtures("on_the_host")
+
 N = 20_000
 EXPRESSIONS = [
     "x + y",
