@@ -23,7 +23,7 @@ def recorded():
 
 @pytest.fixture
 def on_the_host(monkeypatch):
-    """Have all work run on the CPU, in started processes as well: for tests of the memory of the host."""
+    """Have all work run on the CPU, in started processes as well: for its memory and its plans."""
     monkeypatch.setenv("NUMELT_ENGINE", "cpu")
     with numelt.engine("cpu"):
         yield

@@ -60,6 +60,7 @@ def test_same_bits(program, shape, layout):
                     numpy.testing.assert_allclose(g, w, rtol=1e-4 if dtype == "f4" else 1e-12, atol=1e-5)
 
 
+@pytest.mark.usefixtures("on_the_host")
 @pytest.mark.parametrize("program", PROGRAMS[:3], ids=lambda f: f.__name__)
 def test_one_kernel_and_no_large_temporary(program):
     # a copy: what somebody else may look at is never left for later

@@ -247,6 +247,7 @@ def test_steps_in_place_use_bases_of_their_own():
     assert (seen.kernels, seen.bytes_moved) == (5, 10 * u.nbytes)
 
 
+@pytest.mark.usefixtures("on_the_host")
 @pytest.mark.parametrize("shape", [(60_000,), (300, 200), (20, 30, 100)])
 def test_one_step_in_place_is_one_kernel(shape):
     x = values(shape, "f8")

@@ -94,6 +94,7 @@ def greedy():
     numelt.config.fuse = before
 
 
+@pytest.mark.usefixtures("on_the_host")
 @pytest.mark.parametrize("shape", [(5000,), (90, 70), (20, 19, 18)])
 def test_one_kernel(shape, recorded, greedy):
     a = numelt.ones(shape)

@@ -80,7 +80,7 @@ impl<'a> Memory<'a> {
     /// Brings everything that can be seen from outside, and may be written there, to the host, and discards other
     /// copies.
     pub fn bring_visible_home(&self) -> Result<()> {
-        let seen = self.slots.iter().filter(|cell| cell.has(note::COPIES) && cell.is_seen_outside());
+        let seen = self.slots.iter().filter(|cell| cell.has(note::COPIES) && cell.is_visible());
         let mut result = Ok(());
         for cell in seen {
             result = result.and(cell.come_home());

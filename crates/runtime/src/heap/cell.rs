@@ -234,11 +234,6 @@ impl BaseCell {
         self.exports.load(Ordering::Acquire) > 0 || self.has(note::SHARED)
     }
 
-    /// Whether others than the runtime can write or free its memory.
-    pub fn is_seen_outside(&self) -> bool {
-        self.has(note::FOREIGN) || self.is_visible()
-    }
-
     /// Whether its values may be moved to other memory: nobody knows their address, and the memory is our own.
     pub fn may_move(&self) -> bool {
         !self.has(note::FOREIGN | note::KNOWN | note::COPIES) && self.exports.load(Ordering::Acquire) == 0

@@ -155,7 +155,7 @@ impl Decisions {
 /// Where the arrays of a plan are, and whether some of them have copies on devices.
 pub(super) fn key(memory: &Memory<'_>) -> (Key, bool) {
     let seen = |is_seen| if is_seen { SEEN } else { 0 };
-    let key: Key = memory.recorded().map(|cell| cell.located() | seen(cell.is_seen_outside())).collect();
+    let key: Key = memory.recorded().map(|cell| cell.located() | seen(cell.is_visible())).collect();
     let is_away = key.iter().any(|at| at & !(SEEN | HOST) != 0);
     (key, is_away)
 }

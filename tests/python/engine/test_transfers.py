@@ -1,0 +1,93 @@
+"""Bytes that move between the host and a device: a loop's data stays there.
+
+The programs are those of benches/programs.py. The device is that of the tests (crates/testing/src/far), which
+does everything that a plan asks for, so that what moves is what the runtime decides.
+"""
+
+import json
+from pathlib import Path
+
+import numpy
+import pytest
+
+import numelt
+
+from .test_devices import FAR, run
+
+BENCHES = str(Path(__file__).parents[3] / "benches")
+
+pytestmark = pytest.mark.skipif(
+    "far" not in numelt._core.engines(), reason="this build has no test device (cargo feature far)"
+)
+
+# Each program's size, and the bytes that it reads while it runs: sums, counts under masks, results.
+LOOPS = {
+    "heat_equation": (200, 80),
+    "black_scholes": (20_000, 40),
+    "shallow_water": (100, 0),
+    "nbody": (700, 0),
+    "kmeans": (20_000, 80),
+    "game_of_life": (200, 0),
+    "stencil27": (30, 0),
+}
+
+PROGRAM = f"""
+import json, sys
+import numpy
+import numelt
+sys.path.append({BENCHES!r})
+import programs
+
+def moved():
+    stats = numelt._core.stats()
+    return numpy.array([stats["bytes_there"], stats["bytes_back"]])
+
+numelt.config.at_once = 0
+found = {{}}
+for name, (size, _) in {LOOPS!r}.items():
+    once = getattr(programs, name)(numelt, size)
+    kept = once()
+    numelt.flush()
+    before = moved()
+    kept = once()
+    numelt.flush()
+    found[name] = (moved() - before).tolist()
+    assert numpy.allclose(numpy.asarray(kept), getattr(programs, name)(numpy, size)())
+
+x = numelt.array(numpy.arange(10_000.0))
+before = moved()
+for _ in range(3):
+    y = x * 2
+    numelt.flush()
+found["a copy of NumPy's"] = (moved() - before).tolist()
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Return the bytes that each program has moved to the device and back when it ran a second time."""
+    return json.loads(run(PROGRAM, FAR))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_move_nothing_but_what_is_read(name, found):
+    there, back = found[name]
+    # the program's input is on the device since the first run
+    assert there == 0
+    assert back <= LOOPS[name][1]
+
+
+def test_a_copy_of_an_array_of_numpys_goes_to_the_device_once(found):
+    assert found["a copy of NumPy's"] == [80_000, 0]
+
+
+def test_memory_that_numpy_can_see_goes_there_again_and_comes_back():
+    shared = numpy.arange(10_000.0)
+    with numelt.engine("far"):
+        x = numelt.asarray(shared)
+        for factor in (1.0, 3.0):
+            shared[:] = factor
+            assert float((x * 2)[7]) == 2 * factor
+        x += 1
+        assert shared[9] == 4.0
