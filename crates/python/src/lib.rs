@@ -18,7 +18,7 @@
 //! `export`, `loan` and `subclass` of `numpy`; in `errstate`, `run` and `truths` of `record`; in `few`,
 //! `few_by_lookup`, `fresh`, `index`, `members`, `ndarray`, `operand`, `protocols` and `sequence` of `array`; in
 //! `quick` and `ufunc_direct` of `ufunc`; in `random` and `random_sequence`; in `given`, `unit` and `world` of `jit`; in `dense` and `solving` of `functions`;
-//! and in `bare`, `direct`, `module` and `unbound` of `dispatch`.
+//! and in `direct`, `module` and `unbound` of `dispatch`.
 
 mod array;
 mod cpython;
@@ -43,7 +43,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<array::ndarray::NdArray>()?;
     array::fresh::prepare(py);
     dispatch::direct::set(&py.get_type::<array::ndarray::NdArray>());
-    dispatch::bare::replace_members(py)?;
     array::scalar::register(module)?;
     module.add_class::<ufunc::Ufunc>()?;
     ufunc::ufunc_direct::prepare(py);

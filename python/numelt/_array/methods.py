@@ -19,7 +19,7 @@ from numpy._core import umath as _umath
 from numelt import _core
 from numelt._array import classes, fields, flat, resize
 from numelt._dispatch import fallback, library, mirror, pickling
-from numelt._dispatch.native import COMPILED, NATIVE, ndarray
+from numelt._dispatch.native import COMPILED, NATIVE, ndarray, present
 from numelt._dispatch.routine import inner, library_function, method
 from numelt._routines import sorting
 from numelt._routines.indexing import picking
@@ -44,6 +44,9 @@ _NOT_TAKEN = frozenset(
 )  # fmt: skip
 
 
+# compiled methods that NumPy's array does if the dtype is not native
+_LEAVING = frozenset({"astype", "ravel", "reshape", "squeeze", "transpose", "view"})
+
 # methods that save an array: they read data and are not counted as fallbacks
 _READS = frozenset({"tofile", "dump", "dumps"})
 
@@ -63,6 +66,18 @@ def _method(name: str, original: Any) -> Callable[..., Any]:
     functools.update_wrapper(run, original, assigned=("__doc__", "__name__"), updated=())
     run.__qualname__ = label
     return run
+
+
+def _attach_compiled() -> None:
+    """Replace the compiled methods of the class by objects of `_core.method`, which call them.
+
+    Their calls then take the road of all methods, with NumPy's documentation and wording of errors.
+    """
+    for name, function in list(vars(ndarray).items()):
+        original = getattr(numpy.ndarray, name, None)
+        if type(function) is types.MethodDescriptorType and original and not name.startswith("__"):
+            made = method(name, function, "foreign" if name in _LEAVING else "general")
+            setattr(ndarray, name, present(made, original))
 
 
 def _attribute(name: str) -> property:
@@ -296,6 +311,7 @@ def _set_metaclass(cls: type, meta: type) -> None:
 
 def complete() -> None:
     """Complete the array and ufunc classes."""
+    _attach_compiled()
     for function in _SHARED:
         made = method(function.__name__, inner(function))
         made.__doc__ = getattr(numpy.ndarray, function.__name__).__doc__

@@ -109,8 +109,9 @@ def test_keys_and_values(np):
 def test_members_tell_what_they_are():
     for name in ("reshape", "ravel", "transpose", "squeeze", "view", "item", "tolist", "astype", "fill"):
         method = vars(numelt.ndarray)[name]
-        assert type(method) is types.MethodDescriptorType
+        assert type(method) is numelt._core.method
         assert method.__name__ == name
+        assert method.__doc__ == getattr(numpy.ndarray, name).__doc__
         with pytest.raises(TypeError):
             method()
         with pytest.raises(TypeError):

@@ -1,4 +1,4 @@
-//! The results of methods that [`bare`](crate::dispatch::bare) answers on its fast path.
+//! Results of methods for calls that need no conversion of arguments.
 //!
 //! In: an array and the arguments of a call. Out: the result, or `None` if the general method has to be called.
 
@@ -80,7 +80,7 @@ unsafe fn list_of<'py>(
 }
 
 /// A view of the array with its axes reversed.
-pub fn axes_reversed<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView) -> PyResult<Bound<'py, PyAny>> {
+pub fn axes_reversed<'py>(array: &Bound<'py, NdArray>, view: &ArrayView) -> PyResult<Bound<'py, PyAny>> {
     let (mut extents, mut strides) = (Dims::from_slice(&view.shape), Dims::from_slice(&view.strides));
     extents.reverse();
     strides.reverse();
@@ -88,13 +88,13 @@ pub fn axes_reversed<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView) 
 }
 
 /// A view of the elements of a contiguous array along one axis.
-pub fn vector<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, size: i64) -> PyResult<Bound<'py, PyAny>> {
+pub fn vector<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, size: i64) -> PyResult<Bound<'py, PyAny>> {
     let one = |n: i64| Dims::from_slice(&[n]);
     wrap_view(array, shape::window(view, view.offset, one(size), one(view.dtype.size() as i64)))
 }
 
 /// `reshape` without a copy.
-pub fn reshaped<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, given: &Given<'_, 'py>) -> Quick<'py> {
+pub fn reshaped<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, given: &Given<'_, 'py>) -> Quick<'py> {
     let dims = match given.in_c_order()? {
         [] => return None,
         &[whole] => plain_shape(&given.value(whole), view.size())?,
@@ -107,7 +107,7 @@ pub fn reshaped<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, given
 const AXES: usize = 4;
 
 /// `transpose` with ints, or without arguments.
-pub fn permuted<'py>(array: &Borrowed<'_, 'py, NdArray>, view: &ArrayView, given: &Given<'_, 'py>) -> Quick<'py> {
+pub fn permuted<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, given: &Given<'_, 'py>) -> Quick<'py> {
     let (axes, rank) = (given.plain()?, view.shape.len());
     if axes.is_empty() {
         return Some(axes_reversed(array, view));

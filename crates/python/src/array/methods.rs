@@ -6,7 +6,7 @@
 use crate::array::attributes::{kwarg, numpy_method, parse_shape};
 use crate::array::ndarray::{NdArray, Payload, wrap_new, wrap_view, wrap_window};
 use crate::array::operand::Operand;
-use crate::array::{assign, index, members, operand, scalar};
+use crate::array::{assign, index, operand, scalar};
 use crate::numpy::{convert, errors, export, foreign, hooks, loan, subclass};
 use crate::record::front::Attached;
 use crate::record::run;
@@ -22,7 +22,7 @@ use numelt_runtime::ArrayView;
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple, PyType};
 use smallvec::SmallVec;
 
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
@@ -118,7 +118,7 @@ pub fn reshape<'py>(slf: &Bound<'py, NdArray>, view: &ArrayView, dims: &[i64], o
 }
 
 /// A recorded copy of the elements along one axis, in C order of `view`.
-fn flattened<'py>(py: Python<'py>, view: &ArrayView) -> Out<'py> {
+pub fn flattened<'py>(py: Python<'py>, view: &ArrayView) -> Out<'py> {
     let copy = Attached(py).copied(view, view.dtype, Order::C)?;
     wrap_new(py, shape::whole(copy.base, view.dtype, &[shape::size(&copy.shape)]))
 }
@@ -195,12 +195,6 @@ impl NdArray {
     fn tolist<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>) -> Out<'py> {
         let py = slf.py();
         if args.is_empty()
-            && let Some(view) = slf.get().view()
-            && let Some(made) = members::listed(py, view)
-        {
-            return made;
-        }
-        if args.is_empty()
             && let Some(view) = slf.get().view().filter(|v| v.shape.len() == 1 && v.shape[0] <= LISTED)
             && let Some(range) = shape::dense_range(view)
         {
@@ -216,13 +210,6 @@ impl NdArray {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> Out<'py> {
-        if args.is_empty()
-            && kwargs.is_none_or(|k| k.is_empty())
-            && let Some(view) = slf.get().view()
-            && let Some(bytes) = run::on_dense(slf.py(), view, |bytes| PyBytes::new(slf.py(), bytes))?
-        {
-            return Ok(bytes.into_any());
-        }
         read_call(slf, "tobytes", args, kwargs)
     }
 
@@ -274,12 +261,6 @@ impl NdArray {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> Out<'py> {
-        if args.is_empty()
-            && kwargs.is_none_or(|k| k.is_empty())
-            && let Some(view) = slf.get().view()
-        {
-            return wrap_view(slf, view.clone());
-        }
         if args.len() == 1 && kwargs.is_none_or(|k| k.is_empty()) && slf.get().view().is_some() {
             let arg = args.get_item(0)?;
             if let Ok(class) = arg.cast::<PyType>()

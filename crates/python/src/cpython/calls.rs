@@ -5,7 +5,7 @@
 
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyTuple};
+use pyo3::types::PyTuple;
 
 unsafe extern "C" {
     /// Documented in Python's C API (instance method objects); PyO3 does not declare it.
@@ -32,22 +32,6 @@ pub fn call<'py>(
     unsafe {
         let made = ffi::PyObject_Vectorcall(callable.as_ptr(), values, count, names);
         Bound::from_owned_ptr_or_err(callable.py(), made)
-    }
-}
-
-/// The C function of a built-in function with the calling convention `METH_FASTCALL | METH_KEYWORDS`, and the object
-/// that it gets as its first argument; `None` for any other object.
-pub fn fast_function(function: &Bound<'_, PyAny>) -> Option<(ffi::PyCFunctionFastWithKeywords, *mut ffi::PyObject)> {
-    let function = function.cast::<PyCFunction>().ok()?;
-    // SAFETY: the object is a built-in function, whose definition lives as long as the object. With these flags the
-    // union holds a function of that kind.
-    unsafe {
-        let fields = &*function.as_ptr().cast::<ffi::PyCFunctionObject>();
-        let definition = &*fields.m_ml;
-        if definition.ml_flags != ffi::METH_FASTCALL | ffi::METH_KEYWORDS {
-            return None;
-        }
-        Some((definition.ml_meth.PyCFunctionFastWithKeywords, fields.m_self))
     }
 }
 

@@ -17,12 +17,9 @@ pub enum Path {
     Calls,
     /// The memory of array objects (`fresh`).
     Objects,
-    /// Short methods of arrays, and functions that make arrays (`bare`).
-    Members,
 }
 
-const PATHS: [(Path, &str); 4] =
-    [(Path::Slots, "slots"), (Path::Calls, "calls"), (Path::Objects, "objects"), (Path::Members, "members")];
+const PATHS: [(Path, &str); 3] = [(Path::Slots, "slots"), (Path::Calls, "calls"), (Path::Objects, "objects")];
 
 const VARIABLE: &str = "NUMELT_FAST_PATHS";
 

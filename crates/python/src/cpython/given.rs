@@ -64,6 +64,12 @@ impl<'py> Given<'_, 'py> {
         self.values[self.count..].iter().map(|&value| self.value(value))
     }
 
+    /// The arguments without the first positional one.
+    pub fn after_first(&self) -> Given<'_, 'py> {
+        let count = self.count.saturating_sub(1);
+        Given { py: self.py, values: &self.values[self.count - count..], count, names: self.names }
+    }
+
     /// Calls `run` with the same arguments, but for another first one.
     pub fn with_first<T>(
         &self,

@@ -1,7 +1,6 @@
 //! How a call reaches the code that answers it: the functions and types of `numelt._core`, their slots, and their
 //! fast paths.
 
-pub mod bare;
 pub mod direct;
 pub mod module;
 pub mod routine;

@@ -213,34 +213,6 @@ unsafe extern "C" fn is_instance(cls: *mut ffi::PyObject, object: *mut ffi::PyOb
 
 // ---- wording of errors ----------------------------------------------------------------------
 
-/// Gives the exception of a call NumPy's wording, if it is a `TypeError`. `first` came before the arguments.
-///
-/// # Safety
-/// The values and names are those of a call, and an exception is set.
-#[cold]
-pub unsafe fn reword<'py>(
-    py: Python<'py>,
-    function: impl FnOnce() -> PyResult<Bound<'py, PyAny>>,
-    first: Option<Bound<'py, PyAny>>,
-    (values, count, names): (*const *mut ffi::PyObject, usize, *mut ffi::PyObject),
-) {
-    // SAFETY: the caller's contract.
-    unsafe {
-        if ffi::PyErr_ExceptionMatches(ffi::PyExc_TypeError) == 0 {
-            return;
-        }
-        let error = PyErr::fetch(py);
-        let given = collected(py, values, count, names).and_then(|(args, kwargs)| {
-            let all = first.into_iter().chain(args.iter()).collect::<Vec<_>>();
-            Ok((function()?, PyTuple::new(py, all)?, kwargs))
-        });
-        match given {
-            Ok((function, args, kwargs)) => reworded(&function, &args, Some(&kwargs), error).restore(py),
-            Err(error) => error.restore(py),
-        }
-    }
-}
-
 /// A `TypeError` of a public function, ours or NumPy's own, with NumPy's wording if NumPy raises an error for the
 /// same arguments.
 #[cold]
@@ -259,30 +231,6 @@ pub fn reworded(
     match hook.call1((function, args, kwargs, error.value(py))) {
         Ok(found) => PyErr::from_value(found),
         Err(error) => error,
-    }
-}
-
-/// The arguments of a call as a tuple and a dictionary.
-///
-/// # Safety
-/// The values and names are those of a call.
-#[cold]
-unsafe fn collected<'py>(
-    py: Python<'py>,
-    values: *const *mut ffi::PyObject,
-    count: usize,
-    names: *mut ffi::PyObject,
-) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
-    // SAFETY: the caller's contract: the keyword arguments follow the positional ones.
-    unsafe {
-        let value = |at: usize| Bound::from_borrowed_ptr(py, *values.add(at));
-        let kwargs = PyDict::new(py);
-        if let Some(names) = Bound::from_borrowed_ptr_or_opt(py, names) {
-            for (at, name) in names.cast_into::<PyTuple>()?.iter().enumerate() {
-                kwargs.set_item(name, value(count + at))?;
-            }
-        }
-        Ok((PyTuple::new(py, (0..count).map(value))?, kwargs))
     }
 }
 

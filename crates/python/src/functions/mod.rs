@@ -6,6 +6,7 @@ pub mod creation;
 pub mod dense;
 mod joining;
 mod matrices;
+mod methods;
 mod moving;
 mod products;
 pub mod reductions;

@@ -2,7 +2,8 @@
 
 use super::arguments::Quick;
 use super::{
-    conversion, creation, joining, matrices, moving, products, reductions, searching, series, solving, transforms,
+    conversion, creation, joining, matrices, methods, moving, products, reductions, searching, series, solving,
+    transforms,
 };
 use crate::cpython::given::Given;
 use crate::numpy::subclass;
@@ -110,7 +111,22 @@ const TABLE: &[(&str, Compiled)] = &[
     ("fft.ifft", transforms::ifft),
     ("fft.rfft", transforms::rfft),
     ("fft.irfft", transforms::irfft),
+    // methods of arrays
+    ("ndarray.astype", methods::astype),
+    ("ndarray.conj", methods::conjugate),
+    ("ndarray.conjugate", methods::conjugate),
+    ("ndarray.copy", methods::copy),
+    ("ndarray.fill", methods::fill),
+    ("ndarray.flatten", methods::flatten),
+    ("ndarray.item", methods::item),
+    ("ndarray.ravel", methods::ravel),
+    ("ndarray.reshape", methods::reshape),
+    ("ndarray.squeeze", methods::squeeze),
+    ("ndarray.swapaxes", methods::swapaxes),
+    ("ndarray.tobytes", methods::tobytes),
+    ("ndarray.tolist", methods::tolist),
+    ("ndarray.transpose", methods::transpose),
     // calls on arrays of classes derived from NumPy's
-    ("ndarray.view", subclass::viewed),
+    ("ndarray.view", methods::view),
     ("ndarray.__array_function__", subclass::asked),
 ];

@@ -1,0 +1,115 @@
+//! Methods of arrays that are answered without PyO3's code around a call.
+//!
+//! In: a call of a method, with the array as the first argument. Out: the result for plain arguments and an array of
+//! exactly our class with a native dtype; `None` for all other calls, which the method in `array::methods` answers.
+
+use super::arguments::{Quick, int};
+use crate::array::members::{self, listed, permuted, reshaped, vector};
+use crate::array::ndarray::{NdArray, wrap_new, wrap_view};
+use crate::array::{index, methods, scalar};
+use crate::cpython::given::Given;
+use crate::numpy::{convert, subclass};
+use crate::record::front::Attached;
+use crate::record::run;
+use numelt::rules::axes;
+use numelt::rules::shape::{self, Order};
+use numelt::{Front, normalize_axis};
+use numelt_runtime::ArrayView;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use smallvec::SmallVec;
+
+macro_rules! methods {
+    ($($name:ident $answer:expr;)*) => {
+        $(
+            /// NumPy's method of this name.
+            pub fn $name<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+                answered(given, $answer)
+            }
+        )*
+    };
+}
+
+methods! {
+    reshape reshaped;
+    ravel |array, view, given| {
+        given.in_c_order()?.is_empty().then_some(())?;
+        let (size, dense) = (view.size(), view.dtype.size() as i64);
+        shape::is_c_contiguous(&view.shape, &view.strides, dense).then(|| vector(array, view, size))
+    };
+    transpose permuted;
+    squeeze |array, view, given| {
+        let whole = given.plain()?.is_empty() && !view.shape.contains(&1);
+        whole.then(|| Ok(array.clone().into_any()))
+    };
+    swapaxes |array, view, given| {
+        let &[one, other] = given.plain()? else { return None };
+        let axis = |value| normalize_axis(int(&given.value(value))?, view.shape.len());
+        let mut order: SmallVec<[usize; 4]> = (0..view.shape.len()).collect();
+        order.swap(axis(one)?, axis(other)?);
+        Some(wrap_view(array, axes::permuted(view, &order)))
+    };
+    flatten |array, view, given| {
+        given.plain()?.is_empty().then(|| methods::flattened(array.py(), view))
+    };
+    copy |array, view, given| {
+        let py = array.py();
+        let copied = || wrap_new(py, Attached(py).copied(view, view.dtype, Order::C)?);
+        given.plain()?.is_empty().then(copied)
+    };
+    conjugate |array, view, given| {
+        let same = given.plain()?.is_empty() && !view.dtype.is_complex();
+        same.then(|| Ok(array.clone().into_any()))
+    };
+    item |array, view, given| {
+        let py = array.py();
+        let offset = index::element_by(view, given.plain()?.iter().map(|&at| given.value(at)))?;
+        view.base.is_readable().then_some(())?;
+        Some(run::read_scalar(py, &view.base, view.dtype, offset).and_then(|value| scalar::python_number(py, value)))
+    };
+    tolist |array, view, given| {
+        given.plain()?.is_empty().then_some(())?;
+        listed(array.py(), view)
+    };
+    tobytes |array, view, given| {
+        given.plain()?.is_empty().then_some(())?;
+        let bytes = |bytes: &[u8]| PyBytes::new(array.py(), bytes).into_any();
+        run::on_dense(array.py(), view, bytes).transpose()
+    };
+    fill |array, view, given| {
+        let &[value] = given.plain()? else { return None };
+        let value = convert::exact_weak(&given.value(value))?;
+        let stored = value.to_scalar(view.dtype).filter(|&stored| !value.overflowed(stored))?;
+        let done = array.get().writeable() && run::overwrite_few(array.py(), view, stored);
+        done.then(|| Ok(array.py().None().into_bound(array.py())))
+    };
+    astype |array, view, given| {
+        let &[dtype] = given.plain()? else { return None };
+        methods::quick_astype(array.py(), view, &given.value(dtype))
+    };
+}
+
+/// `view`, also of arrays of classes derived from NumPy's.
+pub fn view<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    let made = answered(given, |array, view, given| match *given.plain()? {
+        [] => Some(wrap_view(array, view.clone())),
+        [dtype] => {
+            let retyped = methods::retyped(view, convert::known_dtype(&given.value(dtype))?)?;
+            Some(wrap_view(array, retyped))
+        }
+        _ => None,
+    })?;
+    if made.is_some() { Ok(made) } else { subclass::viewed(given) }
+}
+
+/// Calls `answer` with the array, its view and the other arguments.
+#[inline(always)]
+fn answered<'py>(
+    given: &Given<'_, 'py>,
+    answer: impl FnOnce(&Bound<'py, NdArray>, &ArrayView, &Given<'_, 'py>) -> members::Quick<'py>,
+) -> Quick<'py> {
+    let Some(first) = given.first() else { return Ok(None) };
+    let Ok(array) = first.cast_exact::<NdArray>() else { return Ok(None) };
+    let Some(view) = array.get().view() else { return Ok(None) };
+    answer(&array, view, &given.after_first()).transpose()
+}
