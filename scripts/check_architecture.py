@@ -73,7 +73,6 @@ UPWARD = [
     ),
     Upward("numpy", "record::registry", ("export", "loan"), "shared memory is registered by its address"),
     Upward("numpy", "record::run", ("export", "loan"), "memory is shared after what is pending has run"),
-    Upward("numpy", "functions::solving", ("blas",), "NumPy's LAPACK is found with its BLAS"),
     Upward("numpy", "ufunc", ("export",), "a ufunc of ours is replaced by NumPy's"),
     Upward(
         "record",
@@ -90,7 +89,6 @@ UPWARD = [
     Upward("array", "ufunc", ("protocols",), "`__array_ufunc__` calls ufuncs"),
     Upward("array", "ufunc::elementwise", ("methods",), "methods that are ufuncs"),
     Upward("array", "ufunc::operators", ("slots",), "operators are ufuncs"),
-    Upward("array", "ufunc::products", ("methods",), "`dot` is a method too"),
     Upward(
         "array",
         "ufunc::reduce",

@@ -87,6 +87,7 @@ mod error;
 mod front;
 pub mod indexing;
 pub mod joining;
+pub mod matrices;
 mod one_by_one;
 mod operand;
 mod power;

@@ -17,8 +17,8 @@
 //! Unsafe code is in `cpython` (but for `fast` and `graveyard`); in `blas`, `convert`, `coverage`, `errors`,
 //! `export`, `loan` and `subclass` of `numpy`; in `errstate`, `run` and `truths` of `record`; in `few`,
 //! `few_by_lookup`, `fresh`, `index`, `members`, `ndarray`, `operand`, `protocols` and `sequence` of `array`; in
-//! `quick` and `ufunc_direct` of `ufunc`; in `random` and `random_sequence`; in `given`, `unit` and `world` of `jit`; in `dense` and `solving` of `functions`;
-//! and in `direct`, `module` and `unbound` of `dispatch`.
+//! `quick` and `ufunc_direct` of `ufunc`; in `random` and `random_sequence`; in `given`, `unit` and `world` of `jit`;
+//! in `dense` and `solving` of `functions`; and in `direct`, `module` and `unbound` of `dispatch`.
 
 mod array;
 mod cpython;

@@ -12,7 +12,7 @@ from numelt import _core
 from numelt._dispatch import fallback, table
 from numelt._dispatch.routine import routine
 from numelt._routines.indexing import keys
-from numelt._ufunc import ufuncs
+from numelt._ufunc import reductions, ufuncs
 
 __all__ = ["install"]
 
@@ -100,6 +100,7 @@ def install() -> None:
         "setitem": keys.setitem,
         "ufunc_call": ufunc_call,
         "ufunc_method": ufunc_method,
+        "reduce": reductions.reduce,
         "reworded": reworded,
         "to_u32": routine("astype", operator.methodcaller("astype", "u4"), to_u32, table.FEW),
     }

@@ -23,7 +23,6 @@ from numelt._dispatch.native import COMPILED, NATIVE, ndarray, present
 from numelt._dispatch.routine import inner, library_function, method
 from numelt._routines import sorting
 from numelt._routines.indexing import picking
-from numelt._routines.linear_algebra import products
 from numelt._routines.manipulation import joining
 from numelt._routines.mathematical import elementwise
 from numelt._routines.statistics import reductions
@@ -31,9 +30,9 @@ from numelt._routines.statistics import reductions
 __all__ = ["complete"]
 
 # functions that are methods, too: their first argument is the array
-_SHARED: tuple[Any, ...] = (
-    reductions.cumprod, reductions.cumsum, reductions.max, reductions.min, reductions.prod, reductions.sum,
-    picking.take, picking.nonzero, *(COMPILED[name] for name in ("trace", "diagonal", "argmax", "argmin")),
+_SHARED = (
+    "argmax", "argmin", "cumprod", "cumsum", "diagonal", "dot", "max", "min", "nonzero", "prod", "sum",
+    "take", "trace",
 )  # fmt: skip
 
 # attributes of NumPy's array that our class does not copy
@@ -87,6 +86,16 @@ def _attribute(name: str) -> property:
     return property(get, doc=getattr(getattr(numpy.ndarray, name), "__doc__", None))
 
 
+def _refused(name: str) -> Callable[..., Any]:
+    """Return a function that runs NumPy's method for calls that the compiled one has refused."""
+
+    def general(*args: Any, **kwargs: Any) -> Any:
+        return fallback.raising(f"ndarray.{name}", getattr(numpy.ndarray, name), args, kwargs)
+
+    general.__name__, general.__qualname__ = name, f"_{name}"  # exceptions contain it
+    return general
+
+
 def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
     """Limit the elements to an interval; either end may be left out."""
     if kwargs.keys() <= {"dtype"}:
@@ -101,47 +110,9 @@ def round_(self: Any, decimals: Any = 0, out: Any = None) -> Any:
     return elementwise.round(self, decimals, out)
 
 
-def dot(self: Any, b: Any, out: Any = None) -> Any:
-    """Dot product with another array."""
-    return products.dot(self, b) if out is None else products.dot(self, b, out)
-
-
 def repeat(self: Any, repeats: Any, axis: Any = None) -> Any:
     """Repeat each element."""
     return joining.repeat(self, repeats, axis)
-
-
-def _truth(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    """Return the method `any` or `all`, which has an argument `dtype` that the function lacks."""
-
-    def method(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        *,
-        where: Any = True,
-    ) -> Any:
-        if dtype is None:
-            if out is None and where is True and type(keepdims) is bool:
-                return function(a, axis, keepdims=keepdims)
-            return function(a, axis, out, keepdims, where=where)
-        return _with_dtype(name, a, axis, dtype, out, keepdims, where)
-
-    method.__name__, method.__qualname__ = name, f"_{name}"  # exceptions contain it
-    method.__doc__ = doc
-    return method
-
-
-def _with_dtype(name: str, array: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, where: Any) -> Any:
-    """Run NumPy's `any` or `all`; the dtype matters only for objects."""
-    kwargs = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims, "where": where}
-    return fallback.call(f"ndarray.{name}", getattr(numpy.ndarray, name), (array,), kwargs)
-
-
-any_ = _truth("any", reductions.any, "Tell whether any element over axes is true.")
-all_ = _truth("all", reductions.all, "Tell whether all elements over axes are true.")
 
 
 def mean(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -312,14 +283,14 @@ def _set_metaclass(cls: type, meta: type) -> None:
 def complete() -> None:
     """Complete the array and ufunc classes."""
     _attach_compiled()
-    for function in _SHARED:
-        made = method(function.__name__, inner(function))
-        made.__doc__ = getattr(numpy.ndarray, function.__name__).__doc__
-        setattr(ndarray, function.__name__, made)
+    for name in _SHARED:
+        made = method(name, inner(COMPILED[name]))
+        made.__doc__ = getattr(numpy.ndarray, name).__doc__
+        setattr(ndarray, name, made)
 
     functions: dict[str, Any] = {
-        "all": all_, "any": any_, "argsort": sorting.argsort_method, "choose": picking.choose_method,
-        "clip": clip, "compress": picking.compress_method, "dot": dot, "mean": mean,
+        "all": _refused("all"), "any": _refused("any"), "argsort": sorting.argsort_method,
+        "choose": picking.choose_method, "clip": clip, "compress": picking.compress_method, "mean": mean,
         "put": picking.put_method, "repeat": repeat, "round": round_,
         "searchsorted": inner(sorting.searchsorted),
         "setflags": setflags, "sort": sorting.sort_in_place, "std": reductions.spread_method("std"),

@@ -1,11 +1,11 @@
 """What NumPy does of each public function's calls: the table that the policy of the compiled core reads.
 
-A call of a public function takes one road. The compiled function of its name, if there is one, answers plain
-calls (`crates/python/src/functions/table.rs`). Of the others NumPy's own function does those that this table
-gives it, on the memory of our arrays (`crates/python/src/record/policy.rs`). The package's Python function
-does the rest.
+A call of a public function takes one road. The compiled function of its name, if there is one, answers what
+it can (`crates/python/src/functions/table.rs`). Of the others NumPy's own function does those that this table
+gives it, on the memory of our arrays (`crates/python/src/record/policy.rs`). The general compiled function of
+its name, or the package's Python function, does the rest.
 
-Functions in `COMPILED` have no Python function: the compiled one does every call that numelt records, and
+Functions in `COMPILED` have no Python function: the compiled ones do every call that numelt records, and
 NumPy's function does the rest.
 
 A share of calls is one of these:
@@ -52,10 +52,10 @@ _COUNTED = """
     ndarray.argsort ndarray.searchsorted ndarray.sort
 """
 _COMPILED = """
-    argmax argmin array asanyarray asarray ascontiguousarray asfortranarray atleast_1d atleast_2d
-    atleast_3d copy diag diagonal
-    empty empty_like eye full full_like ones ones_like roll stack trace zeros
-    zeros_like
+    all amax amin any append arange argmax argmin array asanyarray asarray ascontiguousarray asfortranarray
+    atleast_1d atleast_2d atleast_3d concatenate copy cumprod cumsum diag diagonal diff dot
+    empty empty_like eye flatnonzero flip full full_like max min nonzero ones ones_like prod roll stack sum
+    take trace tril triu unravel_index where zeros zeros_like
 """
 _LIBRARY = """
     argpartition argsort bincount convolve correlate digitize histogram histogram2d histogram_bin_edges

@@ -24,11 +24,10 @@ from numelt._dispatch.native import (
     recordable,
 )
 from numelt._dispatch.stacks import in_parts
-from numelt._routines.indexing.picking import where_alone
 
 __all__ = [
     "argsort", "bincount", "count_nonzero", "digitize", "histogram", "histogram2d", "histogramdd",
-    "interp", "searchsorted", "sort", "where",
+    "interp", "searchsorted", "sort",
 ]  # fmt: skip
 
 # NumPy orders shorter vectors faster
@@ -350,33 +349,3 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
             if result is not NotImplemented:
                 return result
     return fall_back("count_nonzero", a, axis, keepdims=keepdims)
-
-
-def _choice(value: Any) -> Any:
-    """Python numbers stay themselves, so that they do not widen the other choice."""
-    if type(value) in (bool, int, float, complex) or isinstance(value, numpy.generic):
-        return value
-    return operand(value)
-
-
-@native
-def where(*args: Any) -> Any:
-    """Choose elements of one array or another by a condition; with the condition alone, find where it holds.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> x = np.arange(4)
-    >>> np.where(x < 2, x, -1)
-    array([ 0,  1, -1, -1])
-    """
-    if len(args) == 1:
-        return where_alone(args[0])
-    if len(args) == 3:
-        condition, x, y = operand(args[0]), _choice(args[1]), _choice(args[2])
-        if condition is not None and x is not None and y is not None:
-            result = _core.elementwise("where", (condition, x, y))
-            if result is not NotImplemented:
-                # unlike a ufunc, `where` gives an array for scalar operands too
-                return result if type(result) is ndarray else _core.asarray(result)
-    return fall_back("where", *args)

@@ -8,6 +8,7 @@ identity of the operation into the masked elements, and an initial value as one 
 from __future__ import annotations
 
 import itertools
+import operator
 from typing import Any
 
 import numpy
@@ -15,7 +16,7 @@ import numpy
 from numelt import _core
 from numelt._dispatch.native import NO_VALUE, ndarray, normalize_axes, operand
 
-__all__ = ["dtype_with_out", "extreme_of", "is_first", "reduce"]
+__all__ = ["dtype_with_out", "extreme_of", "is_first", "keeps_axes", "reduce"]
 
 # identities of the operations that have one
 _NEUTRAL = {"sum": 0, "prod": 1, "any": False, "all": True, "reduce_or": 0, "reduce_xor": 0, "reduce_and": ~0}
@@ -40,11 +41,11 @@ def reduce(
     axis: Any = None,
     dtype: Any = None,
     out: Any = None,
-    keepdims: bool = False,
+    keepdims: Any = False,
     initial: Any = NO_VALUE,
     where: Any = True,
 ) -> Any:
-    """Record a reduction, or return NotImplemented.
+    """Record a reduction, or return NotImplemented; a hook of the compiled core.
 
     Parameters
     ----------
@@ -53,6 +54,7 @@ def reduce(
     array : ndarray
         A native array of ours.
     """
+    keepdims = keeps_axes(keepdims)
     if type(out) is tuple and len(out) == 1:
         out = out[0]
     if out is not None:
@@ -69,6 +71,13 @@ def reduce(
     if initial is NO_VALUE and where is True:
         return _core.reduce(op, array, axis, keepdims, dtype, out)
     return _general(op, array, axis, dtype, out, keepdims, initial, where)
+
+
+def keeps_axes(keepdims: Any) -> bool:
+    """Return the value of ``keepdims=``, which may be left out."""
+    return keepdims is not NO_VALUE and (
+        keepdims if type(keepdims) is bool else bool(operator.index(keepdims))
+    )
 
 
 def is_first(axis: Any) -> bool:

@@ -363,10 +363,67 @@ def test_large_arguments_are_no_fallback(name):
     arguments = {
         "empty": ((60, 60),), "full": ((60, 60), 2.0), "ones": ([60, 60],), "zeros": ((60, 60), "f4", "F"),
         "eye": (60, 50, 1), "full_like": (m.T, 2), "roll": (m, (1, 2), (0, 1)), "stack": ([x, x + 1], 1),
-        "diag": (m, 2), "diagonal": (m, -2), "trace": (m, 1),
+        "diag": (m, 2), "diagonal": (m, -2), "trace": (m, 1), "append": (x, x), "concatenate": ([x, x],),
+        "arange": (0, 3000, 2, "f4"), "dot": (m, m), "take": (x, [1, 2]), "tril": (m, 1), "triu": (m, -1),
+        "unravel_index": (numelt.arange(3000), (60, 60)),
     }  # fmt: skip
     COMPILED[name](*arguments.get(name, (x,)))
     assert numelt.coverage().fallbacks == []
+
+
+WITH_OPTIONS = """
+np.sum(m, 1, where=m > 2)
+np.sum(m, axis=0, dtype="f4", keepdims=True)
+np.sum(m, out=np.zeros(()))
+np.max(m, 0, initial=90.0)
+m.min(axis=1, initial=1.0, where=m > 2)
+np.any(m > 2, 1, where=m < 9)
+(m > 2).all(1, keepdims=True, out=np.zeros((60, 1), bool))
+np.cumsum(m, 1, "f4")
+np.cumprod(m[::2], axis=0, out=np.ones((30, 60)))
+np.diff(m, 2, 0)
+np.diff(x, prepend=0, append=x[:2])
+np.diff(x > 3)
+np.take(m, i, 1, mode="wrap")
+m.take(i.reshape(-1, 2), out=np.zeros((1500, 2)), mode="clip")
+np.tril(np.ones((3, 60, 60)), -1)
+np.triu(m.T[::-1], 2)
+np.dot(m, m, np.zeros((60, 60)))
+np.dot(m, 2.0)
+np.where([True, False] * 1500, x, 1)
+np.where(m > 2, m, i[:60])
+np.flip(m, (0, 1))
+np.flip(m, -1)
+np.nonzero(m > 2)
+np.flatnonzero(m[::2, ::-1])
+np.concatenate([m, m[::2].T.T], None)
+np.concatenate([m, i.reshape(50, 60)], dtype="f4", casting="same_kind")
+np.concatenate(m.reshape(2, 30, 60), -1)
+np.append(m, m[:1], axis=0)
+np.append(m.T, 3)
+np.unravel_index(i, (60, 50), order="F")
+np.unravel_index(i.reshape(2, 1500), [10, 10, 30])
+np.arange(0.5, 3000, dtype="i2")
+np.arange(-0.0, 1500.0, 0.5, "f8")
+np.arange(1500, dtype=complex)
+np.arange(9000, 0, -3, dtype="i4")
+"""
+
+
+@pytest.mark.parametrize("call", WITH_OPTIONS.strip().splitlines())
+def test_options_are_no_fallback(call):
+    numelt.coverage(reset=True)
+    made = []
+    for np in (numpy, numelt):
+        x, m = np.arange(3000.0), np.arange(3600.0).reshape(60, 60) % 7
+        made.append(eval(call, {"np": np, "x": x, "m": m, "i": np.arange(3000)}))
+    assert numelt.coverage().fallbacks == []
+    assert described(made[1]) == described(made[0])
+
+
+def test_a_range_is_as_long_as_numpys():
+    for ends in ((0, 2**60 + 1, 2**40), (2**62, 2**62 + 7, 2), (0, 1, 3), (5, 0, -2), (2**53, 2**53 + 9, 3)):
+        assert numelt.arange(*ends).tolist() == numpy.arange(*ends).tolist()
 
 
 def test_no_function_is_compiled_only_and_written_in_python():

@@ -95,9 +95,7 @@ def test_results_are_the_same_without():
 def test_a_wrong_setting_is_refused():
     done = run("import numelt", "fast")
     assert done.returncode == 1
-    assert (
-        'NUMELT_FAST_PATHS: "fast" is not 0, 1 or names out of slots, calls, objects' in done.stderr
-    )
+    assert 'NUMELT_FAST_PATHS: "fast" is not 0, 1 or names out of slots, calls, objects' in done.stderr
 
 
 def test_the_configuration_lists_them(capsys):

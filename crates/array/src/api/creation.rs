@@ -4,8 +4,11 @@ use super::any_array::{AnyArray, dims, done};
 use super::argument::Argument;
 use super::array::Array;
 use super::recorder::Recorder;
+use crate::answer::Answer;
+use crate::elementwise::Made;
 use crate::error::Error;
 use crate::front::Front;
+use crate::matrices;
 use crate::rules::{ranges, shape};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::Input;
@@ -261,8 +264,7 @@ impl AnyArray {
     /// # Errors
     /// An array of fewer than two axes; no memory.
     pub fn tril(&self, k: i64) -> Result<AnyArray, Error> {
-        let below = self.below(k)?;
-        super::elementwise::try_select(&below, self, Scalar::from_bytes(self.dtype(), &[0; 16]))
+        self.triangle(k, true)
     }
 
     /// The upper triangle of matrices, zeros below the diagonal that is `k` above the main one.
@@ -275,16 +277,16 @@ impl AnyArray {
     /// # Errors
     /// An array of fewer than two axes; no memory.
     pub fn triu(&self, k: i64) -> Result<AnyArray, Error> {
-        let below = self.below(k - 1)?;
-        super::elementwise::try_select(&below, Scalar::from_bytes(self.dtype(), &[0; 16]), self)
+        self.triangle(k, false)
     }
 
-    /// Where elements of a matrix lie on or below a diagonal.
-    fn below(&self, k: i64) -> Result<AnyArray, Error> {
-        let [.., rows, columns] = *self.shape() else {
-            return Err(Error::Value(format!("a matrix has two axes, not {}", self.ndim())));
-        };
-        arange(rows).reshape(&[-1, 1])?.try_greater_equal(arange(columns) - k)
+    fn triangle(&self, k: i64, lower: bool) -> Result<AnyArray, Error> {
+        match matrices::triangle(&Recorder, self.view(), k, lower)? {
+            Answer::Recorded(Made::New(view)) => Ok(AnyArray::new(view)),
+            Answer::Recorded(Made::Written) | Answer::NotNative(_) => {
+                Err(Error::Value(format!("a matrix has two axes, not {}", self.ndim())))
+            }
+        }
     }
 }
 

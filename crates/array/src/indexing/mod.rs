@@ -12,7 +12,9 @@ mod scatter;
 pub use elements::{each_integer, walk};
 pub use gather::{Mode, gather, strides_of, take};
 pub use lookup::{Fancy, Lookup, Pick};
-pub use positions::{Picks, Positions, Walk, bounds, checked, column, first_outside, true_positions};
+pub use positions::{
+    Picks, Positions, Walk, bounds, checked, column, compute, first_outside, true_positions, unraveled,
+};
 pub use scatter::{Assigned, combine_at, scatter_of, set, stored};
 
 use crate::rules::slicing::Part;

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::front::Front;
 use crate::rules::shape::{self, Order};
 use numelt_ir::interp::cast;
-use numelt_ir::{Axes, DType, Dims, Op, Scalar};
+use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Input};
 use smallvec::SmallVec;
 
@@ -216,6 +216,40 @@ pub fn compute<F: Front>(front: &F, op: Op, ins: &[Input<'_>]) -> Result<ArrayVi
     let out = front.like_inputs(op.output_dtype(DType::I64), &domain, &views);
     front.record(op, DType::I64, &out, ins, Axes::default())?;
     Ok(out)
+}
+
+/// The multi-index of each flat position in an array of these extents, as one more, last axis of a new array of 64-bit
+/// integers. The positions are in bounds.
+///
+/// # Errors
+/// Those of recording.
+pub fn unraveled<F: Front>(
+    front: &F,
+    positions: &ArrayView,
+    extents: &[i64],
+    c_order: bool,
+) -> Result<ArrayView, F::Error> {
+    let rank = extents.len();
+    let mut dims = positions.shape.clone();
+    dims.push(rank as i64);
+    front.check_size(&dims, DType::I64)?;
+    let table = front.fresh(DType::I64, &dims, c_strides(&dims, 8));
+    let mut rest = positions.clone();
+    for step in (0..rank).take_while(|_| positions.size() > 0) {
+        let axis = if c_order { rank - 1 - step } else { step };
+        let mut part = table.clone();
+        part.offset += 8 * axis as i64;
+        part.shape.pop();
+        part.strides.pop();
+        if step + 1 == rank {
+            front.record(Op::Copy, DType::I64, &part, &[Input::Array(&rest)], Axes::default())?;
+            break;
+        }
+        let extent = Input::Const(Scalar::I64(extents[axis]));
+        front.record(Op::Remainder, DType::I64, &part, &[Input::Array(&rest), extent], Axes::default())?;
+        rest = compute(front, Op::FloorDivide, &[Input::Array(&rest), extent])?;
+    }
+    Ok(table)
 }
 
 impl Component {

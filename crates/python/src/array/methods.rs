@@ -10,7 +10,6 @@ use crate::array::{assign, index, operand, scalar};
 use crate::numpy::{convert, errors, export, foreign, hooks, loan, subclass};
 use crate::record::front::Attached;
 use crate::record::run;
-use crate::ufunc::products;
 use crate::ufunc::reduce;
 use numelt::Front;
 use numelt::normalize_axis;
@@ -486,21 +485,6 @@ impl NdArray {
     #[pyo3(signature = (*args))]
     fn conjugate<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>) -> Out<'py> {
         conjugate(slf, args)
-    }
-
-    #[pyo3(signature = (b, out = None))]
-    fn dot<'py>(slf: &Bound<'py, Self>, b: &Bound<'py, PyAny>, out: Option<&Bound<'py, PyAny>>) -> Out<'py> {
-        let low = |n: usize| (1..=2).contains(&n);
-        if out.is_none_or(|o| o.is_none())
-            && let Some(other) = Operand::extract(b)?
-            && low(other.shape().len())
-            && slf.get().view().is_some_and(|v| low(v.shape.len()))
-            && let Some(result) = products::product(slf.py(), Op::Dot, slf.as_any(), b, None)?
-        {
-            return Ok(result);
-        }
-        let args: Vec<_> = std::iter::once(b).chain(out).collect();
-        numpy_call(slf, "ndarray.dot", &PyTuple::new(slf.py(), args)?, None)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! In: the user's call. Out: the result of the compiled function of the same name (`functions::table`); or that of
 //! NumPy's function on our memory, if the policy decides so (`record::policy`: library calls, small arrays,
-//! non-native dtypes); or that of the package's Python function. NumPy's function is called from the user's own
+//! non-native dtypes); or that of the general compiled function; or that of the package's Python function. NumPy's function is called from the user's own
 //! frame, so that its warnings are attributed to it.
 
 use crate::array::ndarray::NdArray;
@@ -33,8 +33,10 @@ pub struct Routine {
     share: Share,
     /// Whether it becomes a method of the instances of a class that has it as an attribute.
     binds: bool,
-    /// The compiled function, which answers plain calls.
+    /// The compiled function that is asked first.
     compiled: Option<Compiled>,
+    /// The compiled function that is asked if NumPy does not do the call.
+    recorded: Option<Compiled>,
     /// The method of NumPy's array that `original` calls if the first argument is an array, and that
     /// takes the same arguments.
     method: Option<Py<PyAny>>,
@@ -61,12 +63,28 @@ impl Routine {
     ) -> PyResult<Routine> {
         let py = share.py();
         let share = Share::parse(share, most)?;
-        let compiled = table::of(name.bind(py).to_str()?);
+        let text = name.bind(py).to_str()?;
+        let (compiled, recorded) = (table::of(text), table::general(text));
         let behind = implementation(original.bind(py))?;
+        let descriptor =
+            |function: &Py<PyAny>| Ok::<_, PyErr>(function.bind(py).get_type().name()? == "method_descriptor");
+        // a compiled method that the package has not written has no better wording than NumPy's
         let in_c = method.is_some()
-            || original.bind(py).get_type().name()? == "method_descriptor"
+            || descriptor(&original)? && !descriptor(&general)?
             || behind.as_ref().is_some_and(|f| f.bind(py).is_instance_of::<PyCFunction>());
-        Ok(Routine { entry: Entry::new(), name, original, general, share, binds, compiled, method, behind, in_c })
+        Ok(Routine {
+            entry: Entry::new(),
+            name,
+            original,
+            general,
+            share,
+            binds,
+            compiled,
+            recorded,
+            method,
+            behind,
+            in_c,
+        })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -129,7 +147,14 @@ impl Callee for Routine {
             // the error may come from the code that examines the arguments' classes, before the function itself
             Err(error) => return Err(self.reworded(given, error)),
         }
-        given.pass_to(self.general.bind(py)).map_err(|error| self.reworded(given, error))
+        let recorded = match self.recorded {
+            Some(recorded) => recorded(given).map_err(|error| self.reworded(given, error))?,
+            None => None,
+        };
+        match recorded {
+            Some(made) => Ok(made),
+            None => given.pass_to(self.general.bind(py)).map_err(|error| self.reworded(given, error)),
+        }
     }
 }
 

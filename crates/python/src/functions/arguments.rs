@@ -3,13 +3,12 @@
 //! In: the arguments of a call as the interpreter passes them, bound to parameters
 //! ([`Given::bind`](crate::cpython::given::Given::bind)). Out: a value, or `None` if the argument is not of this
 //! kind. A compiled function of `table` returns `None`, before anything is recorded, for a call that it does not
-//! answer; NumPy then answers it, or the package's Python function of the same name if there is one. Functions that
-//! the package's table names in `COMPILED` have no such Python function: the compiled one does everything that numelt
-//! records. A compiled function may raise the errors that NumPy raises, and never calls the fallback itself.
+//! answer. It may raise the errors that NumPy raises, and never calls the fallback itself.
 
+use crate::array::methods::is_ordered;
 use crate::array::ndarray::NdArray;
 use crate::cpython::given::{Arg, Given};
-use crate::numpy::convert::{known_dtype, numpy_int64};
+use crate::numpy::convert::{Numpy, known_dtype, numpy_int64};
 use crate::record::policy::{self, limits};
 use numelt_ir::DType;
 use numelt_runtime::ArrayView;
@@ -41,6 +40,21 @@ pub fn few<'py>(given: &Given<'_, 'py>) -> Option<Bound<'py, NdArray>> {
     let array = one_array(given)?;
     let view = array.get().view()?;
     policy::is_small(view, limits::FEW).then_some(array)
+}
+
+/// The value of an argument, unless it was left out or is the object that stands for an absent argument in NumPy's
+/// own functions.
+pub fn given_value<'a, 'py>(arg: &Arg<'a, 'py>) -> Option<Borrowed<'a, 'py, PyAny>> {
+    arg.given().filter(|value| !Numpy::get(value.py()).is_ok_and(|numpy| numpy.no_value.is(value)))
+}
+
+/// The array that `out=` names; the outer `None` if that is not an array of ours to which results can be written in
+/// any order.
+pub fn output<'py>(out: Arg<'_, 'py>) -> Option<Option<Bound<'py, NdArray>>> {
+    match out.given().filter(|out| !out.is_none()) {
+        None => Some(None),
+        Some(out) => out.to_owned().cast_into_exact::<NdArray>().ok().filter(is_ordered).map(Some),
+    }
 }
 
 /// The value of an object whose class is exactly `int`, if 64 bits hold it.

@@ -17,6 +17,7 @@ use numelt::rules::names;
 use numelt::rules::ranges;
 use numelt::rules::resolve::Weak;
 use numelt::rules::shape::{self, Order};
+use numelt_ir::interp::cast;
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Input};
 use pyo3::prelude::*;
@@ -299,16 +300,146 @@ pub fn full_like<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
 
 /// `arange`: the length is `ceil((stop - start) / step)` in floating-point arithmetic.
 pub fn arange<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
-    let Some([start, stop, step, dtype]) = given.bind(&ARANGE) else { return Ok(None) };
-    let ends: SmallVec<[Borrowed<'_, 'py, PyAny>; 3]> = [start, stop, step].iter().filter_map(Arg::given).collect();
-    match whole_range(given.py(), &ends, dtype)? {
-        None if dtype.is_absent() => float_range(given.py(), &ends),
-        made => Ok(made),
+    const ARANGE: Parameters<6> = Parameters::new(["", "", "", "dtype", "device", "like"], 1).by_position(4);
+    let py = given.py();
+    let Some([start, stop, step, dtype, device, like]) = given.bind(&ARANGE) else { return Ok(None) };
+    if !device.is_word(&["cpu"]) || !like.is_none() {
+        return Ok(None);
+    }
+    let step = if step.is_none() { None } else { step.given() };
+    let ends: SmallVec<[Borrowed<'_, 'py, PyAny>; 3]> =
+        [start.given(), stop.given(), step].into_iter().flatten().collect();
+    if let Some(made) = whole_range(py, &ends, dtype)? {
+        return Ok(Some(made));
+    }
+    if dtype.is_none()
+        && let Some(made) = float_range(py, &ends)?
+    {
+        return Ok(Some(made));
+    }
+    let Some((start, stop, step)) = numbers(&ends) else { return Ok(None) };
+    let whole = [start, stop, step].iter().all(|number| matches!(number, Weak::Int(_)));
+    let default = if whole { DType::I64 } else { DType::F64 };
+    match any_dtype(dtype, default)? {
+        Some(dtype) if dtype.is_complex() => {
+            let Some(parts) = any_range(py, dtype.real(), start, stop, step)? else { return Ok(None) };
+            wrap_new(py, Attached(py).copied(&parts, dtype, Order::K)?).map(Some)
+        }
+        Some(dtype) => any_range(py, dtype, start, stop, step)?.map(|view| wrap_new(py, view)).transpose(),
+        None => Ok(None),
     }
 }
 
-/// The parameters of `arange`. Only `dtype` may be passed by name in calls that are answered here.
-const ARANGE: Parameters<4> = Parameters::new(["", "", "", "dtype"], 1).by_position(3);
+/// The start, the stop and the step that a range's arguments state; `None` if they are not all real numbers of at
+/// most 64 bits.
+fn numbers(ends: &[Borrowed<'_, '_, PyAny>]) -> Option<(Weak, Weak, Weak)> {
+    let number = |item: &Borrowed<'_, '_, PyAny>| match sequence::real(item)? {
+        number @ (Weak::Int(_) | Weak::Float(_)) => Some(number),
+        _ => None,
+    };
+    match ends {
+        [stop] => Some((Weak::Int(0), number(stop)?, Weak::Int(1))),
+        [start, stop] => Some((number(start)?, number(stop)?, Weak::Int(1))),
+        [start, stop, step] => Some((number(start)?, number(stop)?, number(step)?)),
+        _ => None,
+    }
+}
+
+/// A recorded range of any real dtype. NumPy converts the first two elements to the dtype, and steps by their
+/// difference. `None` if a number overflows, or if the second element is not the first plus the difference.
+fn any_range(py: Python<'_>, dtype: DType, start: Weak, stop: Weak, step: Weak) -> PyResult<Option<ArrayView>> {
+    let Some(count) = range_length(start, stop, step).filter(|&count| count <= MOST) else { return Ok(None) };
+    let ends = match dtype.is_integer() {
+        true => whole_ends(dtype, count, start, step),
+        false if dtype.is_float() => float_ends(dtype, count, start, step),
+        false => None,
+    };
+    let Some(ends) = ends else { return Ok(None) };
+    errors::check_bytes(py, &[count], dtype)?;
+    let view = unset(py, dtype, &[count]);
+    if count > 0 {
+        run::record(py, Op::Range, dtype, &view, &ends.map(Input::Const), Axes::default())?;
+        // NumPy stores the first element unchanged, where the sum of minus zero and nothing is zero
+        if matches!(start, Weak::Float(first) if first == 0.0 && first.is_sign_negative()) && dtype.is_float() {
+            let first = shape::window(&view, 0, Dims::from_slice(&[1]), view.strides.clone());
+            assign::assign_operand(py, &first, &Operand::Value(cast(Scalar::F64(-0.0), dtype)))?;
+        }
+    }
+    Ok(Some(view))
+}
+
+/// NumPy's length of a range; `None` if it is not an ordinary number.
+fn range_length(start: Weak, stop: Weak, step: Weak) -> Option<i64> {
+    const EXACT: i64 = 1 << 53;
+    let real = |number: Weak| match number {
+        Weak::Int(number) => Some(number as f64),
+        Weak::Float(number) => Some(number).filter(|number| number.is_finite()),
+        _ => None,
+    };
+    let (span, divisor) = match (start, stop, step) {
+        // Python divides ints of any length, and rounds once
+        (Weak::Int(start), Weak::Int(stop), Weak::Int(step)) => {
+            let span = stop.checked_sub(start).filter(|span| span.abs() <= EXACT && step.abs() <= EXACT)?;
+            (span as f64, step as f64)
+        }
+        // Python subtracts ints without rounding
+        (Weak::Int(start), Weak::Int(stop), _) => (stop.checked_sub(start)? as f64, real(step)?),
+        _ => (real(stop)? - real(start)?, real(step)?),
+    };
+    let count = span / divisor;
+    if divisor == 0.0 || !span.is_finite() || !count.is_finite() || count.abs() >= 2f64.powi(62) {
+        return None;
+    }
+    if count == 0.0 && span != 0.0 {
+        return Some(i64::from(count.is_sign_positive()));
+    }
+    Some((count.ceil() as i64).max(0))
+}
+
+/// The sum of two real numbers, as Python adds them; `None` if an int overflows 64 bits.
+fn sum(a: Weak, b: Weak) -> Option<Weak> {
+    match (a, b) {
+        (Weak::Int(a), Weak::Int(b)) => a.checked_add(b).map(Weak::Int),
+        (Weak::Int(a), Weak::Float(b)) | (Weak::Float(b), Weak::Int(a)) => Some(Weak::Float(a as f64 + b)),
+        (Weak::Float(a), Weak::Float(b)) => Some(Weak::Float(a + b)),
+        _ => None,
+    }
+}
+
+/// The first element of a range of integers and the step, if all elements fit the dtype.
+fn whole_ends(dtype: DType, count: i64, start: Weak, step: Weak) -> Option<[Scalar; 2]> {
+    let whole = |number: Weak| match number {
+        Weak::Int(number) => Some(i128::from(number)),
+        Weak::Float(number) => (number.abs() < 2f64.powi(63)).then_some(number.trunc() as i128),
+        _ => None,
+    };
+    let fits = |number: i128| i64::try_from(number).ok().and_then(|number| Weak::Int(number).to_scalar(dtype));
+    let first = whole(start)?;
+    let delta = whole(sum(start, step)?)? - first;
+    fits(first + delta)?;
+    fits(first + delta * i128::from((count - 1).max(0)))?;
+    Some([fits(first)?, fits(delta)?])
+}
+
+/// The first element of a range of floats and the difference to the second, if that is their difference also after
+/// it has been rounded.
+fn float_ends(dtype: DType, count: i64, start: Weak, step: Weak) -> Option<[Scalar; 2]> {
+    let real = |number: Weak| match number {
+        Weak::Int(number) => Some(number as f64),
+        Weak::Float(number) => Some(number),
+        _ => None,
+    };
+    let rounded = |number: f64| cast(Scalar::F64(number), dtype);
+    // sums of two numbers of less precision are exact in float64, or round twice to the same number
+    let value = |number: f64| match cast(rounded(number), DType::F64) {
+        Scalar::F64(number) => number,
+        _ => f64::NAN,
+    };
+    let (first, second) = (value(real(start)?), value(real(sum(start, step)?)?));
+    let delta = value(second - first);
+    let even = count <= 1 || value(first + delta) == second;
+    (even && first.is_finite() && delta.is_finite()).then(|| [rounded(first), rounded(delta)])
+}
 
 /// Ranges of small ints, as int64 or float64, in which nothing rounds or overflows.
 fn whole_range<'py>(py: Python<'py>, ends: &[Borrowed<'_, 'py, PyAny>], dtype: Arg<'_, 'py>) -> Quick<'py> {
@@ -331,7 +462,9 @@ fn whole_range<'py>(py: Python<'py>, ends: &[Borrowed<'_, 'py, PyAny>], dtype: A
             _ => return Ok(None),
         }
     }
-    let Some(count) = ranges::whole_count(start, stop, step).ok().filter(|&count| count <= MOST) else {
+    // NumPy divides in floating-point arithmetic, which is exact within this bound
+    let exact = stop.abs_diff(start).max(step.unsigned_abs()) <= 1 << 53;
+    let Some(count) = ranges::whole_count(start, stop, step).ok().filter(|&count| exact && count <= MOST) else {
         return Ok(None);
     };
     if dtype == DType::I64 {
@@ -366,7 +499,7 @@ fn float_range<'py>(py: Python<'py>, ends: &[Borrowed<'_, 'py, PyAny>]) -> Quick
     let second = start + step;
     // NumPy treats a distance that is not zero but becomes zero when divided by the step as a special case
     let ordinary = count < MOST && (stop == start || (stop - start) / step != 0.0);
-    // NumPy stores the first element unchanged, and computes the second as a sum
+    // minus zero plus nothing is zero
     let signed_zero = start == 0.0 && start.is_sign_negative();
     if !ordinary || signed_zero || start + delta != second || !delta.is_finite() {
         return Ok(None);

@@ -1,12 +1,13 @@
 //! Arrays of one dtype joined along an old or a new axis: one recorded copy per piece.
 
-use super::arguments::{Any, Out, Quick, native};
+use super::arguments::{Any, Quick, native};
 use super::{conversion, creation};
 use crate::array::assign;
 use crate::array::ndarray::{NdArray, wrap_new};
 use crate::array::sequence;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::{convert, errors};
+use crate::record::front::Attached;
 use crate::record::{front, inspect, policy, run};
 use crate::ufunc::quick;
 use numelt::joining::joined_shape;
@@ -63,29 +64,21 @@ fn pieces_of<'py>(items: impl IntoIterator<Item = Bound<'py, PyAny>>) -> PyResul
     Ok(Some((out, dtype)))
 }
 
-/// The pieces to be joined, and the axis. Without an axis, they are vectors of the elements of contiguous arrays.
-fn along(arrays: Any<'_, '_>, axis: Arg<'_, '_>) -> PyResult<Option<(Pieces, usize, DType)>> {
-    if axis.given().is_none_or(|axis| !axis.is_none()) {
-        let Some((pieces, dtype)) = pieces(arrays)? else { return Ok(None) };
-        return Ok(axis_of(axis, pieces[0].shape.len()).map(|axis| (pieces, axis, dtype)));
-    }
-    Ok(flattened(arrays).map(|(pieces, dtype)| (pieces, 0, dtype)))
-}
-
-/// The elements of contiguous arrays of ours in a list, each as a vector, and their common dtype.
-fn flattened(arrays: Any<'_, '_>) -> Option<(Pieces, DType)> {
-    let list = arrays.cast_exact::<PyList>().ok()?;
-    let flat = |item: Bound<'_, PyAny>| {
-        let view = native(&item)?;
-        // numbers, and objects that stand for them, do not widen the dtype of the arrays that they are joined to
-        let dense = shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64);
-        let (n, step) = (view.size(), view.dtype.size() as i64);
-        let one = |n: i64| Dims::from_slice(&[n]);
-        (dense && !view.shape.is_empty()).then(|| shape::window(view, view.offset, one(n), one(step)))
+/// The elements of arrays in a list or tuple, or of the parts of an array, each as a vector, and their common dtype.
+fn flattened(py: Python<'_>, arrays: Any<'_, '_>) -> PyResult<Option<(Pieces, DType)>> {
+    // Python's numbers do not widen the dtype of the arrays that they are joined to
+    let weak = |item: &Bound<'_, PyAny>| convert::exact_weak(item).is_some();
+    let found = match (arrays.cast_exact::<PyList>(), arrays.cast_exact::<PyTuple>()) {
+        (Ok(list), _) if !list.iter().any(|item| weak(&item)) => pieces_of(list.iter())?,
+        (_, Ok(tuple)) if !tuple.iter().any(|item| weak(&item)) => pieces_of(tuple.iter())?,
+        (Err(_), Err(_)) => rows(arrays)?,
+        _ => None,
     };
-    let pieces = list.iter().map(flat).collect::<Option<Pieces>>()?;
-    let dtype = pieces.iter().map(|view| view.dtype).reduce(DType::promote)?;
-    Some((pieces, dtype))
+    let Some((mut pieces, dtype)) = found else { return Ok(None) };
+    for piece in &mut pieces {
+        *piece = numelt::flatten(&Attached(py), piece)?;
+    }
+    Ok(Some((pieces, dtype)))
 }
 
 /// A given axis, within `rank`.
@@ -174,33 +167,53 @@ fn join<'py>(py: Python<'py>, pieces: &[ArrayView], axis: usize, dtype: DType) -
     wrap_new(py, out).map(Some)
 }
 
-/// Arrays of one rank joined along `axis`, in a dtype to which theirs convert; `NotImplemented` if their shapes do
-/// not fit.
-#[pyfunction(name = "join")]
-fn py_join<'py>(py: Python<'py>, arrays: Vec<Bound<'py, NdArray>>, axis: usize, dtype: Any<'_, 'py>) -> Out<'py> {
-    let pieces: Option<Pieces> = arrays.iter().map(|a| a.get().view().cloned()).collect();
-    let made = match (pieces, convert::parse_dtype(dtype)?) {
-        (Some(pieces), Some(dtype)) => {
-            let rank = pieces.first().map_or(0, |p| p.shape.len());
-            let fits = axis < rank && pieces.iter().all(|p| p.shape.len() == rank);
-            if fits { join(py, &pieces, axis, dtype)? } else { None }
+/// `append`: values joined to the end of an array, of all elements as vectors without an axis.
+pub fn append<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    const APPEND: Parameters<3> = Parameters::new(["arr", "values", "axis"], 2);
+    let py = given.py();
+    let Some([Arg(Some(array)), Arg(Some(values)), axis]) = given.bind(&APPEND) else { return Ok(None) };
+    let Some((mut pieces, dtype)) = pieces_of([array.to_owned(), values.to_owned()])? else { return Ok(None) };
+    if axis.is_none() {
+        for piece in &mut pieces {
+            *piece = numelt::flatten(&Attached(py), piece)?;
         }
-        _ => None,
-    };
-    Ok(made.unwrap_or_else(|| py.NotImplemented().into_bound(py)))
+    }
+    let rank = pieces[0].shape.len();
+    let axis = if axis.is_none() { Some(0) } else { axis_of(axis, rank) };
+    match axis.filter(|_| pieces[1].shape.len() == rank) {
+        Some(axis) => join(py, &pieces, axis, dtype),
+        None => Ok(None),
+    }
 }
 
-/// `append` to a vector: an element, or another vector.
-pub fn append<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
-    let Some(both) = given.exactly::<2>() else { return Ok(None) };
-    let Some((mut pieces, dtype)) = pieces_of(both.map(Borrowed::to_owned))? else { return Ok(None) };
-    if pieces[0].shape.len() != 1 || pieces[1].shape.len() > 1 {
-        return Ok(None);
+/// An array with other values before and behind it along an axis; a number is repeated along the other axes.
+pub fn extended<'py>(
+    array: &Bound<'py, NdArray>,
+    view: &ArrayView,
+    axis: usize,
+    ends: [Option<Borrowed<'_, 'py, PyAny>>; 2],
+) -> Quick<'py> {
+    let [before, behind] = ends;
+    let mut pieces = Pieces::new();
+    for end in [before, None, behind].iter().enumerate() {
+        let mut slot = None;
+        let piece = match end {
+            (1, _) => view.clone(),
+            (_, None) => continue,
+            (_, Some(values)) => match conversion::operand(values, &mut slot)? {
+                Some((_, one)) if one.shape.is_empty() => {
+                    let mut dims = view.shape.clone();
+                    dims[axis] = 1;
+                    shape::window(one, one.offset, dims, Dims::from_elem(0, view.shape.len()))
+                }
+                Some((_, several)) if several.shape.len() == view.shape.len() => several.clone(),
+                Some(_) | None => return Ok(None),
+            },
+        };
+        pieces.push(piece);
     }
-    if pieces[1].shape.is_empty() {
-        pieces[1] = shape::window(&pieces[1], pieces[1].offset, Dims::from_slice(&[1]), Dims::from_slice(&[0]));
-    }
-    join(given.py(), &pieces, 0, dtype)
+    let Some(dtype) = pieces.iter().map(|piece| piece.dtype).reduce(DType::promote) else { return Ok(None) };
+    join(array.py(), &pieces, axis, dtype)
 }
 
 /// `r_` of vectors of one dtype, and of numbers that convert to that dtype without loss.
@@ -239,22 +252,36 @@ fn element(number: Any<'_, '_>, dtype: DType) -> PyResult<Option<ArrayView>> {
 /// The parameters of `concatenate` and `stack`.
 const JOINED: Parameters<5> = Parameters::new(["arrays", "axis", "out", "dtype", "casting"], 1).by_position(3);
 
-/// The sequence and the axis of a call without output, dtype and casting.
-fn joined<'a, 'py>(
-    given: &'a Given<'_, 'py>,
-    parameters: &Parameters<5>,
-) -> Option<(Borrowed<'a, 'py, PyAny>, Arg<'a, 'py>)> {
-    let [arrays, axis, out, dtype, casting] = given.bind(parameters)?;
-    let plain = out.is_none() && dtype.is_none() && casting.is_absent();
-    Some((arrays.given().filter(|_| plain)?, axis))
+/// The dtype of the result of joining pieces; `None` if NumPy has to refuse it, or to warn.
+fn joined_dtype(pieces: &Pieces, common: DType, dtype: Arg<'_, '_>, casting: Arg<'_, '_>) -> PyResult<Option<DType>> {
+    let Some(dtype) = creation::any_dtype(dtype, common)? else { return Ok(None) };
+    let converts: fn(DType, DType) -> bool = match casting {
+        _ if casting.is_word(&["same_kind"]) => resolve::same_kind,
+        _ if casting.is_word(&["safe"]) => resolve::safe,
+        _ if casting.is_word(&["unsafe"]) => |_, _| true,
+        _ if casting.is_word(&["no", "equiv"]) => |from, to| from == to,
+        _ => return Ok(None),
+    };
+    let refused = |from| !converts(from, dtype) || assign::drops_imaginary(from, dtype);
+    Ok((!pieces.iter().any(|piece| refused(piece.dtype))).then_some(dtype))
 }
 
 /// `concatenate`: joins arrays along an axis.
 pub fn concatenate<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     const CONCATENATE: Parameters<5> = JOINED.nameless(1);
-    let Some((arrays, axis)) = joined(given, &CONCATENATE) else { return Ok(None) };
-    match along(&arrays, axis)? {
-        Some((pieces, axis, dtype)) => join(given.py(), &pieces, axis, dtype),
+    let py = given.py();
+    let Some([Arg(Some(arrays)), axis, out, dtype, casting]) = given.bind(&CONCATENATE) else { return Ok(None) };
+    let flat = axis.given().is_some_and(|axis| axis.is_none());
+    let found = match out.is_none() {
+        true if flat => flattened(py, &arrays)?,
+        true => rows(&arrays)?,
+        false => None,
+    };
+    let Some((pieces, common)) = found else { return Ok(None) };
+    let rank = pieces[0].shape.len();
+    let Some(axis) = (if flat { Some(0) } else { axis_of(axis, rank) }) else { return Ok(None) };
+    match joined_dtype(&pieces, common, dtype, casting)? {
+        Some(dtype) => join(py, &pieces, axis, dtype),
         None => Ok(None),
     }
 }
@@ -269,16 +296,7 @@ pub fn stack<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
         return Ok(None);
     }
     let Some(axis) = axis_of(axis, rank + 1) else { return Ok(None) };
-    let Some(dtype) = creation::any_dtype(dtype, common)? else { return Ok(None) };
-    let converts: fn(DType, DType) -> bool = match casting {
-        _ if casting.is_word(&["same_kind"]) => resolve::same_kind,
-        _ if casting.is_word(&["safe"]) => resolve::safe,
-        _ if casting.is_word(&["unsafe"]) => |_, _| true,
-        _ => |from, to| from == to,
-    };
-    if pieces.iter().any(|piece| !converts(piece.dtype, dtype) || assign::drops_imaginary(piece.dtype, dtype)) {
-        return Ok(None);
-    }
+    let Some(dtype) = joined_dtype(&pieces, common, dtype, casting)? else { return Ok(None) };
     for piece in &mut pieces {
         piece.shape.insert(axis, 1);
         piece.strides.insert(axis, 0);
@@ -296,9 +314,4 @@ fn rows(arrays: Any<'_, '_>) -> PyResult<Option<(Pieces, DType)>> {
         shape::window(view, view.offset + at * view.strides[0], dims, strides)
     };
     Ok(Some(((0..view.shape[0]).map(row).collect(), view.dtype)))
-}
-
-/// Adds the function to the module.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(py_join, module)?)
 }

@@ -1,29 +1,47 @@
 //! Compiled functions on the diagonals and triangles of matrices.
 
-use super::arguments::{Quick, int, native, one_array};
-use crate::array::assign;
+use super::arguments::{Quick, any_int, any_ints, int, native};
+use super::conversion;
 use crate::array::ndarray::{exact_native, wrap_new, wrap_view};
+use crate::array::{assign, index};
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert;
+use crate::record::front::Attached;
 use crate::record::policy::{self, limits};
 use crate::record::run;
+use crate::ufunc::elementwise;
+use numelt::normalize_axis;
+use numelt::rules::axes::flipped;
 use numelt::rules::shape;
+use pyo3::prelude::*;
 use smallvec::SmallVec;
 
-/// `tril`
+/// `tril` of few elements.
 pub fn tril<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
-    triangle(given, |distance, k| distance <= k)
+    few_in_triangle(given, |distance, k| distance <= k)
+}
+
+/// `triu` of few elements.
+pub fn triu<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    few_in_triangle(given, |distance, k| distance >= k)
+}
+
+/// `tril`
+pub fn lower_triangle<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    triangle(given, true)
 }
 
 /// `triu`
-pub fn triu<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
-    triangle(given, |distance, k| distance >= k)
+pub fn upper_triangle<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    triangle(given, false)
 }
+
+/// The parameters of `tril` and `triu`.
+const TRIANGLE: Parameters<2> = Parameters::new(["m", "k"], 1);
 
 /// A matrix in which all elements are zero except those for which `keeps` is true of the distance from the diagonal
 /// and the argument `k`.
-fn triangle<'py>(given: &Given<'_, 'py>, keeps: impl Fn(i64, i64) -> bool) -> Quick<'py> {
-    const TRIANGLE: Parameters<2> = Parameters::new(["m", "k"], 1);
+fn few_in_triangle<'py>(given: &Given<'_, 'py>, keeps: impl Fn(i64, i64) -> bool) -> Quick<'py> {
     let (py, Some([Arg(Some(matrix)), k])) = (given.py(), given.bind(&TRIANGLE)) else { return Ok(None) };
     let k = k.given().map_or(Some(0), |k| int(&k));
     let (Some(k), Some(view)) = (k, native(&matrix)) else { return Ok(None) };
@@ -43,14 +61,33 @@ fn triangle<'py>(given: &Given<'_, 'py>, keeps: impl Fn(i64, i64) -> bool) -> Qu
     wrap_new(py, out).map(Some)
 }
 
-/// `flip` of a native array along all its axes.
+/// A recorded triangle of each matrix in the last two axes.
+fn triangle<'py>(given: &Given<'_, 'py>, lower: bool) -> Quick<'py> {
+    let (py, Some([Arg(Some(matrices)), k])) = (given.py(), given.bind(&TRIANGLE)) else { return Ok(None) };
+    let Some(k) = k.given().map_or(Some(0), |k| any_int(&k)) else { return Ok(None) };
+    let mut slot = None;
+    let Some((_, view)) = conversion::operand(&matrices, &mut slot)? else { return Ok(None) };
+    elementwise::finish(py, numelt::matrices::triangle(&Attached(py), view, k, lower)?, None)
+}
+
+/// `flip`
 pub fn flip<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
-    let Some(array) = one_array(given) else { return Ok(None) };
-    let Some(view) = array.get().view() else { return Ok(None) };
-    let lasts = view.shape.iter().zip(&view.strides).map(|(&n, &stride)| (n - 1).max(0) * stride);
-    let strides = view.strides.iter().map(|stride| -stride).collect();
-    let flipped = shape::window(view, view.offset + lasts.sum::<i64>(), view.shape.clone(), strides);
-    wrap_view(&array, flipped).map(Some)
+    const FLIP: Parameters<2> = Parameters::new(["m", "axis"], 1);
+    let Some([Arg(Some(m)), axis]) = given.bind(&FLIP) else { return Ok(None) };
+    let mut slot = None;
+    let Some((array, view)) = conversion::operand(&m, &mut slot)? else { return Ok(None) };
+    let rank = view.shape.len();
+    let axes: Option<SmallVec<[usize; 4]>> = match axis.given().filter(|axis| !axis.is_none()) {
+        None => Some((0..rank).collect()),
+        Some(axis) => any_ints(&axis).and_then(|axes| axes.iter().map(|&axis| normalize_axis(axis, rank)).collect()),
+    };
+    let Some(axes) = axes.filter(|axes| (1..axes.len()).all(|at| !axes[..at].contains(&axes[at]))) else {
+        return Ok(None);
+    };
+    if rank == 0 {
+        return if axes.is_empty() { index::read_element(given.py(), view).map(Some) } else { Ok(None) };
+    }
+    wrap_view(array, flipped(view, axes)).map(Some)
 }
 
 /// `fill_diagonal` of a matrix with a Python number.

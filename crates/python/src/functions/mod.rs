@@ -12,7 +12,7 @@ mod products;
 pub mod reductions;
 mod searching;
 mod series;
-pub mod solving;
+mod solving;
 pub mod table;
 mod transforms;
 
@@ -26,7 +26,6 @@ pub fn stacked<'py>(sequence: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, 
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     dense::register(module)?;
-    joining::register(module)?;
     reductions::register(module)?;
     table::register(module)
 }

@@ -228,15 +228,15 @@ pub fn atleast_3d<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
 /// `where`: elements of one array or the other, by a condition; with the condition alone, the positions at which it
 /// is true.
 pub fn choose<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
-    if given.names().is_none()
-        && given.positional().len() == 3
-        && let Some(condition) = given.first()
-        && native(&condition).is_some_and(|condition| !condition.shape.is_empty())
-        && let Some(operands) =
-            given.positional().map(|arg| Operand::extract_quick(&arg)).collect::<Option<SmallVec<[_; 3]>>>()
-        && let Some(made) = elementwise::apply(given.py(), Op::Where, &operands, None, None)?
-    {
+    let Some([condition, x, y]) = given.exactly() else { return searching::nonzero(given) };
+    let (py, mut slot) = (given.py(), None);
+    let Some((condition, _)) = conversion::operand(&condition, &mut slot)? else { return Ok(None) };
+    let (Some(x), Some(y)) = (Operand::extract(&x)?, Operand::extract(&y)?) else { return Ok(None) };
+    let operands = [Operand::Array(condition.clone()), x, y];
+    let Some(made) = elementwise::apply(py, Op::Where, &operands, None, None)? else { return Ok(None) };
+    // unlike a ufunc, `where` returns an array without axes, not a scalar
+    if made.is_exact_instance_of::<NdArray>() {
         return Ok(Some(made));
     }
-    searching::nonzero(given)
+    conversion::as_array(&made, None, None, None, 0).map(Some)
 }

@@ -1,12 +1,11 @@
-//! Reductions of native arrays with no other options than `axis=` and `keepdims=`, as functions and as methods.
+//! Reductions of native arrays, as functions and as methods.
 
-use super::arguments::{Any, Out, Quick, native, truth};
-use super::conversion;
+use super::arguments::{Any, Out, Quick, given_value, native, truth};
+use super::{conversion, creation};
 use crate::array::ndarray::NdArray;
 use crate::array::operand::Operand;
-use crate::cpython::given::{Arg, Given, Parameters};
-use crate::numpy::convert::{self, Numpy};
-use crate::numpy::export;
+use crate::cpython::given::{Given, Parameters};
+use crate::numpy::{convert, export, hooks};
 use crate::record::policy::{self, limits};
 use crate::record::{inspect, run};
 use crate::ufunc::operators;
@@ -14,18 +13,13 @@ use crate::ufunc::reduce::{self, Request};
 use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyDict};
 
 /// The options of a call that is answered here.
 struct Plain<'py> {
     axis: Option<Bound<'py, PyAny>>,
     keepdims: bool,
-}
-
-/// The value of an argument, unless it was left out or is the object that stands for an absent argument in NumPy's
-/// own functions.
-fn given_value<'a, 'py>(arg: &Arg<'a, 'py>) -> Option<Borrowed<'a, 'py, PyAny>> {
-    arg.given().filter(|value| !Numpy::get(value.py()).is_ok_and(|numpy| numpy.no_value.is(value)))
+    dtype: Option<DType>,
 }
 
 impl<'py> Plain<'py> {
@@ -33,18 +27,26 @@ impl<'py> Plain<'py> {
     fn bind<'a, const N: usize>(
         given: &'a Given<'_, 'py>,
         parameters: &Parameters<N>,
-    ) -> Option<(Borrowed<'a, 'py, PyAny>, Plain<'py>)> {
-        let bound = given.bind(parameters)?;
-        let mut plain = Plain { axis: bound[1].given().map(Borrowed::to_owned), keepdims: false };
+        takes_dtype: bool,
+    ) -> PyResult<Option<(Borrowed<'a, 'py, PyAny>, Plain<'py>)>> {
+        let Some(bound) = given.bind(parameters) else { return Ok(None) };
+        let mut plain = Plain { axis: bound[1].given().map(Borrowed::to_owned), keepdims: false, dtype: None };
         for (name, arg) in parameters.names().iter().zip(&bound).skip(2) {
             match *name {
-                "keepdims" => plain.keepdims = given_value(arg).map_or(Some(false), |keep| truth(&keep))?,
+                "keepdims" => match given_value(arg).map_or(Some(false), |keep| truth(&keep)) {
+                    Some(keep) => plain.keepdims = keep,
+                    None => return Ok(None),
+                },
                 "dtype" | "out" if arg.is_none() => {}
+                "dtype" if takes_dtype => match creation::any_dtype(*arg, DType::F64)? {
+                    Some(dtype) => plain.dtype = Some(dtype),
+                    None => return Ok(None),
+                },
                 _ if given_value(arg).is_none() => {}
-                _ => return None,
+                _ => return Ok(None),
             }
         }
-        Some((bound[0].given()?, plain))
+        Ok(bound[0].given().map(|a| (a, plain)))
     }
 
     fn reduce(&self, array: Any<'_, 'py>, op: Op, dtype: Option<DType>) -> Quick<'py> {
@@ -123,13 +125,13 @@ fn quick<'py>(array: Any<'_, 'py>, kind: Kind, plain: &Plain<'py>) -> Quick<'py>
 
 /// A reduction of a native array along one axis, without other options.
 pub fn along<'py>(array: Any<'_, 'py>, op: Op, axis: Bound<'py, PyAny>) -> Quick<'py> {
-    Plain { axis: Some(axis), keepdims: false }.fold(array, Kind::Fold(op))
+    Plain { axis: Some(axis), keepdims: false, dtype: None }.fold(array, Kind::Fold(op))
 }
 
 impl<'py> Plain<'py> {
     fn fold(&self, array: Any<'_, 'py>, kind: Kind) -> Quick<'py> {
         match kind {
-            Kind::Fold(op) => self.reduce(array, op, None),
+            Kind::Fold(op) => self.reduce(array, op, self.dtype),
             Kind::Mean => self.mean(array),
         }
     }
@@ -137,7 +139,8 @@ impl<'py> Plain<'py> {
 
 /// Answers a call with one of our arrays, or with an object of which one is made.
 fn call<'py, const N: usize>(given: &Given<'_, 'py>, kind: Kind, parameters: &Parameters<N>) -> Quick<'py> {
-    let Some((a, plain)) = Plain::bind(given, parameters) else { return Ok(None) };
+    let takes_dtype = matches!(kind, Kind::Fold(Op::Sum | Op::Prod));
+    let Some((a, plain)) = Plain::bind(given, parameters, takes_dtype)? else { return Ok(None) };
     if native(&a).is_some() {
         return quick(&a, kind, &plain);
     }
@@ -146,6 +149,24 @@ fn call<'py, const N: usize>(given: &Given<'_, 'py>, kind: Kind, parameters: &Pa
         Some((array, _)) => quick(array, kind, &plain),
         None => Ok(None),
     }
+}
+
+/// Answers a call with any of NumPy's options, by the package's function `reduce`, which composes them of recorded
+/// operations.
+fn with_options<'py, const N: usize>(given: &Given<'_, 'py>, op: Op, parameters: &Parameters<N>) -> Quick<'py> {
+    let py = given.py();
+    let Some(bound) = given.bind(parameters) else { return Ok(None) };
+    let (Some(a), Some(reduce)) = (bound[0].given(), hooks::hook(py, "reduce")?) else { return Ok(None) };
+    let mut slot = None;
+    let Some((array, _)) = conversion::operand(&a, &mut slot)? else { return Ok(None) };
+    let options = PyDict::new(py);
+    for (name, value) in parameters.names().iter().zip(&bound).skip(1) {
+        if let Some(value) = given_value(value) {
+            options.set_item(name, value)?;
+        }
+    }
+    let made = reduce.call((op.name(), array), Some(&options))?;
+    Ok((!made.is(py.NotImplemented())).then_some(made))
 }
 
 /// Whether two arrays have the same shape and elements; `NotImplemented` if the general path has to decide.
@@ -180,9 +201,21 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 macro_rules! folds {
     ($($name:ident $kind:expr, $parameters:ident;)*) => {
         $(
-            /// NumPy's function of this name, and the method of its array.
+            /// NumPy's function of this name, and the method of its array, without options but `axis`, `keepdims`
+            /// and `dtype`.
             pub fn $name<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
                 call(given, $kind, &$parameters)
+            }
+        )*
+    };
+}
+
+macro_rules! optional {
+    ($($name:ident $op:expr, $parameters:ident;)*) => {
+        $(
+            /// NumPy's function, and the method of its array, with all options.
+            pub fn $name<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+                with_options(given, $op, &$parameters)
             }
         )*
     };
@@ -214,4 +247,15 @@ folds! {
     argmax Kind::Fold(Op::Argmax), PLACE;
     argmin Kind::Fold(Op::Argmin), PLACE;
     mean Kind::Mean, MEAN;
+}
+
+optional! {
+    sum_with_options Op::Sum, TOTAL;
+    prod_with_options Op::Prod, TOTAL;
+    max_with_options Op::Max, EXTREME;
+    min_with_options Op::Min, EXTREME;
+    any_with_options Op::Any, TRUTH;
+    all_with_options Op::All, TRUTH;
+    any_method_with_options Op::Any, TRUTH_METHOD;
+    all_method_with_options Op::All, TRUTH_METHOD;
 }

@@ -8,7 +8,7 @@
 use super::arguments::Quick;
 use crate::array::ndarray::{exact_native, wrap_new};
 use crate::cpython::given::Given;
-use crate::numpy::library;
+use crate::numpy::{blas, library};
 use crate::record::policy::{self, limits};
 use crate::record::run;
 use numelt::rules::shape;
@@ -16,25 +16,6 @@ use numelt_ir::DType;
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
-use std::sync::OnceLock;
-
-/// Solves a system. The arguments are: the number of rows, the number of right sides, the matrix by columns, its
-/// leading dimension, pivots, the right sides by columns, their leading dimension, and a number that says whether it
-/// failed.
-pub type Gesv =
-    unsafe extern "C" fn(*const i64, *const i64, *mut f64, *const i64, *mut i64, *mut f64, *const i64, *mut i64);
-
-/// The routine for doubles, with integers of 64 bits.
-static GESV: OnceLock<Gesv> = OnceLock::new();
-
-/// Makes this routine solve systems.
-///
-/// # Safety
-/// It is LAPACK's `dgesv` with integers of 64 bits, and its library stays loaded.
-pub unsafe fn register(gesv: Gesv) {
-    // If there was a registration before, it was of the same library, so the result is ignored.
-    let _ = GESV.set(gesv);
-}
 
 /// `linalg.inv`
 pub fn inv<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
@@ -86,7 +67,7 @@ fn solved<'py>(
     right: impl Fn(usize, usize) -> f64,
     dims: &[i64],
 ) -> Quick<'py> {
-    let Some(gesv) = GESV.get() else { return Ok(None) };
+    let Some(gesv) = blas::gesv() else { return Ok(None) };
     if library::is_watched() || !policy::at_once() {
         return Ok(None);
     }

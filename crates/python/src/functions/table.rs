@@ -1,4 +1,7 @@
-//! The table of the public functions and methods that are compiled, by their dotted names below `numpy`.
+//! The tables of the public functions and methods that are compiled, by their dotted names below `numpy`.
+//!
+//! `TABLE` has the functions that answer a call before anybody else is asked. `GENERAL` has those that record the
+//! calls which these decline, and which the policy does not leave to NumPy.
 
 use super::arguments::Quick;
 use super::{
@@ -9,12 +12,21 @@ use crate::cpython::given::Given;
 use crate::numpy::subclass;
 use pyo3::prelude::*;
 
-/// A compiled function: it answers the plain calls of a public function.
+/// A compiled function: it answers calls of a public function.
 pub type Compiled = for<'a, 'py> fn(&Given<'a, 'py>) -> Quick<'py>;
 
-/// The compiled function of this name.
+/// The compiled function of this name that is asked first.
 pub fn of(name: &str) -> Option<Compiled> {
-    TABLE.iter().find(|(known, _)| *known == name).map(|&(_, compiled)| compiled)
+    find(TABLE, name)
+}
+
+/// The compiled function of this name that is asked when NumPy does not do the call.
+pub fn general(name: &str) -> Option<Compiled> {
+    find(GENERAL, name)
+}
+
+fn find(table: &[(&str, Compiled)], name: &str) -> Option<Compiled> {
+    table.iter().find(|(known, _)| *known == name).map(|&(_, compiled)| compiled)
 }
 
 /// The names of the compiled functions, as in the table.
@@ -86,8 +98,10 @@ const TABLE: &[(&str, Compiled)] = &[
     ("prod", reductions::prod),
     ("ndarray.prod", reductions::prod),
     ("max", reductions::max),
+    ("amax", reductions::max),
     ("ndarray.max", reductions::max),
     ("min", reductions::min),
+    ("amin", reductions::min),
     ("ndarray.min", reductions::min),
     ("any", reductions::any),
     ("ndarray.any", reductions::any_method),
@@ -129,4 +143,33 @@ const TABLE: &[(&str, Compiled)] = &[
     // calls on arrays of classes derived from NumPy's
     ("ndarray.view", methods::view),
     ("ndarray.__array_function__", subclass::asked),
+];
+
+const GENERAL: &[(&str, Compiled)] = &[
+    ("take", searching::taken),
+    ("ndarray.take", searching::taken),
+    ("unravel_index", searching::unraveled),
+    ("tril", matrices::lower_triangle),
+    ("triu", matrices::upper_triangle),
+    ("dot", products::general_dot),
+    ("ndarray.dot", products::general_dot),
+    ("diff", series::differences),
+    ("cumsum", series::running_sum),
+    ("ndarray.cumsum", series::running_sum),
+    ("cumprod", series::running_product),
+    ("ndarray.cumprod", series::running_product),
+    ("sum", reductions::sum_with_options),
+    ("ndarray.sum", reductions::sum_with_options),
+    ("prod", reductions::prod_with_options),
+    ("ndarray.prod", reductions::prod_with_options),
+    ("max", reductions::max_with_options),
+    ("amax", reductions::max_with_options),
+    ("ndarray.max", reductions::max_with_options),
+    ("min", reductions::min_with_options),
+    ("amin", reductions::min_with_options),
+    ("ndarray.min", reductions::min_with_options),
+    ("any", reductions::any_with_options),
+    ("ndarray.any", reductions::any_method_with_options),
+    ("all", reductions::all_with_options),
+    ("ndarray.all", reductions::all_method_with_options),
 ];

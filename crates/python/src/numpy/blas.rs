@@ -2,16 +2,29 @@
 //! host engine, so that matrix products have NumPy's speed and results. If there is none, the engine uses its own
 //! product.
 //!
-//! In: the libraries of the process. Out: a table of CBLAS routines for the host engine, and a LAPACK routine for
-//! `solving`.
+//! In: the libraries of the process. Out: a table of CBLAS routines for the host engine, and a LAPACK routine that
+//! solves small systems.
 
-use crate::functions::solving;
 use numelt_runtime::{BlasTable, Host};
 use std::ffi::{CString, c_void};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// Prefixes and suffixes of CBLAS names in builds with 64-bit integers.
 const DECORATIONS: [(&str, &str); 3] = [("scipy_cblas_", "64_"), ("cblas_", "64_"), ("cblas_", "_64")];
+
+/// Solves a system. The arguments are: the number of rows, the number of right sides, the matrix by columns, its
+/// leading dimension, pivots, the right sides by columns, their leading dimension, and a number that says whether it
+/// failed.
+pub type Gesv =
+    unsafe extern "C" fn(*const i64, *const i64, *mut f64, *const i64, *mut i64, *mut f64, *const i64, *mut i64);
+
+/// The routine for doubles, with integers of 64 bits.
+static GESV: OnceLock<Gesv> = OnceLock::new();
+
+/// LAPACK's `dgesv` with integers of 64 bits, if NumPy has loaded it. Its library stays loaded.
+pub fn gesv() -> Option<Gesv> {
+    GESV.get().copied()
+}
 
 /// The routines of NumPy's BLAS, searched for once.
 static FOUND: LazyLock<Option<BlasTable>> = LazyLock::new(find);
@@ -25,7 +38,7 @@ pub fn register_numpys(host: &dyn Host) {
     }
 }
 
-/// Finds NumPy's BLAS, and registers the LAPACK routine of the same library with [`solving`].
+/// Finds NumPy's BLAS, and keeps the LAPACK routine of the same library for [`gesv`].
 fn find() -> Option<BlasTable> {
     let library = loaded_library()?;
     for (prefix, suffix) in DECORATIONS {
@@ -49,7 +62,8 @@ fn find() -> Option<BlasTable> {
             );
             // the names of LAPACK's routines end in an underscore of their own
             if let Some(gesv) = symbol(library, &format!("{}dgesv_{suffix}", prefix.trim_end_matches("cblas_"))) {
-                solving::register(std::mem::transmute::<*mut c_void, solving::Gesv>(gesv));
+                // a routine that was found before is of the same library
+                let _ = GESV.set(std::mem::transmute::<*mut c_void, Gesv>(gesv));
             }
             return Some(table);
         }

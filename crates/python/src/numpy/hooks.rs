@@ -21,7 +21,7 @@ static OPERATOR: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static INIT: Mutex<()> = Mutex::new(());
 
 /// The names that `set_hooks` accepts.
-pub const NAMES: [&str; 11] = [
+pub const NAMES: [&str; 12] = [
     "warn",
     "note",
     "fallback",
@@ -30,6 +30,7 @@ pub const NAMES: [&str; 11] = [
     "ufunc_call",
     "ufunc_method",
     "array_ufunc",
+    "reduce",
     "to_u32",
     "resize",
     "reworded",

@@ -1,4 +1,4 @@
-"""Elements by position or condition: reading them (`take`, `compress`) and writing them (`put`, `place`)."""
+"""Elements by position or condition: reading them (`compress`, `choose`) and writing them (`put`, `place`)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from numelt import _core
 from numelt._dispatch import fallback
 from numelt._dispatch.composed import composed, understood
 from numelt._dispatch.native import (
+    COMPILED,
     fall_back,
     native,
     ndarray,
-    normalize_axis,
     recordable,
     reject,
 )
 
 __all__ = [
-    "argwhere", "choose", "compress", "extract", "flatnonzero", "nonzero", "place", "put", "put_along_axis",
-    "putmask", "select", "take", "take_along_axis",
+    "argwhere", "choose", "compress", "extract", "place", "put", "put_along_axis", "putmask", "select",
+    "take_along_axis",
 ]  # fmt: skip
 
 _MODES = ("raise", "wrap", "clip")
@@ -40,39 +40,6 @@ def _index(value: Any) -> Any:
     return None
 
 
-def _unwrapped(array: Any) -> Any:
-    return array[()] if array.ndim == 0 else array
-
-
-@native
-def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
-    """Take elements by position along an axis.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.take([4, 3, 5, 7], [0, 2, 2])
-    array([4, 5, 5])
-    """
-    array, index = recordable(a), _index(indices)
-    if array is None or index is None or mode not in _MODES or type(axis) is bool:
-        return fall_back("take", a, indices, axis, out, mode)
-    if axis is None or array.ndim == 0:
-        array = array.reshape(-1)
-    along = 0 if axis is None else normalize_axis(axis, array.ndim)
-    if array.shape[along] == 0 and index.size:
-        return reject("take", a, indices, axis, out, mode)
-    result = _core.take(array, index, along, mode)
-    if result is NotImplemented:
-        return fall_back("take", a, indices, axis, out, mode)
-    if out is None:
-        return _unwrapped(result)
-    if type(out) is not ndarray or out.shape != result.shape or out.dtype != result.dtype:
-        return fall_back("take", a, indices, axis, out, mode)
-    out[...] = result
-    return out
-
-
 @native
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     """Take the slices along an axis where a condition holds.
@@ -87,23 +54,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     truth = recordable(condition)
     if truth is None or truth.ndim != 1 or recordable(a) is None or not understood(out):
         return fall_back("compress", condition, a, axis, out)
-    return take(a, _core.nonzero(truth)[0], axis, out)
-
-
-@native
-def nonzero(a: Any) -> Any:
-    """Return the indices of the elements that are not zero, one array per axis.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.nonzero([[3, 0], [0, 4]])
-    (array([0, 1]), array([0, 1]))
-    """
-    array = recordable(a)
-    if array is None:
-        return fall_back("nonzero", a)
-    return _core.nonzero(array) if array.ndim else reject("nonzero", a)
+    return COMPILED["take"](a, COMPILED["nonzero"](truth)[0], axis, out)
 
 
 @native
@@ -120,23 +71,11 @@ def argwhere(a: Any) -> Any:
     array = recordable(a)
     if array is None or array.ndim == 0:
         return fall_back("argwhere", a)
-    columns = _core.nonzero(array)
+    columns = COMPILED["nonzero"](array)
     result = _core.empty((array.ndim, columns[0].shape[0]), numpy.intp, "C")
     for axis, column in enumerate(columns):
         result[axis] = column
     return result.T
-
-
-@composed
-def flatnonzero(a: Any) -> Any:
-    """Return the positions of the elements that are not zero in the flattened array.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.flatnonzero([0, 7, 0, 9])
-    array([1, 3])
-    """
 
 
 @composed
@@ -349,7 +288,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     values = _values(vals, arr.dtype, "safe") if _core.is_recordable_target(arr) else None
     if truth is None or values is None or truth.size != arr.size or values.size == 0:
         return reject("place", arr, mask, vals)  # type: ignore[no-any-return]
-    index = _core.nonzero(truth.reshape(-1))[0]
+    index = COMPILED["flatnonzero"](truth)
     put(arr, index, _repeated(values, index.shape[0]))
     return None
 
@@ -384,12 +323,3 @@ def put_method(self: Any, indices: Any, values: Any, mode: Any = "raise") -> Non
 def compress_method(self: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
     """Take the slices along an axis where a condition holds."""
     return compress(condition, self, axis, out)
-
-
-def where_alone(condition: Any) -> Any:
-    """Find where a condition holds: ``where`` of one argument."""
-    return nonzero(condition) if recordable(condition) is not None else _fallback_where(condition)
-
-
-def _fallback_where(condition: Any) -> Any:
-    return fallback.call("where", numpy.where, (condition,), {})

@@ -1,4 +1,4 @@
-"""Arrays of indices: diagonals, triangles, open meshes, and flat positions to multi-indices and back."""
+"""Arrays of indices: diagonals, triangles, open meshes, and multi-indices as flat positions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from numelt._dispatch.native import fall_back, native, ndarray, recordable, reje
 
 __all__ = [
     "diag_indices_from", "ix_", "ravel_multi_index", "tril_indices_from", "triu_indices_from",
-    "unravel_index",
 ]  # fmt: skip
 
 
@@ -72,37 +71,6 @@ def _extents(shape: Any) -> Any:
     if type(extents) not in (tuple, list) or not all(isinstance(n, (int, numpy.integer)) for n in extents):
         return None
     return tuple(int(n) for n in extents) if len(extents) <= 64 else None
-
-
-@native
-def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
-    """Turn flat positions into one index per axis.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.unravel_index(np.array([2, 5]), (2, 3))
-    (array([0, 1]), array([2, 2]))
-    """
-    if type(indices) is not ndarray:
-        return fallback.uncounted(numpy.unravel_index, (indices, shape, order), {})
-    index, extents = recordable(indices), _extents(shape)
-    size = 1
-    for n in extents or ():
-        size *= n
-    if index is None or index.dtype.kind not in "iu" or not extents or order not in ("C", "F") or size == 0:
-        return fall_back("unravel_index", indices, shape, order)
-    if not _core.within(index, size):
-        return reject("unravel_index", indices, shape, order)
-    rest, rank = index.astype(numpy.intp), len(extents)
-    ordered = range(rank - 1, -1, -1) if order == "C" else range(rank)
-    # one row per position, as NumPy's own
-    table = _core.empty((*index.shape, rank), numpy.intp, "C")
-    for axis in ordered[:-1]:
-        table[..., axis] = rest % extents[axis]
-        rest = rest // extents[axis]
-    table[..., ordered[-1]] = rest
-    return tuple(table[..., axis] if index.ndim else table[axis] for axis in range(rank))
 
 
 @native

@@ -9,68 +9,11 @@ import numpy
 from numelt import _core
 from numelt._dispatch.native import fall_back, native, ndarray, operand
 
-__all__ = ["dot", "inner", "outer", "tensordot", "vdot"]
+__all__ = ["inner", "outer", "tensordot", "vdot"]
 
 
 def _numeric(*arrays: Any) -> bool:
     return all(array is not None and _core.is_native(array) for array in arrays)
-
-
-@native
-def dot(*args: Any, **named: Any) -> Any:
-    """Dot product: of vectors, of matrices, or over the last axis of the first operand.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.dot(np.eye(2), np.array([3.0, 4.0]))
-    array([3., 4.])
-    """
-    operands = list(args)
-    for key in ("a", "b", "out"):
-        if key in named and len(operands) == ("a", "b", "out").index(key):
-            operands.append(named[key])
-    result: Any = NotImplemented
-    if len(operands) in (2, 3) and len(operands) == len(args) + len(named):
-        result = _dot(*operands)
-    return fall_back("dot", *args, **named) if result is NotImplemented else result
-
-
-def _dot(a: Any, b: Any, out: Any = None) -> Any:
-    x, y = operand(a), operand(b)
-    if not _numeric(x, y) or (out is not None and type(out) is not ndarray):
-        return NotImplemented
-    if (x.ndim == 0 or y.ndim == 0) and not _sums(x, y):
-        left = x if x.ndim or type(a) is ndarray else a
-        right = y if y.ndim or type(b) is ndarray else b
-        if x.dtype != y.dtype or out is not None:
-            return NotImplemented
-        return _core.elementwise("multiply", (left, right))
-    if out is not None and not _takes_dot(out, x, y):
-        return NotImplemented
-    result = _core.product("dot", x, y, out)
-    return result if out is None or out.ndim else out[()]  # as NumPy, which gives a scalar for such an output
-
-
-def _sums(x: Any, y: Any) -> bool:
-    """Does NumPy compute the product of a scalar and an array by BLAS, which adds multiples to zeros?"""
-    kind = numpy.promote_types(x.dtype, y.dtype)
-    return kind.kind in "fc" and kind.char != "e" and 0 < max(x.ndim, y.ndim) < 3 and x.size * y.size > 0
-
-
-def _takes_dot(out: Any, x: Any, y: Any) -> bool:
-    """Has `out` the dtype, shape and order that `dot` requires, and memory apart from the operands?"""
-    if x.ndim == 0 or y.ndim == 0:
-        return False
-    extents = (*x.shape[:-1], *y.shape[:-2], *y.shape[max(y.ndim - 1, 1) :])
-    return bool(
-        out.dtype == numpy.result_type(x.dtype, y.dtype)
-        and out.shape == extents
-        and out.flags.c_contiguous
-        and out is not x
-        and out is not y
-        and out.base is None
-    )
 
 
 @native

@@ -1,4 +1,4 @@
-"""Joining, splitting, repeating, shifting and padding of arrays.
+"""Stacking, splitting, repeating and padding of arrays.
 
 Results are made empty and filled by recorded copies, which fuse with the operations that compute the pieces.
 """
@@ -25,7 +25,7 @@ from numelt._dispatch.native import (  # fmt: skip
 from numelt._dispatch.routine import routine
 
 __all__ = [
-    "append", "array_split", "column_stack", "concatenate", "dsplit", "dstack", "hsplit", "hstack",
+    "array_split", "column_stack", "dsplit", "dstack", "hsplit", "hstack",
     "pad", "repeat", "split", "tile", "unstack", "vsplit", "vstack",
 ]  # fmt: skip
 
@@ -34,7 +34,9 @@ _WEAK = (int, float, complex)
 # Up to so many repetitions, one pass over the elements stores each several times: the rows fill no registers.
 _FEW_REPEATS = 5
 _LITTLE = 4096
-_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+_concatenate = COMPILED["concatenate"]
+_stack = COMPILED["stack"]
 
 
 def _operands(arrays: Any) -> list[Any] | None:
@@ -45,52 +47,6 @@ def _operands(arrays: Any) -> list[Any] | None:
         return None
     result = [recordable(array) for array in arrays]
     return None if any(array is None for array in result) else result
-
-
-def _joined_dtype(arrays: list[Any], dtype: Any, casting: Any) -> Any:
-    if dtype is None:
-        kind = arrays[0].dtype
-        if all(array.dtype == kind for array in arrays):
-            return kind
-        kind = numpy.result_type(*[array.dtype for array in arrays])
-    else:
-        kind = numpy.dtype(dtype)
-    if kind.kind not in "biufc" or not all(numpy.can_cast(array.dtype, kind, casting) for array in arrays):
-        return None
-    return kind
-
-
-def _concatenate(arrays: list[Any], axis: Any, out: Any, dtype: Any, casting: str) -> Any:
-    """Join natively, or return NotImplemented: also where the pieces do not fit, for NumPy to say so."""
-    if axis is None:
-        arrays, axis = [array.ravel() for array in arrays], 0
-    rank = arrays[0].ndim
-    if type(axis) is not int or not -rank <= axis < rank or out is not None or casting not in _CASTINGS:
-        return NotImplemented
-    axis %= rank
-    kind = _joined_dtype(arrays, dtype, casting)
-    return NotImplemented if kind is None else _core.join(arrays, axis, kind)
-
-
-@native
-def concatenate(
-    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
-) -> Any:
-    """Join arrays along an axis.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.concatenate([[1, 2], [3]])
-    array([1, 2, 3])
-    """
-    # Python's numbers adapt to the dtypes of the arrays that they are joined to
-    weak = axis is None and isinstance(arrays, (list, tuple)) and any(type(x) in _WEAK for x in arrays)
-    pieces = None if weak else _operands(arrays)
-    result = NotImplemented if pieces is None else _concatenate(pieces, axis, out, dtype, casting)
-    if result is NotImplemented:
-        return fall_back("concatenate", arrays, axis, out, dtype=dtype, casting=casting)
-    return result
 
 
 def _quick_rank(arrays: Any, dtype: Any, casting: Any) -> int:
@@ -107,16 +63,13 @@ def _quick_rank(arrays: Any, dtype: Any, casting: Any) -> int:
 
 
 def _stacked(name: str, arrays: Any, rank: int, axis: int, dtype: Any, casting: str) -> Any:
-
     pieces = _operands(arrays)
-    if pieces is not None:
-        pieces = [COMPILED[f"atleast_{rank}d"](array) for array in pieces]
-        # hstack joins vectors end to end and everything else along the second axis
-        along = 0 if name == "hstack" and pieces[0].ndim == 1 else axis
-        result = _concatenate(pieces, along, None, dtype, casting)
-        if result is not NotImplemented:
-            return result
-    return fall_back(name, arrays, dtype=dtype, casting=casting)
+    if pieces is None:
+        return fall_back(name, arrays, dtype=dtype, casting=casting)
+    pieces = [COMPILED[f"atleast_{rank}d"](array) for array in pieces]
+    # hstack joins vectors end to end and everything else along the second axis
+    along = 0 if name == "hstack" and pieces[0].ndim == 1 else axis
+    return _concatenate(pieces, along, dtype=dtype, casting=casting)
 
 
 @native
@@ -132,9 +85,9 @@ def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """
     rank = _quick_rank(tup, dtype, casting)
     if rank >= 2 or (rank == 1 and len({array.shape for array in tup}) == 1):
-        return concatenate(tup) if rank >= 2 else COMPILED["stack"](tup)
+        return _concatenate(tup) if rank >= 2 else _stack(tup)
     if rank < 0:
-        return concatenate([array[None] if array.ndim == 1 else array for array in tup])
+        return _concatenate([array[None] if array.ndim == 1 else array for array in tup])
     return _stacked("vstack", tup, 2, 0, dtype, casting)
 
 
@@ -150,7 +103,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """
     rank = _quick_rank(tup, dtype, casting)
     if rank > 0:
-        return concatenate(tup, axis=0 if rank == 1 else 1)
+        return _concatenate(tup, 0 if rank == 1 else 1)
     return _stacked("hstack", tup, 1, 1, dtype, casting)
 
 
@@ -165,11 +118,9 @@ def dstack(tup: Any) -> Any:
     (1, 2, 2)
     """
     pieces = _operands(tup)
-    if pieces is not None:
-        result = _concatenate([COMPILED["atleast_3d"](array) for array in pieces], 2, None, None, "same_kind")
-        if result is not NotImplemented:
-            return result
-    return fall_back("dstack", tup)
+    if pieces is None:
+        return fall_back("dstack", tup)
+    return _concatenate([COMPILED["atleast_3d"](array) for array in pieces], 2)
 
 
 @native
@@ -184,32 +135,11 @@ def column_stack(tup: Any) -> Any:
            [2, 4]])
     """
     if _quick_rank(tup, None, "same_kind") == 1 and len({array.shape for array in tup}) == 1:
-        return COMPILED["stack"](tup, axis=1)
+        return _stack(tup, axis=1)
     pieces = _operands(tup)
-    if pieces is not None:
-        columns = [array if array.ndim >= 2 else array.reshape(-1, 1) for array in pieces]
-        result = _concatenate(columns, 1, None, None, "same_kind")
-        if result is not NotImplemented:
-            return result
-    return fall_back("column_stack", tup)
-
-
-@native
-def append(arr: Any, values: Any, axis: Any = None) -> Any:
-    """Return an array with values joined to its end.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.append([1, 2], 3)
-    array([1, 2, 3])
-    """
-    x, y = operand(arr), operand(values)
-    if x is None or y is None:
-        return fall_back("append", arr, values, axis)
-    if axis is None:
-        return concatenate((x.ravel(), y.ravel()))
-    return concatenate((x, y), axis=axis)
+    if pieces is None:
+        return fall_back("column_stack", tup)
+    return _concatenate([array if array.ndim >= 2 else array.reshape(-1, 1) for array in pieces], 1)
 
 
 def _edges(sections: Any, total: int) -> list[int] | None:

@@ -11,6 +11,7 @@ import numpy
 
 from numelt import _core
 from numelt._dispatch.native import (
+    COMPILED,
     fall_back,
     native,
     ndarray,
@@ -20,7 +21,7 @@ from numelt._dispatch.native import (
 )
 
 __all__ = [
-    "broadcast_arrays", "broadcast_to", "expand_dims", "flip", "fliplr", "flipud", "matrix_transpose",
+    "broadcast_arrays", "broadcast_to", "expand_dims", "fliplr", "flipud", "matrix_transpose",
     "meshgrid", "moveaxis", "ndim", "ravel", "reshape", "rollaxis", "rot90", "shape", "size", "squeeze",
     "swapaxes", "transpose",
 ]  # fmt: skip
@@ -286,23 +287,6 @@ def _spread(array: Any, extents: tuple[int, ...]) -> Any:
 
 
 @native
-def flip(m: Any, axis: Any = None) -> Any:
-    """Reverse the order of elements along axes, as a view.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.flip(np.arange(3))
-    array([2, 1, 0])
-    """
-    array = operand(m)
-    if array is None:
-        return fall_back("flip", m, axis)
-    axes = range(array.ndim) if axis is None else normalize_axes(axis, array.ndim)
-    return array[tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(array.ndim))]
-
-
-@native
 def flipud(m: Any) -> Any:
     """Reverse the order of rows, as a view.
 
@@ -355,6 +339,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     turns = k % 4
     if turns == 0:
         return array[:]
+    flip = COMPILED["flip"]
     if turns == 2:
         return flip(flip(array, first), second)
     if turns == 1:

@@ -1,4 +1,4 @@
-"""Mathematical functions that are not ufuncs: rounding, clipping, differences, complex parts."""
+"""Mathematical functions that are not ufuncs: rounding, clipping, complex parts."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ import numpy
 
 from numelt import _core
 from numelt._dispatch import overrides
-from numelt._dispatch.composed import rebound, understood
+from numelt._dispatch.composed import rebound
 from numelt._dispatch.native import (
     COMPILED,
     NO_VALUE,
     fall_back,
     native,
     ndarray,
-    normalize_axis,
     operand,
     recordable,
-    reject,
 )
 
-__all__ = ["angle", "around", "clip", "diff", "fix", "imag", "real", "round"]
+__all__ = ["angle", "around", "clip", "fix", "imag", "real", "round"]
 
 _bounds = (int, float)
 
@@ -213,32 +211,3 @@ def angle(z: Any, deg: bool = False) -> Any:
     if array is not None and _core.is_native(array):
         return rebound(numpy.angle)(z, deg)
     return fall_back("angle", z, deg)
-
-
-@native
-def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE) -> Any:
-    """Return the differences of neighbours along an axis, `n` times over.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.diff([1, 4, 9])
-    array([3, 5])
-    """
-    array = recordable(a)
-    simple = prepend is NO_VALUE and append is NO_VALUE and type(n) is int and n >= 0
-    if array is not None and array.ndim and not simple and understood(prepend) and understood(append):
-        return rebound(numpy.diff)(array, n, axis, prepend, append)
-    if array is None or not simple:
-        return fall_back("diff", a, n, axis, prepend=prepend, append=append)
-    if array.ndim == 0:
-        return reject("diff", a, n, axis)
-    if n == 0:
-        return a
-    axis = normalize_axis(axis, array.ndim)
-    later = (slice(None),) * axis + (slice(1, None),)
-    earlier = (slice(None),) * axis + (slice(None, -1),)
-    op = "not_equal" if array.dtype.kind == "b" else "subtract"
-    for _ in range(n):
-        array = _core.elementwise(op, (array[later], array[earlier]))
-    return array

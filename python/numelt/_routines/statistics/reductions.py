@@ -1,10 +1,9 @@
-"""Statistics and other reductions: sums, extremes, means, running sums."""
+"""Statistics: means, variances, ranges, covariances. Sums, extremes and running sums are compiled."""
 
 from __future__ import annotations
 
 import importlib
 import math
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -23,174 +22,14 @@ from numelt._dispatch.native import (
     operand,
     recordable,
 )
-from numelt._ufunc.reductions import dtype_with_out, extreme_of, is_first, reduce
+from numelt._ufunc.reductions import keeps_axes
 
 __all__ = [
-    "all", "amax", "amin", "any", "average", "corrcoef", "cov", "cumprod", "cumsum", "cumulative_prod",
-    "cumulative_sum", "max", "mean", "min", "prod", "ptp", "std", "sum", "var",
+    "average", "corrcoef", "cov", "cumulative_prod", "cumulative_sum", "mean", "ptp", "std", "var",
 ]  # fmt: skip
 
 # the module with NumPy's mean, variance and standard deviation, which are written in Python
 _methods: Any = importlib.import_module("numpy._core._methods")
-
-# by extreme: the operation that combines two of them
-_LARGEST = {"max": "maximum", "min": "minimum"}
-
-
-def _keep(keepdims: Any) -> bool:
-    return keepdims is not NO_VALUE and (
-        keepdims if type(keepdims) is bool else bool(operator.index(keepdims))
-    )
-
-
-def _reduce(op: str, a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
-    """Reduce natively, or return NotImplemented."""
-    plain = out is None and initial is NO_VALUE and (where is NO_VALUE or where is True)
-    if plain and op in _LARGEST and is_first(axis) and not _keep(keepdims):
-        result = extreme_of(_LARGEST[op], a)
-        if result is not NotImplemented:
-            return result
-    array = operand(a)
-    if array is None:
-        return NotImplemented
-    if plain:
-        return _core.reduce(op, array, axis, _keep(keepdims), dtype)
-    return reduce(op, array, axis, dtype, out, _keep(keepdims), initial, where)
-
-
-@native
-def sum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = NO_VALUE,
-    initial: Any = NO_VALUE,
-    where: Any = NO_VALUE,
-) -> Any:
-    """Sum of the elements over axes, in NumPy's pairwise order.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.sum([[1, 2], [3, 4]], axis=0)
-    array([4, 6])
-    """
-    result = _reduce("sum", a, axis, dtype, out, keepdims, initial, where)
-    if result is NotImplemented:
-        return fall_back("sum", a, axis, dtype, out, keepdims=keepdims, initial=initial, where=where)
-    return result
-
-
-@native
-def prod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = NO_VALUE,
-    initial: Any = NO_VALUE,
-    where: Any = NO_VALUE,
-) -> Any:
-    """Product of the elements over axes.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> int(np.prod([1, 2, 3]))
-    6
-    """
-    result = _reduce("prod", a, axis, dtype, out, keepdims, initial, where)
-    if result is NotImplemented:
-        return fall_back("prod", a, axis, dtype, out, keepdims=keepdims, initial=initial, where=where)
-    return result
-
-
-def _extreme(op: str, name: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
-    result = _reduce(op, a, axis, None, out, keepdims, initial, where)
-    if result is NotImplemented:
-        return fall_back(name, a, axis, out, keepdims=keepdims, initial=initial, where=where)
-    return result
-
-
-@native
-def max(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = NO_VALUE,
-    initial: Any = NO_VALUE,
-    where: Any = NO_VALUE,
-) -> Any:
-    """Largest element over axes; a NaN wins.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.max([[1, 5], [3, 4]], axis=1)
-    array([5, 4])
-    """
-    return _extreme("max", "max", a, axis, out, keepdims, initial, where)
-
-
-@native
-def min(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = NO_VALUE,
-    initial: Any = NO_VALUE,
-    where: Any = NO_VALUE,
-) -> Any:
-    """Smallest element over axes; a NaN wins.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.min([[1, 5], [3, 4]], axis=1)
-    array([1, 3])
-    """
-    return _extreme("min", "min", a, axis, out, keepdims, initial, where)
-
-
-@native
-def amax(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = NO_VALUE,
-    initial: Any = NO_VALUE,
-    where: Any = NO_VALUE,
-) -> Any:
-    """Largest element over axes; another name of `max`.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> float(np.amax([1.0, 2.0]))
-    2.0
-    """
-    return _extreme("max", "amax", a, axis, out, keepdims, initial, where)
-
-
-@native
-def amin(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
-    keepdims: Any = NO_VALUE,
-    initial: Any = NO_VALUE,
-    where: Any = NO_VALUE,
-) -> Any:
-    """Smallest element over axes; another name of `min`.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> float(np.amin([1.0, 2.0]))
-    1.0
-    """
-    return _extreme("min", "amin", a, axis, out, keepdims, initial, where)
 
 
 def _range(array: Any, axis: Any, keepdims: bool, out: Any) -> Any:
@@ -215,42 +54,10 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> 
     """
     array = operand(a)
     if array is not None and array.dtype.kind in "iuf" and (out is None or type(out) is ndarray):
-        result = _core.composing(_range, (array, axis, _keep(keepdims), out))
+        result = _core.composing(_range, (array, axis, keeps_axes(keepdims), out))
         if result is not NotImplemented:
             return result
     return fall_back("ptp", a, axis, out, keepdims=keepdims)
-
-
-@native
-def any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Any:
-    """Tell whether any element over axes is true.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> bool(np.any([0, 1]))
-    True
-    """
-    result = _reduce("any", a, axis, None, out, keepdims, NO_VALUE, where)
-    if result is NotImplemented:
-        return fall_back("any", a, axis, out, keepdims=keepdims, where=where)
-    return result
-
-
-@native
-def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Any:
-    """Tell whether all elements over axes are true.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> bool(np.all([0, 1]))
-    False
-    """
-    result = _reduce("all", a, axis, None, out, keepdims, NO_VALUE, where)
-    if result is NotImplemented:
-        return fall_back("all", a, axis, out, keepdims=keepdims, where=where)
-    return result
 
 
 def _recordable(a: Any, out: Any, where: Any, mean: Any = NO_VALUE) -> Any:
@@ -284,7 +91,7 @@ def mean(
     if out is None and (where is NO_VALUE or where is True):
         array = operand(a)
         if array is not None:
-            result = _core.mean(array, axis, _keep(keepdims), dtype)
+            result = _core.mean(array, axis, keeps_axes(keepdims), dtype)
             if result is not NotImplemented:
                 return result
     array = _recordable(a, out, where)
@@ -292,7 +99,9 @@ def mean(
     if array is not None and array.size:
         mask = where is NO_VALUE or where
         # NumPy converts the result to half precision by its scalar class, which returns NumPy's array
-        return fallback.wrap(rebound(_methods._mean)(array, axis, dtype, out, _keep(keepdims), where=mask))
+        return fallback.wrap(
+            rebound(_methods._mean)(array, axis, dtype, out, keeps_axes(keepdims), where=mask)
+        )
     return fall_back("mean", a, axis, dtype, out, keepdims=keepdims, where=where)
 
 
@@ -321,7 +130,7 @@ def _spread(
     if plain and type(ddof) in (int, float):
         array = operand(a)
         if array is not None:
-            result = _core.variance(array, axis, ddof, _keep(keepdims), name == "std")
+            result = _core.variance(array, axis, ddof, keeps_axes(keepdims), name == "std")
             if result is not NotImplemented:
                 return result
     array = _recordable(a, out, where, mean)
@@ -329,7 +138,7 @@ def _spread(
         return leave(name, a, axis, dtype, out, ddof, keepdims=keepdims, where=where, mean=mean)
     mask, center = where is NO_VALUE or where, None if mean is NO_VALUE else mean
     steps = rebound(_methods._var if name == "var" else _methods._std)
-    return steps(array, axis, dtype, out, ddof, _keep(keepdims), where=mask, mean=center)
+    return steps(array, axis, dtype, out, ddof, keeps_axes(keepdims), where=mask, mean=center)
 
 
 def spread_method(name: str) -> Callable[..., Any]:
@@ -436,46 +245,6 @@ def average(
     if recordable(a) is not None and (weights is None or recordable(weights) is not None):
         return rebound(numpy.average)(a, axis, weights, returned, keepdims=keepdims)
     return fall_back("average", a, axis, weights, returned, keepdims=keepdims)
-
-
-def _scan(op: str, name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
-    array = operand(a)
-    if array is not None and (out is None or type(out) is ndarray):
-        flat = array.ravel() if axis is None else array
-        if flat.ndim == 0:
-            flat = flat.reshape(1)
-        wider = NotImplemented if out is None else dtype_with_out(flat, dtype, out)
-        dtype = dtype if wider is NotImplemented else wider
-        result = _core.scan(op, flat, 0 if axis is None else axis, dtype, out)
-        if result is not NotImplemented:
-            return result
-    return fall_back(name, a, axis, dtype, out)
-
-
-@native
-def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """Running sum along an axis, or over the flattened array.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.cumsum([1, 2, 3])
-    array([1, 3, 6])
-    """
-    return _scan("cumsum", "cumsum", a, axis, dtype, out)
-
-
-@native
-def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    """Running product along an axis, or over the flattened array.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.cumprod([1, 2, 3])
-    array([1, 2, 6])
-    """
-    return _scan("cumprod", "cumprod", a, axis, dtype, out)
 
 
 @composed

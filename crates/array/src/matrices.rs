@@ -1,0 +1,41 @@
+//! Parts of matrices.
+
+use crate::answer::{Answer, NotNative};
+use crate::elementwise::{Elementwise, Made};
+use crate::front::Front;
+use crate::indexing::compute;
+use crate::operand::Operand;
+use crate::rules::shape::{self, Order};
+use numelt_ir::{Axes, DType, Dims, Op, Scalar};
+use numelt_runtime::{ArrayView, Input};
+
+/// The lower or upper triangle of each matrix in the last two axes, as a new array: zeros above, or below, the diagonal
+/// that is `k` above the main one. Not native: an array of fewer than two axes, which NumPy refuses.
+///
+/// # Errors
+/// Those of recording.
+pub fn triangle<F: Front>(front: &F, view: &ArrayView, k: i64, lower: bool) -> Result<Answer<Made>, F::Error> {
+    let [.., rows, columns] = view.shape[..] else { return Ok(Answer::NotNative(NotNative::Shape)) };
+    if view.size() == 0 {
+        return front.copied(view, view.dtype, Order::K).map(Made::New).map(Answer::Recorded);
+    }
+    // the last diagonal of the part that is on and below it
+    let last = k.clamp(-rows - 1, columns + 1) - i64::from(!lower);
+    let mut down = range(front, 0, rows)?;
+    down.shape.push(1);
+    down.strides.push(0);
+    let right = range(front, -last, columns)?;
+    let below = compute(front, Op::GreaterEqual, &[Input::Array(&down), Input::Array(&right)])?;
+    let zero = Operand::Value(Scalar::from_bytes(view.dtype, &[0; 16]));
+    let (below, elements) = (Operand::Array(&below), Operand::Array(view));
+    let args = if lower { [below, elements, zero] } else { [below, zero, elements] };
+    Elementwise::new(Op::Where, &args).record(front)
+}
+
+/// So many integers in a row.
+fn range<F: Front>(front: &F, first: i64, count: i64) -> Result<ArrayView, F::Error> {
+    let view = shape::whole(front.new_base(8 * count as usize), DType::I64, &Dims::from_slice(&[count]));
+    let ends = [Scalar::I64(first), Scalar::I64(1)].map(Input::Const);
+    front.record(Op::Range, DType::I64, &view, &ends, Axes::default())?;
+    Ok(view)
+}
