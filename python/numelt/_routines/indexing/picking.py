@@ -1,4 +1,4 @@
-"""Elements by position or condition: reading them (`compress`, `choose`) and writing them (`put`, `place`)."""
+"""Elements by position or condition: reading (`compress`, `choose`) and writing them (`put`, `place`)."""
 
 from __future__ import annotations
 
