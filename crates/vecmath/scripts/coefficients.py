@@ -111,7 +111,7 @@ def series(ratio, small, order):
     return lambda x: small if abs(x) < mp.mpf(2) ** -200 else ratio(x)
 
 
-def exp_and_log(ty, suffix, deg):
+def exponential(ty, suffix, deg):
     one = mp.mpf(1)
     emit(
         "EXP" + suffix,
@@ -124,27 +124,9 @@ def exp_and_log(ty, suffix, deg):
         deg["exp"],
     )
 
-    if ty == "f32":
-        return
-
-    def log_ratio(z):
-        s = mp.sqrt(z)
-        return (2 * mp.atanh(s) / s - 2) / z
-
-    emit(
-        "LOG" + suffix,
-        "(2 atanh(s)/s - 2) / z, z = s^2 < 0.0401.",
-        ty,
-        series(log_ratio, one * 2 / 3, 0),
-        lambda z: z / 2 + mp.mpf(2) ** -60,
-        0,
-        "0.0401",
-        deg["log"],
-    )
-
 
 def fits(ty, suffix, deg):
-    exp_and_log(ty, suffix, deg)
+    exponential(ty, suffix, deg)
     trig_and_erf(ty, suffix, deg)
 
 
@@ -205,20 +187,17 @@ def atan_ratio(z):
 def f64_only():
     one = mp.mpf(1)
 
-    def pow_ratio(z):
-        s = mp.sqrt(z)
-        return (mp.atanh(s) / s - 1 - z / 3) / z**2
-
-    emit(
-        "POW_LOG",
-        "(atanh(s)/s - 1 - z/3) / z^2, z = s^2 < 0.0401.",
-        "f64",
-        series(pow_ratio, one / 5, 0),
-        lambda z: z**2 + mp.mpf(2) ** -70,
-        0,
-        "0.0401",
-        7,
-    )
+    for name, ty, degree in (("POW_LOG", "f64", 9), ("POW_LOG_F32", "f32", 3)):
+        emit(
+            name,
+            "(log(1 + f) - f + f^2/2) / f^3, -0.036 < f < 0.048.",
+            ty,
+            series(lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3, one / 3, 0),
+            lambda f: f**2 + mp.mpf(2) ** -70,
+            "-0.036",
+            "0.048",
+            degree,
+        )
     emit(
         "ATAN",
         "(atan(t)/t - 1) / z, z = t^2 < 0.1718.",
@@ -244,7 +223,6 @@ def f64_only():
         ("TANH", "tanh(r)", mp.tanh, -one / 3, "1.001", 15),
         ("SINH", "sinh(r)", mp.sinh, one / 6, "0.1215", 4),
         ("ASINH", "arcsinh(r)", mp.asinh, -one / 6, "0.2501", 11),
-        ("ATANH", "arctanh(r)", mp.atanh, one / 3, "0.2501", 13),
     )
     for name, text, f, at_zero, end, degree in odd:
         emit(
@@ -268,16 +246,6 @@ def f64_only():
         4,
     )
     emit(
-        "ACOSH",
-        "(arccosh(1 + t)/sqrt(2 t) - 1) / t, t <= 1/2.",
-        "f64",
-        series(lambda t: (mp.acosh(1 + t) / mp.sqrt(2 * t) - 1) / t, -one / 12, 0),
-        lambda t: t + mp.mpf(2) ** -60,
-        0,
-        "0.5",
-        11,
-    )
-    emit(
         "RCBRT",
         "m^(-1/3), 0.75 <= m < 1.5.",
         "f64",
@@ -291,31 +259,6 @@ def f64_only():
     print("/// 2^(-n/3) - 1 for n of -1, 0, 1 in powers of n.")
     odd, even = float((down - up) / 2), float((up + down) / 2 - 1)
     print(f"pub(crate) const CBRT2: [f64; 2] = [{odd!r}, {even!r}];\n")
-
-
-def power_to_single():
-    """Fits of the logarithm and the exponential of an f32 power, which f64 lanes compute."""
-    one, ln2 = mp.mpf(1), mp.log(2)
-    emit(
-        "LOG2_TO_SINGLE",
-        "log2(1 + f)/f, -1/4 <= f <= 1/2.",
-        "f64",
-        series(lambda f: mp.log1p(f) / ln2 / f, 1 / ln2, 0),
-        lambda f: one,
-        "-0.25",
-        "0.5",
-        12,
-    )
-    emit(
-        "EXP2_TO_SINGLE",
-        "2^f for |f| <= 1/2.",
-        "f64",
-        lambda f: mp.mpf(2) ** f,
-        lambda f: one,
-        "-0.501",
-        "0.501",
-        6,
-    )
 
 
 def single():
@@ -346,16 +289,6 @@ def single():
         "0.348",
         4,
     )
-    fit(
-        "LOG_F32",
-        "(log(1 + f) - f + f^2/2) / f^3, -1/4 <= f <= 1/2.",
-        lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3,
-        one / 3,
-        lambda f: f**2 + tiny,
-        "-0.25",
-        "0.5",
-        8,
-    )
     odd = (
         ("TAN_F32", "tan(r)", mp.tan, one / 3, "0.62", 6),
         ("TANH_F32", "tanh(r)", mp.tanh, -one / 3, "1.001", 6),
@@ -363,7 +296,6 @@ def single():
         ("ASIN_F32", "arcsin(r)", mp.asin, one / 6, "0.2501", 4),
         ("ATAN_F32", "arctan(r)", mp.atan, -one / 3, "1.001", 9),
         ("ASINH_F32", "arcsinh(r)", mp.asinh, -one / 6, "0.2501", 4),
-        ("ATANH_F32", "arctanh(r)", mp.atanh, one / 3, "0.2501", 5),
     )
     for name, text, f, at_zero, end, degree in odd:
         fit(
@@ -387,16 +319,6 @@ def single():
         2,
     )
     fit(
-        "ACOSH_F32",
-        "(arccosh(1 + t)/sqrt(2 t) - 1) / t, t <= 1/2.",
-        lambda t: (mp.acosh(1 + t) / mp.sqrt(2 * t) - 1) / t,
-        -one / 12,
-        lambda t: t + tiny,
-        0,
-        "0.5",
-        4,
-    )
-    fit(
         "RCBRT_F32",
         "m^(-1/3), 0.75 <= m < 1.5.",
         lambda m: m ** (-one / 3),
@@ -410,6 +332,61 @@ def single():
     print("/// 2^(-n/3) - 1 for n of -1, 0, 1 in powers of n.")
     first, second = f32_text((down - up) / 2), f32_text((up + down) / 2 - 1)
     print(f"pub(crate) const CBRT2_F32: [f32; 2] = [{first}, {second}];\n")
+
+
+def log_table(name, doc, ty, base, grid, terms):
+    """Print 1/m and log m for sixteen parts of an octave, each inverse such that its logarithm is nearly short.
+
+    So the sum of a multiple of the octave's logarithm and an entry is exact, and no entry needs a second part.
+    """
+    single = ty == "f32"
+    nearest = single_of if single else lambda x: mp.mpf(float(x))
+    show = f32_text if single else lambda x: repr(float(x))
+    scale = 1 / mp.log(base)
+    spread = mp.mpf(2) ** -9
+    inverses, logarithms = [], []
+    for part in range(16):
+        # parts of 1/32 below one and of 1/16 above, one in the middle of its own
+        low, high = (mp.mpf(at) / 64 if at < 64 else mp.mpf(at - 32) / 32 for at in (47 + 2 * part, 49 + 2 * part))
+        if low < 1 < high:
+            inverses.append(mp.mpf(1))
+            logarithms.append(mp.mpf(0))
+            continue
+        middle = 2 / (low + high)
+        # next to one, where logarithms are small, f has to be, too: its last place is rounded
+        if part == 7:
+            middle = (1 + mp.mpf(2) ** -7) / high - 2 * spread
+        if part == 9:
+            middle = (1 - mp.mpf(2) ** -6) / low + 2 * spread
+        # of short logarithms near to that of the middle, the one whose inverse is nearly a number of the type
+        first = int(mp.nint(-mp.log(middle) * scale * grid))
+        reach = int(spread * scale * grid)
+        best = None
+        for short in range(first - reach, first + reach, max(1, reach // 4000 | 1)):
+            inverse = nearest(mp.exp(-mp.mpf(short) / grid / scale))
+            off = abs(-mp.log(inverse) * scale - mp.mpf(short) / grid)
+            if best is None or off < best[0]:
+                best = (off, inverse, mp.mpf(short) / grid)
+        inverses.append(best[1])
+        logarithms.append(best[2])
+    for suffix, what, entries in (
+        ("INVERSE", "1/m of each part of the octave, nearly", inverses),
+        ("LOG", f"log m {doc}", logarithms),
+    ):
+        print(f"/// {what}.")
+        print(f"pub(crate) const {name}_{suffix}: [{ty}; 16] = [{', '.join(show(e) for e in entries)}];\n")
+
+    if base == mp.e:
+        lacking = [-mp.log(r) - t for r, t in zip(inverses, logarithms)]
+        print(f"/// What the entries of `{name}_LOG` lack.")
+        print(f"pub(crate) const {name}_LOG_LO: [{ty}; 16] = [{', '.join(show(e) for e in lacking)}];\n")
+
+    def rest(f):
+        return (mp.log1p(f) * scale / f - scale) / f
+
+    coeffs, err = remez(series(rest, -scale / 2, 0), lambda f: f, "-0.036", "0.048", terms - 1)
+    print(f"/// The rest of log(1 + f)/f {doc}, -0.036 < f < 0.048. Weighted error 2^{mp.nstr(mp.log(err, 2), 4)}.")
+    print(f"pub(crate) const {name}_REST: [{ty}; {terms}] = [{', '.join(show(c) for c in coeffs)}];\n")
 
 
 def single_of(value):
@@ -434,10 +411,10 @@ def constants():
         ("PI", mp.pi),
         ("FRAC_PI_2", mp.pi / 2),
         ("FRAC_PI_4", mp.pi / 4),
-        ("THIRD", mp.mpf(1) / 3),
     ):
         scalar(name, f"{name}, rounded.", "f64", v)
         scalar(name + "_LO", f"What {name} lacks.", "f64", v - mp.mpf(float(v)))
+    scalar("THIRD", "1/3.", "f64", mp.mpf(1) / 3)
     scalar("TWO_OVER_PI", "2/pi.", "f64", 2 / mp.pi)
     f32 = single_of
     hi = rounded(ln2, 15)
@@ -468,9 +445,11 @@ print("//! Polynomial coefficients and split constants.")
 print("//!")
 print("//! Written by `scripts/coefficients.py`; change that, not this. Only constants live here.")
 print("#![allow(clippy::unreadable_literal, clippy::approx_constant)]\n")
-fits("f64", "", dict(exp=10, log=7, sin=5, cos=5, erf_small=11, erf_large=18, erf_end=mp.mpf(6)))
+fits("f64", "", dict(exp=10, sin=5, cos=5, erf_small=11, erf_large=18, erf_end=mp.mpf(6)))
 fits("f32", "_F32", dict(exp=4, sin=2, cos=2, erf_small=6, erf_large=6, erf_end=mp.mpf(4)))
 f64_only()
-power_to_single()
 single()
+for end, ty, terms, grids in (("_F32", "f32", 4, (17, 16, 18)), ("", "f64", 10, (42, 42, 43))):
+    for name, base, grid in zip(("NATURAL", "BINARY", "DECIMAL"), (mp.e, mp.mpf(2), mp.mpf(10)), grids):
+        log_table(name + end, f"to base {'e' if base == mp.e else int(base)}", ty, base, 1 << grid, terms)
 constants()

@@ -31,6 +31,9 @@ pub(crate) trait Unary {
     fn quick_f64<V: F64s>(_: V) -> Option<V> {
         None
     }
+    /// Is there such an algorithm, for f64 and for f32?
+    const QUICK_F64: bool = false;
+    const QUICK_F32: bool = false;
     /// The same for f32.
     #[inline(always)]
     fn quick_f32<V: F32s>(_: V) -> Option<V> {
@@ -77,6 +80,8 @@ macro_rules! unary_markers {
                 impl Unary for $variant {
                     const NAME: &'static str = stringify!($name);
                     const POLE: bool = super::has_pole(stringify!($name));
+                    const QUICK_F64: bool = f64s::has_quick(super::Func1::$variant);
+                    const QUICK_F32: bool = f32s::has_quick(super::Func1::$variant);
                     #[inline(always)]
                     fn f64<V: F64s>(x: V) -> V {
                         f64s::$name(x)

@@ -5,7 +5,8 @@
 
 use crate::flags;
 use crate::func::{Binary, Slice1, Slice2, Unary, unary};
-use crate::vector::{F32s, F64s};
+use crate::vector::{Cold, F32s, F64s};
+use std::marker::PhantomData;
 
 /// Gives the instances for one instruction set.
 pub(crate) trait Set {
@@ -35,7 +36,16 @@ const ASIDE: usize = 128;
 /// finite is one more multiply-add per register; only then are the block's results looked at one by one, for
 /// the flags that they call for. Flags that the algorithms raise on their way are forgotten.
 macro_rules! loops {
-    ($each1:ident, $each2:ident, $raised1:ident, $raised2:ident, $quick:ident, $t:ident, $bound:ident, $f:ident) => {
+    ($each1:ident, $each2:ident, $raised1:ident, $raised2:ident, $quick:ident, $has_quick:ident, $plain:ident, $t:ident, $bound:ident, $f:ident) => {
+        /// The function itself, for where the shorter algorithm will not do.
+        struct $plain<O>(PhantomData<O>);
+        impl<O: Unary, V: $bound> Cold<V> for $plain<O> {
+            #[inline(always)]
+            fn run(x: V, _: V) -> V {
+                O::$f(x)
+            }
+        }
+
         /// Applies `O` to `n` elements; what is missing from the last register is filled
         /// with copies of an element.
         ///
@@ -49,7 +59,12 @@ macro_rules! loops {
             unsafe {
                 while i + V::LANES <= n {
                     let x = V::load(src.add(i));
-                    let y = O::$quick(x).unwrap_or_else(|| O::$f(x));
+                    // a closure would not be inlined, and would be code for no instruction set
+                    let y = match O::$quick(x) {
+                        Some(y) => y,
+                        None if O::$has_quick => x.cold::<$plain<O>>(x),
+                        None => O::$f(x),
+                    };
                     odd = y.fma(zero, odd);
                     y.store(dst.add(i));
                     i += V::LANES;
@@ -126,13 +141,41 @@ unsafe fn aside<T: Copy + Default>(src: *const T, dst: *mut T, n: usize, mut f: 
     }
 }
 
-loops!(each1_f64, each2_f64, raised1_f64, raised2_f64, quick_f64, f64, F64s, f64);
-loops!(each1_f32, each2_f32, raised1_f32, raised2_f32, quick_f32, f32, F32s, f32);
+loops!(each1_f64, each2_f64, raised1_f64, raised2_f64, quick_f64, QUICK_F64, PlainF64, f64, F64s, f64);
+loops!(each1_f32, each2_f32, raised1_f32, raised2_f32, quick_f32, QUICK_F32, PlainF32, f32, F32s, f32);
 
 /// Writes, per element type, the flags that results call for. The common case costs a comparison: all
 /// results are finite.
 macro_rules! reports {
-    ($raised1:ident, $raised2:ident, $with1:ident, $with2:ident, $sincos:ident, $quick:ident, $t:ident, $bound:ident, $f:ident, $all:ident) => {
+    ($raised1:ident, $raised2:ident, $with1:ident, $with2:ident, $sincos:ident, $quick:ident, $has_quick:ident, $reported1:ident, $reported2:ident, $t:ident, $bound:ident, $f:ident, $all:ident) => {
+        /// The function once more, with its flags: hardly any register needs them.
+        struct $reported1<O>(PhantomData<O>);
+        impl<O: Unary, V: $bound> Cold<V> for $reported1<O> {
+            #[inline(always)]
+            fn run(x: V, _: V) -> V {
+                let y = O::$f(x);
+                let raised = $raised1::<O, V>(x, y);
+                if raised != 0 {
+                    flags::raise(raised);
+                }
+                y
+            }
+        }
+
+        /// The same of two arguments.
+        struct $reported2<O>(PhantomData<O>);
+        impl<O: Binary, V: $bound> Cold<V> for $reported2<O> {
+            #[inline(always)]
+            fn run(x: V, y: V) -> V {
+                let z = O::$f(x, y);
+                let raised = $raised2::<O, V>(x, y, z);
+                if raised != 0 {
+                    flags::raise(raised);
+                }
+                z
+            }
+        }
+
         #[inline(always)]
         fn $raised1<O: Unary, V: $bound>(x: V, y: V) -> u8 {
             let inf = V::of($t::INFINITY);
@@ -172,12 +215,11 @@ macro_rules! reports {
             if let Some(y) = O::$quick(x) {
                 return y;
             }
-            let y = O::$f(x);
-            let raised = $raised1::<O, V>(x, y);
-            if raised != 0 {
-                flags::raise(raised);
+            if O::$has_quick {
+                return x.cold::<$reported1<O>>(x);
             }
-            y
+            let y = O::$f(x);
+            if V::any(V::not_lt(y.abs(), V::of($t::INFINITY))) { x.cold::<$reported1<O>>(x) } else { y }
         }
 
         /// Sine and cosine; the flags of one are those of the other.
@@ -195,17 +237,41 @@ macro_rules! reports {
         #[inline(always)]
         fn $with2<O: Binary, V: $bound>(x: V, y: V) -> V {
             let z = O::$f(x, y);
-            let raised = $raised2::<O, V>(x, y, z);
-            if raised != 0 {
-                flags::raise(raised);
-            }
-            z
+            if V::any(V::not_lt(z.abs(), V::of($t::INFINITY))) { x.cold::<$reported2<O>>(y) } else { z }
         }
     };
 }
 
-reports!(raised1_f64, raised2_f64, with1_f64, with2_f64, sincos_f64, quick_f64, f64, F64s, f64, f64s);
-reports!(raised1_f32, raised2_f32, with1_f32, with2_f32, sincos_f32, quick_f32, f32, F32s, f32, f32s);
+reports!(
+    raised1_f64,
+    raised2_f64,
+    with1_f64,
+    with2_f64,
+    sincos_f64,
+    quick_f64,
+    QUICK_F64,
+    Reported1F64,
+    Reported2F64,
+    f64,
+    F64s,
+    f64,
+    f64s
+);
+reports!(
+    raised1_f32,
+    raised2_f32,
+    with1_f32,
+    with2_f32,
+    sincos_f32,
+    quick_f32,
+    QUICK_F32,
+    Reported1F32,
+    Reported2F32,
+    f32,
+    F32s,
+    f32,
+    f32s
+);
 
 /// A C-ABI vector register.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

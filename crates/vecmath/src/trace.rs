@@ -8,7 +8,7 @@
 use crate::coeffs::{FRAC_PI_2, FRAC_PI_2_LO, TWO_OVER_PI_BITS};
 use crate::func::{Binary, Func1, Func2, Unary, binary, unary};
 use crate::math::{trig, wide};
-use crate::vector::{F32s, Rare, Vector};
+use crate::vector::{Cold, F32s, Rare, Vector};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -77,6 +77,8 @@ pub enum Does {
     Shl(u32),
     /// Bits, so many places lower.
     Shr(u32),
+    /// The entry of a table, given by their bits, that the lowest four bits of `a` number.
+    Lookup([u64; 16]),
     /// Another function, by its name, of one or two operands of this type, which are rarely asked for.
     Call(&'static str),
     /// The same function for f64, its result rounded to f32.
@@ -125,7 +127,7 @@ fn inner(name: &str) -> Option<Trace> {
     let ty = Type::F64;
     let reduced = [ty, ty, Type::U64];
     match name {
-        "pow_to_single" => Some(recorded(&[ty, ty], |a| wide::PowToSingle::<false>::f64(Double(a[0]), Double(a[1])).0)),
+        "pow_short" => Some(recorded(&[ty, ty], |a| wide::ShortPower::f64(Double(a[0]), Double(a[1])).0)),
         "quadrant" => Some(recorded(&reduced, |a| trig::quadrant(Double(a[0]), Double(a[1]), Word64(a[2])).0)),
         "tan_quadrant" => Some(recorded(&reduced, |a| trig::tan_quadrant(Double(a[0]), Double(a[1]), Word64(a[2])).0)),
         _ => None,
@@ -266,6 +268,9 @@ macro_rules! lanes {
             fn of(x: $t) -> Self {
                 $lane::done(Does::Constant(u64::from(x.to_bits())), &[])
             }
+            fn number(x: f64) -> Self {
+                $lane::of(x as $t)
+            }
             // no algorithm finds NaN in all lanes, which would call for a way of its own
             fn first(self) -> $t {
                 $t::NAN
@@ -357,8 +362,14 @@ macro_rules! lanes {
             fn shr<const K: u32>(a: $word) -> $word {
                 $word::done(Does::Shr(K), &[a.0])
             }
+            fn lookup(table: &'static [$t; 16], index: $word) -> Self {
+                $lane::done(Does::Lookup(table.map(|x| x.to_bits().into())), &[index.0])
+            }
             fn patch<R: Rare<$t>>(self, m: Truth, x: Self) -> Self {
                 $lane::select(m, $lane::done(Does::Call(R::NAME), &[x.0]), self)
+            }
+            fn cold<C: Cold<Self>>(self, y: Self) -> Self {
+                C::run(self, y)
             }
             fn sign_bit() -> $word {
                 $lane::int(!($bits::MAX >> 1))

@@ -16,6 +16,12 @@ pub(crate) trait Rare<T> {
     fn of(x: T) -> T;
 }
 
+/// Code that few arguments need. It stands out of line, so that the code before it keeps its values in registers.
+pub(crate) trait Cold<V> {
+    /// What it makes of two registers, mostly arguments and the results so far.
+    fn run(x: V, y: V) -> V;
+}
+
 /// A register of floating-point lanes.
 ///
 /// Values exist only inside functions that run with the instruction set enabled.
@@ -45,6 +51,8 @@ pub(crate) trait Vector:
     unsafe fn store(self, p: *mut Self::Elem);
     /// `x` in every lane.
     fn of(x: Self::Elem) -> Self;
+    /// The same of a number that the type holds, for what is written for both types.
+    fn number(x: f64) -> Self;
     /// The first lane.
     fn first(self) -> Self::Elem;
 
@@ -105,8 +113,13 @@ pub(crate) trait Vector:
     fn shl<const K: u32>(a: Self::Int) -> Self::Int;
     /// Logical shift right.
     fn shr<const K: u32>(a: Self::Int) -> Self::Int;
+    /// The entries of `table` that the lowest four bits of each lane number.
+    fn lookup(table: &'static [Self::Elem; 16], index: Self::Int) -> Self;
     /// Lanes of `m`: `R` of `x`; the others: `self`. For rare lanes only.
     fn patch<R: Rare<Self::Elem>>(self, m: Self::Mask, x: Self) -> Self;
+
+    /// `C` of `self` and `y`, out of line.
+    fn cold<C: Cold<Self>>(self, y: Self) -> Self;
 
     /// The bit pattern of the sign bit alone.
     fn sign_bit() -> Self::Int;

@@ -49,10 +49,14 @@ fn text(full: &str, trace: &Trace) -> String {
     let mut uses = vec![0; trace.steps.len()];
     trace.steps.iter().flat_map(|step| step.operands.iter().flatten()).for_each(|&at| uses[at as usize] += 1);
     let mut values: Vec<String> = Vec::new();
-    let mut body = String::new();
+    let (mut body, mut tables) = (String::new(), String::new());
     for (at, step) in trace.steps.iter().enumerate() {
         let operands: Vec<&str> = step.operands.iter().flatten().map(|&o| values[o as usize].as_str()).collect();
-        let value = expression(step, &operands, trace);
+        let value = expression(full, at, step, &operands, trace);
+        if let Does::Lookup(table) = step.does {
+            let entries = table.map(|bits| constant(step.ty, bits)).join(", ");
+            let _ = writeln!(tables, "TABLE {} {full}_t{at}[16] = {{{entries}}};", c_type(step.ty));
+        }
         // what few arguments need is written where it is selected, so that others go without it
         let stays = match step.does {
             Does::Argument(_) | Does::Constant(_) => true,
@@ -72,11 +76,11 @@ fn text(full: &str, trace: &Trace) -> String {
     let (arguments, last) = (arguments.join(", "), values.last().cloned().unwrap_or_default());
     format!(
         "// Within one unit in the last place; steps and bits are those of numelt's own function on processors.\n\
-         FUNCTION {result} {full}({arguments})\n{{\n{body}    return {last};\n}}\n"
+         {tables}FUNCTION {result} {full}({arguments})\n{{\n{body}    return {last};\n}}\n"
     )
 }
 
-fn expression(step: &Step, operands: &[&str], trace: &Trace) -> String {
+fn expression(full: &str, at: usize, step: &Step, operands: &[&str], trace: &Trace) -> String {
     let (a, b) = (operands.first().copied().unwrap_or_default(), operands.get(1).copied().unwrap_or_default());
     let truth = step.ty == Type::Truth;
     match step.does {
@@ -102,6 +106,7 @@ fn expression(step: &Step, operands: &[&str], trace: &Trace) -> String {
         Does::Select => format!("{a} ? {b} : {}", operands[2]),
         Does::Shl(places) => format!("{a} << {places}"),
         Does::Shr(places) => format!("{a} >> {places}"),
+        Does::Lookup(_) => format!("{full}_t{at}[{a} & 15]"),
         Does::Reinterpret => {
             let from = step.operands[0].map_or(step.ty, |at| trace.steps[at as usize].ty);
             match (from, step.ty) {

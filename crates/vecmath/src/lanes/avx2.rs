@@ -6,7 +6,7 @@
 
 use crate::func::{Binary, Unary};
 use crate::lanes::operators;
-use crate::vector::{F32s, Rare, Vector};
+use crate::vector::{Cold, F32s, Rare, Vector};
 use std::arch::x86_64::*;
 
 /// Four f64 lanes.
@@ -34,7 +34,7 @@ macro_rules! avx2 {
      $one:literal, $low:literal, $unit:literal, $load:ident, $store:ident, $set1:ident, $first:ident, $fma:ident, $sqrt:ident,
      $round:ident, $min:ident, $max:ident, $cmp:ident, $blend:ident, $and:ident, $or:ident,
      $xor:ident, $movemask:ident, $toint:ident, $fromint:ident, $iset1:ident, $iadd:ident, $isub:ident,
-     $shl:ident, $shr:ident) => {
+     $shl:ident, $shr:ident, $lookup:ident) => {
         impl $v {
             /// 2^k for whole k in the normal range.
             #[inline(always)]
@@ -71,6 +71,10 @@ macro_rules! avx2 {
             #[inline(always)]
             fn of(x: $t) -> Self {
                 Self(op!($set1(x)))
+            }
+            #[inline(always)]
+            fn number(x: f64) -> Self {
+                Self::of(x as $t)
             }
             #[inline(always)]
             fn first(self) -> $t {
@@ -192,6 +196,10 @@ macro_rules! avx2 {
                 op!($shr(a, _mm_cvtsi32_si128(K as i32)))
             }
             #[inline(always)]
+            fn lookup(table: &'static [$t; 16], index: __m256i) -> Self {
+                $lookup(table, index)
+            }
+            #[inline(always)]
             fn patch<R: Rare<$t>>(self, m: $reg, x: Self) -> Self {
                 let (mut out, mut arg) = ([0.0; $lanes], [0.0; $lanes]);
                 // SAFETY: both arrays hold one register.
@@ -209,6 +217,16 @@ macro_rules! avx2 {
                 unsafe { Self::load(out.as_ptr()) }
             }
             #[inline(always)]
+            fn cold<C: Cold<Self>>(self, y: Self) -> Self {
+                #[cold]
+                #[inline(never)]
+                #[target_feature(enable = "avx2,fma")]
+                fn out_of_line<C: Cold<$v>>(x: $v, y: $v) -> $v {
+                    C::run(x, y)
+                }
+                op!(out_of_line::<C>(self, y))
+            }
+            #[inline(always)]
             fn sign_bit() -> __m256i {
                 Self::int(!($bits::MAX >> 1))
             }
@@ -220,20 +238,38 @@ macro_rules! avx2 {
     };
 }
 
+/// Entries of a table in memory.
+#[inline(always)]
+fn lookup_pd(table: &'static [f64; 16], index: __m256i) -> D4 {
+    // SAFETY: the lowest four bits number an entry of the table; AVX2 is enabled.
+    D4(unsafe { _mm256_i64gather_pd::<8>(table.as_ptr(), _mm256_and_si256(index, _mm256_set1_epi64x(15))) })
+}
+
+/// Entries of a table, which two registers hold: the permutation takes three bits, the fourth chooses the register.
+#[inline(always)]
+fn lookup_ps(table: &'static [f32; 16], index: __m256i) -> S8 {
+    // SAFETY: both halves lie within the table; AVX2 is enabled.
+    unsafe {
+        let low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table.as_ptr()), index);
+        let high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table.as_ptr().add(8)), index);
+        S8(_mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index))))
+    }
+}
+
 #[rustfmt::skip]
 avx2!(D4, f64, u64, i64, __m256d, 4, 52, 1023, 6755399441055744.0, 1020.0, 0x3ff0_0000_0000_0000,
     0x3fe8_0000_0000_0000, 4503599627370496.0f64, _mm256_loadu_pd, _mm256_storeu_pd,
     _mm256_set1_pd, _mm256_cvtsd_f64, _mm256_fmadd_pd, _mm256_sqrt_pd, _mm256_round_pd, _mm256_min_pd,
     _mm256_max_pd, _mm256_cmp_pd, _mm256_blendv_pd, _mm256_and_pd, _mm256_or_pd, _mm256_xor_pd,
     _mm256_movemask_pd, _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_set1_epi64x,
-    _mm256_add_epi64, _mm256_sub_epi64, _mm256_sll_epi64, _mm256_srl_epi64);
+    _mm256_add_epi64, _mm256_sub_epi64, _mm256_sll_epi64, _mm256_srl_epi64, lookup_pd);
 #[rustfmt::skip]
 avx2!(S8, f32, u32, i32, __m256, 8, 23, 127, 12582912.0, 120.0, 0x3f80_0000,
     0x3f40_0000, 8388608.0f32, _mm256_loadu_ps, _mm256_storeu_ps,
     _mm256_set1_ps, _mm256_cvtss_f32, _mm256_fmadd_ps, _mm256_sqrt_ps, _mm256_round_ps, _mm256_min_ps,
     _mm256_max_ps, _mm256_cmp_ps, _mm256_blendv_ps, _mm256_and_ps, _mm256_or_ps, _mm256_xor_ps,
     _mm256_movemask_ps, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_set1_epi32,
-    _mm256_add_epi32, _mm256_sub_epi32, _mm256_sll_epi32, _mm256_srl_epi32);
+    _mm256_add_epi32, _mm256_sub_epi32, _mm256_sll_epi32, _mm256_srl_epi32, lookup_ps);
 
 impl S8 {
     #[inline(always)]

@@ -6,7 +6,7 @@
 
 use crate::func::{Binary, Unary};
 use crate::lanes::operators;
-use crate::vector::{F32s, Rare, Vector};
+use crate::vector::{Cold, F32s, Rare, Vector};
 use std::arch::x86_64::*;
 
 /// Eight f64 lanes.
@@ -33,7 +33,7 @@ macro_rules! avx512 {
      $load:ident, $store:ident, $set1:ident, $first:ident, $fma:ident, $sqrt:ident,
      $round:ident, $min:ident, $max:ident, $scalef:ident, $cmp:ident, $blend:ident,
      $toint:ident, $fromint:ident, $iset1:ident, $iadd:ident, $isub:ident,
-     $shl:ident, $shr:ident, $getmant:ident, $getexp:ident, $mask_add:ident) => {
+     $shl:ident, $shr:ident, $getmant:ident, $getexp:ident, $mask_add:ident, $lookup:ident) => {
         impl Vector for $v {
             type Elem = $t;
             type Bits = $bits;
@@ -56,6 +56,10 @@ macro_rules! avx512 {
             #[inline(always)]
             fn of(x: $t) -> Self {
                 Self(op!($set1(x)))
+            }
+            #[inline(always)]
+            fn number(x: f64) -> Self {
+                Self::of(x as $t)
             }
             #[inline(always)]
             fn first(self) -> $t {
@@ -175,6 +179,10 @@ macro_rules! avx512 {
                 op!($shr::<K>(a))
             }
             #[inline(always)]
+            fn lookup(table: &'static [$t; 16], index: __m512i) -> Self {
+                $lookup(table, index)
+            }
+            #[inline(always)]
             fn patch<R: Rare<$t>>(self, m: $mask, x: Self) -> Self {
                 let (mut out, mut arg) = ([0.0; $lanes], [0.0; $lanes]);
                 // SAFETY: both arrays hold one register.
@@ -191,6 +199,16 @@ macro_rules! avx512 {
                 unsafe { Self::load(out.as_ptr()) }
             }
             #[inline(always)]
+            fn cold<C: Cold<Self>>(self, y: Self) -> Self {
+                #[cold]
+                #[inline(never)]
+                #[target_feature(enable = "avx512f,avx2,fma")]
+                fn out_of_line<C: Cold<$v>>(x: $v, y: $v) -> $v {
+                    C::run(x, y)
+                }
+                op!(out_of_line::<C>(self, y))
+            }
+            #[inline(always)]
             fn sign_bit() -> __m512i {
                 Self::int(!($bits::MAX >> 1))
             }
@@ -202,18 +220,34 @@ macro_rules! avx512 {
     };
 }
 
+/// Entries of a table, which two registers hold.
+#[inline(always)]
+fn lookup_pd(table: &'static [f64; 16], index: __m512i) -> D8 {
+    // SAFETY: both halves lie within the table; AVX-512F is enabled.
+    D8(unsafe {
+        _mm512_permutex2var_pd(_mm512_loadu_pd(table.as_ptr()), index, _mm512_loadu_pd(table.as_ptr().add(8)))
+    })
+}
+
+/// Entries of a table, which one register holds.
+#[inline(always)]
+fn lookup_ps(table: &'static [f32; 16], index: __m512i) -> S16 {
+    // SAFETY: the register is the table; AVX-512F is enabled.
+    S16(unsafe { _mm512_permutexvar_ps(index, _mm512_loadu_ps(table.as_ptr())) })
+}
+
 #[rustfmt::skip]
 avx512!(D8, f64, u64, i64, __mmask8, 8, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_set1_pd, _mm512_cvtsd_f64,
     _mm512_fmadd_pd, _mm512_sqrt_pd, _mm512_roundscale_pd, _mm512_min_round_pd, _mm512_max_round_pd,
     _mm512_scalef_pd, _mm512_cmp_pd_mask, _mm512_mask_blend_pd, _mm512_castpd_si512,
     _mm512_castsi512_pd, _mm512_set1_epi64, _mm512_add_epi64, _mm512_sub_epi64, _mm512_slli_epi64,
-    _mm512_srli_epi64, _mm512_getmant_pd, _mm512_getexp_pd, _mm512_mask_add_pd);
+    _mm512_srli_epi64, _mm512_getmant_pd, _mm512_getexp_pd, _mm512_mask_add_pd, lookup_pd);
 #[rustfmt::skip]
 avx512!(S16, f32, u32, i32, __mmask16, 16, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_set1_ps, _mm512_cvtss_f32,
     _mm512_fmadd_ps, _mm512_sqrt_ps, _mm512_roundscale_ps, _mm512_min_round_ps, _mm512_max_round_ps,
     _mm512_scalef_ps, _mm512_cmp_ps_mask, _mm512_mask_blend_ps, _mm512_castps_si512,
     _mm512_castsi512_ps, _mm512_set1_epi32, _mm512_add_epi32, _mm512_sub_epi32, _mm512_slli_epi32,
-    _mm512_srli_epi32, _mm512_getmant_ps, _mm512_getexp_ps, _mm512_mask_add_ps);
+    _mm512_srli_epi32, _mm512_getmant_ps, _mm512_getexp_ps, _mm512_mask_add_ps, lookup_ps);
 
 impl S16 {
     #[inline(always)]

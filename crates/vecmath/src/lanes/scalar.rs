@@ -5,7 +5,7 @@
 //! call with the same result.
 
 use crate::func::{Binary, Unary};
-use crate::vector::{F32s, Rare, Vector};
+use crate::vector::{Cold, F32s, Rare, Vector};
 
 macro_rules! scalar {
     ($t:ident, $bits:ident, $mantissa:literal, $bias:literal, $magic:literal, $plain:literal,
@@ -30,6 +30,10 @@ macro_rules! scalar {
             #[inline(always)]
             fn of(x: $t) -> Self {
                 x
+            }
+            #[inline(always)]
+            fn number(x: f64) -> Self {
+                Self::of(x as $t)
             }
             #[inline(always)]
             fn first(self) -> $t {
@@ -153,8 +157,16 @@ macro_rules! scalar {
                 a >> K
             }
             #[inline(always)]
+            fn lookup(table: &'static [$t; 16], index: $bits) -> Self {
+                table[(index & 15) as usize]
+            }
+            #[inline(always)]
             fn patch<R: Rare<$t>>(self, m: bool, x: Self) -> Self {
                 if m { R::of(x) } else { self }
+            }
+            #[inline(always)]
+            fn cold<C: Cold<Self>>(self, y: Self) -> Self {
+                C::run(self, y)
             }
             #[inline(always)]
             fn sign_bit() -> $bits {

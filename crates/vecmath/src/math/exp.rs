@@ -124,13 +124,35 @@ pub const EXPONENTIAL: Exponential =
 /// 2^x.
 #[inline(always)]
 pub(crate) fn exp2<V: F64s>(x: V) -> V {
-    let x = V::of(-1100.0).max(V::of(1040.0).min(x));
+    let (y, k) = exp2_parts(V::of(-1100.0).max(V::of(1040.0).min(x)));
+    y.ldexp(k)
+}
+
+/// Are all lanes smaller in size than this?
+#[inline(always)]
+fn all_below<V: F64s>(x: V, limit: f64) -> bool {
+    !V::any(V::not_lt(x.abs(), V::of(limit)))
+}
+
+/// 2^x where all results are normal numbers.
+#[inline(always)]
+pub(crate) fn exp2_quick<V: F64s>(x: V) -> Option<V> {
+    if !all_below(x, 1022.0) {
+        return None;
+    }
+    let (y, k) = exp2_parts(x);
+    Some(y.scale(k))
+}
+
+/// y and k with 2^x = 2^k y.
+#[inline(always)]
+fn exp2_parts<V: F64s>(x: V) -> (V, V) {
     let k = x.round();
     let f = x - k;
     let r = f * V::of(LN2);
     let rl = f.fma(V::of(LN2_ERR), f.fma(V::of(LN2), -r));
     let (hi, lo) = exp_reduced(r, rl);
-    (hi + lo).ldexp(k)
+    (hi + lo, k)
 }
 
 /// e^x - 1 as a normalised pair, for `scale` 2^k; or half of it, for 2^(k-1) and `one` 1/2.
@@ -160,16 +182,33 @@ pub(crate) fn expm1<V: F64s>(x: V) -> V {
     V::select(V::eq(x, V::of(0.0)), x, h * V::select(top, V::of(2.0), one))
 }
 
+/// e^x - 1 where no result is infinite.
+#[inline(always)]
+pub(crate) fn expm1_quick<V: F64s>(x: V) -> Option<V> {
+    if !all_below(x, 690.0) {
+        return None;
+    }
+    let (k, r, rl) = reduce(V::of(-60.0).max(x));
+    let one = V::of(1.0);
+    let (h, _) = expm1_pair(r, rl, one.scale(k), one);
+    Some(V::select(V::eq(x, V::of(0.0)), x, h))
+}
+
 /// What is added to the bits of a number to multiply it by 2^k: the last bits of a sum whose unit is one.
 #[inline(always)]
 fn added<V: F64s>(k: V) -> V::Int {
     V::shl::<52>((k + V::of(UNIT)).bits())
 }
 
+/// From here on sinh and cosh are infinite.
+const HYPERBOLIC_END: f64 = 710.48;
+/// Below this, they are not.
+const HYPERBOLIC_LIMIT: f64 = 710.0;
+
 /// The parts of sinh and cosh of |x| = k ln 2 + r: r, sinh r - r, cosh r - 1, and 2^(k-2) and 2^(-k-2).
 #[inline(always)]
-fn hyperbolic<V: F64s>(x: V) -> [V; 5] {
-    let (k, r, rl) = reduce(V::of(710.48).min(x.abs()));
+fn hyperbolic<V: F64s>(ax: V) -> [V; 5] {
+    let (k, r, rl) = reduce(ax);
     let z = r * r;
     let odd = (r * z).fma(poly(z, SINH), rl);
     let even = z * poly(z, COSH);
@@ -180,10 +219,22 @@ fn hyperbolic<V: F64s>(x: V) -> [V; 5] {
 /// Odd functions of numbers below this are their arguments.
 const TINY: f64 = 1.0 / 36028797018963968.0;
 
-/// Hyperbolic sine: sinh r cosh(k ln 2) + cosh r sinh(k ln 2), at half size so that 2^k does not overflow.
+/// Hyperbolic sine.
 #[inline(always)]
 pub(crate) fn sinh<V: F64s>(x: V) -> V {
-    let [r, odd, even, up, down] = hyperbolic(x);
+    sinh_of(x, V::of(HYPERBOLIC_END).min(x.abs()))
+}
+
+/// Hyperbolic sine where no result is infinite.
+#[inline(always)]
+pub(crate) fn sinh_quick<V: F64s>(x: V) -> Option<V> {
+    if all_below(x, HYPERBOLIC_LIMIT) { Some(sinh_of(x, x.abs())) } else { None }
+}
+
+/// Hyperbolic sine as sinh r cosh(k ln 2) + cosh r sinh(k ln 2), at half size so that 2^k does not overflow. `ax` is |x|, or has the same result.
+#[inline(always)]
+fn sinh_of<V: F64s>(x: V, ax: V) -> V {
+    let [r, odd, even, up, down] = hyperbolic(ax);
     let ((a, ae), b) = (fast_two_sum(up, -down), up + down);
     let hi = b.fma(r, a);
     let lo = b.fma(r, a - hi) + ae;
@@ -191,10 +242,22 @@ pub(crate) fn sinh<V: F64s>(x: V) -> V {
     V::select(V::lt(x.abs(), V::of(TINY)), x.abs(), y + y).copysign(x)
 }
 
-/// Hyperbolic cosine: cosh r cosh(k ln 2) + sinh r sinh(k ln 2), at half size.
+/// Hyperbolic cosine.
 #[inline(always)]
 pub(crate) fn cosh<V: F64s>(x: V) -> V {
-    let [r, odd, even, up, down] = hyperbolic(x);
+    cosh_of(V::of(HYPERBOLIC_END).min(x.abs()))
+}
+
+/// Hyperbolic cosine where no result is infinite.
+#[inline(always)]
+pub(crate) fn cosh_quick<V: F64s>(x: V) -> Option<V> {
+    if all_below(x, HYPERBOLIC_LIMIT) { Some(cosh_of(x.abs())) } else { None }
+}
+
+/// Hyperbolic cosine as cosh r cosh(k ln 2) + sinh r sinh(k ln 2), at half size. `ax` is |x|, or has the same result.
+#[inline(always)]
+fn cosh_of<V: F64s>(ax: V) -> V {
+    let [r, odd, even, up, down] = hyperbolic(ax);
     let ((a, ae), b) = (fast_two_sum(up, down), up - down);
     let hi = b.fma(r, a);
     let lo = b.fma(r, a - hi) + ae;

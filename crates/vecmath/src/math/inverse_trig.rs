@@ -98,6 +98,12 @@ fn arcsin_parts<V: F64s>(ax: V, small: V::Mask) -> (V, V) {
     (s, (s * z).fma(poly(z, ASIN), (half * z).fma(sl, sl)))
 }
 
+/// Inverse sine where all lanes have one.
+#[inline(always)]
+pub(crate) fn arcsin_quick<V: F64s>(x: V) -> Option<V> {
+    if V::any(V::not(V::le(x.abs(), V::of(1.0)))) { None } else { Some(arcsin(x)) }
+}
+
 /// Inverse sine.
 #[inline(always)]
 pub(crate) fn arcsin<V: F64s>(x: V) -> V {
@@ -108,6 +114,12 @@ pub(crate) fn arcsin<V: F64s>(x: V) -> V {
     let (hi, lo) = fast_two_sum(V::of(FRAC_PI_2), -(s + s));
     let large = hi + (lo + (-two).fma(rest, V::of(FRAC_PI_2_LO)));
     V::select(small, s + rest, large).copysign(x)
+}
+
+/// Inverse cosine where all lanes have one.
+#[inline(always)]
+pub(crate) fn arccos_quick<V: F64s>(x: V) -> Option<V> {
+    if V::any(V::not(V::le(x.abs(), V::of(1.0)))) { None } else { Some(arccos(x)) }
 }
 
 /// Inverse cosine.

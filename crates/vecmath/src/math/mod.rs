@@ -1,7 +1,7 @@
 //! The algorithms, each written once over [`Vector`](crate::vector::Vector).
 //!
 //! In: a register of arguments. Out: a register of results within 1 ULP, with the
-//! special values of C99 Annex F, which are NumPy's. No intrinsic, no table look-up and
+//! special values of C99 Annex F, which are NumPy's. No intrinsic and
 //! no loop over memory may live here. Status flags raised on the way mean
 //! nothing; `isa.rs` raises those of the result.
 
@@ -9,6 +9,7 @@ pub(crate) mod erf;
 pub(crate) mod exp;
 pub(crate) mod inverse_trig;
 pub(crate) mod log;
+mod log_table;
 pub(crate) mod power;
 pub(crate) mod reduce;
 pub(crate) mod single;
@@ -25,43 +26,62 @@ pub(crate) fn sqrt<V: Vector>(x: V) -> V {
     x.sqrt()
 }
 
+/// The functions that have a shorter algorithm for most arguments.
+macro_rules! shorter {
+    ($bound:ident: $($variant:ident $quick:ident),*) => {
+        /// The shorter algorithm, where there is one and it does for all lanes.
+        #[inline(always)]
+        pub(crate) fn quick<V: $bound>(f: Func1, x: V) -> Option<V> {
+            match f {
+                $(Func1::$variant => $quick(x),)*
+                // no result is infinite, or not a number, but that of such an argument
+                Func1::Arctan => Some(arctan(x)),
+                Func1::Tanh => Some(tanh(x)),
+                Func1::Erf => Some(erf(x)),
+                _ => None,
+            }
+        }
+
+        /// Is there one?
+        pub(crate) const fn has_quick(f: Func1) -> bool {
+            matches!(f, $(Func1::$variant)|* | Func1::Arctan | Func1::Tanh | Func1::Erf)
+        }
+    };
+}
+
 /// Every function for f64 lanes, by NumPy's name.
 pub(crate) mod f64s {
     pub(crate) use super::erf::erf;
-    pub(crate) use super::exp::{cosh, exp, exp_inside, exp2, expm1, sinh, tanh};
-    pub(crate) use super::inverse_trig::{arccos, arcsin, arctan, arctan2};
+    pub(crate) use super::exp::{
+        cosh, cosh_quick, exp, exp_inside, exp2, exp2_quick, expm1, expm1_quick, sinh, sinh_quick, tanh,
+    };
+    pub(crate) use super::inverse_trig::{arccos, arccos_quick, arcsin, arcsin_quick, arctan, arctan2};
     pub(crate) use super::log::{
         arccosh, arccosh_quick, arcsinh, arcsinh_quick, arctanh, arctanh_quick, log, log_quick, log1p, log1p_quick,
         log2, log2_quick, log10, log10_quick,
     };
     pub(crate) use super::power::{cbrt, cbrt_quick, hypot, pow};
     pub(crate) use super::sqrt;
-    pub(crate) use super::trig::{cos, sin, sincos, tan};
+    pub(crate) use super::trig::{cos, cos_quick, sin, sin_quick, sincos, tan, tan_quick};
     use crate::func::Func1;
     use crate::vector::F64s;
 
-    /// The shorter algorithms that some functions have.
-    #[inline(always)]
-    pub(crate) fn quick<V: F64s>(f: Func1, x: V) -> Option<V> {
-        match f {
-            Func1::Exp => exp_inside(x),
-            Func1::Log => log_quick(x),
-            Func1::Log2 => log2_quick(x),
-            Func1::Log10 => log10_quick(x),
-            Func1::Log1p => log1p_quick(x),
-            Func1::Arcsinh => arcsinh_quick(x),
-            Func1::Arccosh => arccosh_quick(x),
-            Func1::Arctanh => arctanh_quick(x),
-            Func1::Cbrt => cbrt_quick(x),
-            _ => None,
-        }
-    }
+    shorter!(F64s:
+        Exp exp_inside, Exp2 exp2_quick, Expm1 expm1_quick, Sin sin_quick, Cos cos_quick, Tan tan_quick,
+        Arcsin arcsin_quick, Arccos arccos_quick, Sinh sinh_quick, Cosh cosh_quick, Log log_quick, Log2 log2_quick,
+        Log10 log10_quick, Log1p log1p_quick, Arcsinh arcsinh_quick, Arccosh arccosh_quick, Arctanh arctanh_quick,
+        Cbrt cbrt_quick);
 }
 
 /// Every function for f32 lanes, by NumPy's name.
 pub(crate) mod f32s {
-    pub(crate) use super::single::{cos, cosh, erf, exp, exp2, expm1, sin, sincos, sinh, tan, tanh};
-    pub(crate) use super::single_inverse::{arccos, arcsin, arctan, arctan2, cbrt, cbrt_quick};
+    pub(crate) use super::single::{
+        cos, cos_quick, cosh, cosh_quick, erf, exp, exp_quick, exp2, exp2_quick, expm1, expm1_quick, sin, sin_quick,
+        sincos, sinh, sinh_quick, tan, tan_quick, tanh,
+    };
+    pub(crate) use super::single_inverse::{
+        arccos, arccos_quick, arcsin, arcsin_quick, arctan, arctan2, cbrt, cbrt_quick,
+    };
     pub(crate) use super::single_log::{
         arccosh, arccosh_quick, arcsinh, arcsinh_quick, arctanh, arctanh_quick, log, log_quick, log1p, log1p_quick,
         log2, log2_quick, log10, log10_quick,
@@ -71,19 +91,9 @@ pub(crate) mod f32s {
     use crate::func::Func1;
     use crate::vector::F32s;
 
-    /// The shorter algorithms that some functions have.
-    #[inline(always)]
-    pub(crate) fn quick<V: F32s>(f: Func1, x: V) -> Option<V> {
-        match f {
-            Func1::Log => log_quick(x),
-            Func1::Log2 => log2_quick(x),
-            Func1::Log10 => log10_quick(x),
-            Func1::Log1p => log1p_quick(x),
-            Func1::Arcsinh => arcsinh_quick(x),
-            Func1::Arccosh => arccosh_quick(x),
-            Func1::Arctanh => arctanh_quick(x),
-            Func1::Cbrt => cbrt_quick(x),
-            _ => None,
-        }
-    }
+    shorter!(F32s:
+        Exp exp_quick, Exp2 exp2_quick, Expm1 expm1_quick, Sin sin_quick, Cos cos_quick, Tan tan_quick,
+        Arcsin arcsin_quick, Arccos arccos_quick, Sinh sinh_quick, Cosh cosh_quick, Log log_quick, Log2 log2_quick,
+        Log10 log10_quick, Log1p log1p_quick, Arcsinh arcsinh_quick, Arccosh arccosh_quick, Arctanh arctanh_quick,
+        Cbrt cbrt_quick);
 }

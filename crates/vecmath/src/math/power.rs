@@ -4,10 +4,10 @@
 //! is taken only when a lane needs it. cbrt and hypot end with one Newton step on an
 //! exactly computed residual.
 
-use super::exp::{UNIT, exp_pair, exp_pair_inside};
-use super::log::{log_pair, split_any};
-use crate::coeffs::{CBRT2, EXP2_TO_SINGLE, LOG2_TO_SINGLE, RCBRT, THIRD};
-use crate::vector::{F64s, fast_two_sum, poly, two_prod};
+use super::exp::{exp_pair, exp_pair_inside};
+use super::log::{log_pair, log_pair_of_any};
+use crate::coeffs::{CBRT2, RCBRT, THIRD};
+use crate::vector::{F64s, Vector, fast_two_sum, poly, two_prod};
 
 /// Exponents beyond this give the same result as this: 0, 1 or inf.
 const Y_LIMIT: f64 = 1180591620717411303424.0;
@@ -35,19 +35,19 @@ pub(crate) fn pow<V: F64s>(x: V, y: V) -> V {
 
 /// Lanes that are multiples of a half.
 #[inline(always)]
-fn is_half<V: F64s>(y: V) -> V::Mask {
+pub(super) fn is_half<V: Vector>(y: V) -> V::Mask {
     let twice = y + y;
     V::eq(twice.round(), twice)
 }
 
 /// Lanes whose power comes by multiplication without overflow or underflow on the way.
 #[inline(always)]
-fn is_short<V: F64s>(x: V, y: V) -> V::Mask {
+pub(super) fn is_short<V: Vector>(x: V, y: V) -> V::Mask {
     let ax = x.abs();
-    let range = V::both(V::lt(V::of(2.0f64.powi(-100)), ax), V::lt(ax, V::of(2.0f64.powi(100))));
-    let steps = V::both(is_half(y), V::le(y.abs(), V::of(SHORT)));
+    let range = V::both(V::lt(V::number(2.0f64.powi(-100)), ax), V::lt(ax, V::number(2.0f64.powi(100))));
+    let steps = V::both(is_half(y), V::le(y.abs(), V::number(SHORT)));
     // a negative base has no half powers
-    let defined = V::either(V::lt(V::of(0.0), x), V::eq(y.round(), y));
+    let defined = V::either(V::lt(V::number(0.0), x), V::eq(y.round(), y));
     V::both(V::both(range, steps), defined)
 }
 
@@ -158,15 +158,13 @@ fn pow_short<V: F64s, const PAIR: bool>(x: V, y: V) -> V {
 fn pow_long<V: F64s>(x: V, y: V) -> V {
     let plain = V::both(V::le(V::of(f64::MIN_POSITIVE), x), V::lt(x, V::of(f64::INFINITY)));
     if !V::any(V::not(V::both(plain, V::lt(y.abs(), V::of(Y_LIMIT))))) {
-        let (k, m) = x.split();
-        let (h, l) = log_pair(k, m);
+        let (h, l) = log_pair(x);
         let (p, pe) = two_prod(y, h);
         if !V::any(V::not_lt(p.abs(), V::of(700.0))) {
             return exp_pair_inside(p, y.fma(l, pe));
         }
     }
-    let (k, m) = split_any(x.abs());
-    let (h, l) = log_pair(k, m);
+    let (h, l) = log_pair_of_any(x.abs());
     let yc = V::of(-Y_LIMIT).max(V::of(Y_LIMIT).min(y));
     let (p, pe) = two_prod(yc, h);
     let pl = yc.fma(l, pe);
@@ -175,40 +173,20 @@ fn pow_long<V: F64s>(x: V, y: V) -> V {
     pow_checked(x, y, exp_pair(p, V::select(far, V::of(0.0), pl)))
 }
 
-/// x^y for f32 in f64 lanes, good to f32; with `PLAIN` where all bases are positive and finite.
+/// x^y for f32 in f64 lanes, on the lanes of [`is_short`].
 #[inline(always)]
-pub(crate) fn pow_to_single<V: F64s, const PLAIN: bool>(x: V, y: V) -> V {
-    if let Some(power) = pow_common::<V, false>(x, y) {
-        return power;
+pub(crate) fn pow_short_to_single<V: F64s>(x: V, y: V) -> V {
+    match pow_common::<V, false>(x, y) {
+        Some(power) => power,
+        None => pow_short::<V, false>(x, y),
     }
-    if !V::any(is_half(y)) {
-        return pow_to_single_long::<V, PLAIN>(x, y);
-    }
-    let short = is_short(x, y);
-    if !V::any(V::not(short)) {
-        return pow_short::<V, false>(x, y);
-    }
-    let long = pow_to_single_long::<V, PLAIN>(x, y);
-    if V::any(short) { V::select(short, pow_short::<V, false>(x, y), long) } else { long }
-}
-
-/// 2^(y log2 x).
-#[inline(always)]
-fn pow_to_single_long<V: F64s, const PLAIN: bool>(x: V, y: V) -> V {
-    let (k, m) = if PLAIN { x } else { x.abs() }.split();
-    let f = m - V::of(1.0);
-    let p = y * f.fma(poly(f, LOG2_TO_SINGLE), k);
-    let p = V::of(-200.0).max(V::of(200.0).min(p));
-    let n = (p + V::of(UNIT)) - V::of(UNIT);
-    let r = poly(p - n, EXP2_TO_SINGLE).scale(n);
-    if PLAIN { r } else { pow_checked(x, y, r) }
 }
 
 /// `r`, which is |x|^y for finite nonzero x and finite y, with the special values put in.
 #[inline(always)]
-fn pow_checked<V: F64s>(x: V, y: V, r: V) -> V {
-    let inf = V::of(f64::INFINITY);
-    let plain = V::both(V::lt(V::of(0.0), x), V::lt(x, inf));
+pub(super) fn pow_checked<V: Vector>(x: V, y: V, r: V) -> V {
+    let inf = V::number(f64::INFINITY);
+    let plain = V::both(V::lt(V::number(0.0), x), V::lt(x, inf));
     if V::any(V::not(V::both(plain, V::lt(y.abs(), inf)))) {
         return pow_special(x, y, r);
     }
@@ -217,11 +195,11 @@ fn pow_checked<V: F64s>(x: V, y: V, r: V) -> V {
 
 /// C99's table; `r` is |x|^y where both are finite and x is not zero.
 #[inline(always)]
-fn pow_special<V: F64s>(x: V, y: V, r: V) -> V {
-    let (zero, one, inf) = (V::of(0.0), V::of(1.0), V::of(f64::INFINITY));
-    let (nan, ax, ay) = (V::of(f64::NAN), x.abs(), y.abs());
+fn pow_special<V: Vector>(x: V, y: V, r: V) -> V {
+    let (zero, one, inf) = (V::number(0.0), V::number(1.0), V::number(f64::INFINITY));
+    let (nan, ax, ay) = (V::number(f64::NAN), x.abs(), y.abs());
     let whole = V::eq(y.round(), y);
-    let half = y * V::of(0.5);
+    let half = y * V::number(0.5);
     let odd = V::both(whole, V::not(V::eq(half.round(), half)));
     let rising = V::lt(zero, y);
     // zero and infinite bases
@@ -281,7 +259,10 @@ pub(crate) fn cbrt_quick<V: F64s>(x: V) -> Option<V> {
 #[inline(always)]
 pub(crate) fn cbrt<V: F64s>(x: V) -> V {
     let ax = x.abs();
-    let (k, m) = split_any(ax);
+    // the factor is chosen, not the product: that of a large x would overflow
+    let tiny = V::lt(ax, V::of(f64::MIN_POSITIVE));
+    let (k, m) = (ax * V::select(tiny, V::of(18014398509481984.0), V::of(1.0))).split();
+    let k = V::select(tiny, k - V::of(54.0), k);
     let y = cbrt_of(k, m).copysign(x);
     let good = V::both(V::lt(V::of(0.0), ax), V::lt(ax, V::of(f64::INFINITY)));
     V::select(good, y, x)

@@ -20,25 +20,87 @@ fn exp_reduced<V: F32s>(r: V, rl: V) -> (V, V) {
     (hi, (r * r).fma(poly(r, EXP_F32), lo))
 }
 
+/// y and k with e^(h + l) = 2^k y.
+#[inline(always)]
+fn exp_pair_parts<V: F32s>(h: V, l: V) -> (V, V) {
+    let k = (h * V::of(INV_LN2_F32)).round();
+    let r1 = (-k).fma(V::of(LN2_HI_F32), h);
+    let (r, rl) = fast_two_sum(r1, (-k).fma(V::of(LN2_LO_F32), l));
+    let (hi, lo) = exp_reduced(r, rl);
+    (hi + lo, k)
+}
+
+/// e^(h + l), for |l| at most about an ULP of h.
+#[inline(always)]
+pub(super) fn exp_pair<V: F32s>(h: V, l: V) -> V {
+    let (y, k) = exp_pair_parts(h, l);
+    y.ldexp(k)
+}
+
+/// The same for |h| < 86.
+#[inline(always)]
+pub(super) fn exp_pair_inside<V: F32s>(h: V, l: V) -> V {
+    let (y, k) = exp_pair_parts(h, l);
+    y.scale(k)
+}
+
+/// Are all lanes smaller in size than this?
+#[inline(always)]
+fn all_below<V: F32s>(x: V, limit: f32) -> bool {
+    !V::any(V::not_lt(x.abs(), V::of(limit)))
+}
+
 /// e^x.
 #[inline(always)]
 pub(crate) fn exp<V: F32s>(x: V) -> V {
-    let x = V::of(-110.0).max(V::of(100.0).min(x));
+    let (y, k) = exp_parts(V::of(-110.0).max(V::of(100.0).min(x)));
+    y.ldexp(k)
+}
+
+/// e^x where all results are normal numbers.
+#[inline(always)]
+pub(crate) fn exp_quick<V: F32s>(x: V) -> Option<V> {
+    if !all_below(x, 87.0) {
+        return None;
+    }
+    let (y, k) = exp_parts(x);
+    Some(y.scale(k))
+}
+
+/// y and k with e^x = 2^k y.
+#[inline(always)]
+fn exp_parts<V: F32s>(x: V) -> (V, V) {
     let k = (x * V::of(INV_LN2_F32)).round();
     let r = (-k).fma(V::of(LN2_LO_F32), (-k).fma(V::of(LN2_HI_F32), x));
     let one = V::of(1.0);
     let hi = one + r;
     let lo = (r * r).fma(poly(r, EXP_F32), (one - hi) + r);
-    (hi + lo).ldexp(k)
+    (hi + lo, k)
 }
 
 /// 2^x.
 #[inline(always)]
 pub(crate) fn exp2<V: F32s>(x: V) -> V {
-    let x = V::of(-160.0).max(V::of(140.0).min(x));
+    let (y, k) = exp2_parts(V::of(-160.0).max(V::of(140.0).min(x)));
+    y.ldexp(k)
+}
+
+/// 2^x where all results are normal numbers.
+#[inline(always)]
+pub(crate) fn exp2_quick<V: F32s>(x: V) -> Option<V> {
+    if !all_below(x, 126.0) {
+        return None;
+    }
+    let (y, k) = exp2_parts(x);
+    Some(y.scale(k))
+}
+
+/// y and k with 2^x = 2^k y.
+#[inline(always)]
+fn exp2_parts<V: F32s>(x: V) -> (V, V) {
     let k = (x + V::of(MAGIC)) - V::of(MAGIC);
     let f = x - k;
-    f.fma(f.fma(horner(f, EXP2_F32), V::of(LN2_F32)), V::of(1.0)).ldexp(k)
+    (f.fma(f.fma(horner(f, EXP2_F32), V::of(LN2_F32)), V::of(1.0)), k)
 }
 
 /// x = k ln 2 + r + rl.
@@ -51,10 +113,22 @@ fn reduce<V: F32s>(x: V) -> (V, V, V) {
     (k, r, (r1 - r) - w)
 }
 
-/// e^x - 1, computed at half size so that 2^k does not overflow.
+/// e^x - 1.
 #[inline(always)]
 pub(crate) fn expm1<V: F32s>(x: V) -> V {
-    let (k, r, rl) = reduce(V::of(-20.0).max(V::of(89.0).min(x)));
+    expm1_of(x, V::of(-20.0).max(V::of(89.0).min(x)))
+}
+
+/// e^x - 1 where no result is infinite.
+#[inline(always)]
+pub(crate) fn expm1_quick<V: F32s>(x: V) -> Option<V> {
+    if all_below(x, 85.0) { Some(expm1_of(x, x)) } else { None }
+}
+
+/// e^x - 1, computed at half size so that 2^k does not overflow; `near` is x, or has the same result.
+#[inline(always)]
+fn expm1_of<V: F32s>(x: V, near: V) -> V {
+    let (k, r, rl) = reduce(near);
     let half = V::of(0.5);
     let scale = V::of(1.0).scale(k - V::of(1.0));
     let less = scale - half;
@@ -71,10 +145,15 @@ pub(crate) fn expm1<V: F32s>(x: V) -> V {
 /// Odd functions of numbers below this are their arguments.
 const TINY: f32 = 1.0 / 67108864.0;
 
+/// From here on sinh and cosh are infinite.
+const HYPERBOLIC_END: f32 = 89.5;
+/// Below this, they are not.
+const HYPERBOLIC_LIMIT: f32 = 89.0;
+
 /// The parts of sinh and cosh of |x| = k ln 2 + r: r, its rest, (sinh r - r), (cosh r - 1), and 2^(k-2) and 2^(-k-2).
 #[inline(always)]
-fn hyperbolic<V: F32s>(x: V) -> [V; 5] {
-    let (k, r, rl) = reduce(V::of(89.5).min(x.abs()));
+fn hyperbolic<V: F32s>(ax: V) -> [V; 5] {
+    let (k, r, rl) = reduce(ax);
     let z = r * r;
     let odd = (r * z).fma(horner(z, SINH_F32), rl);
     let even = z * horner(z, COSH_F32);
@@ -82,10 +161,22 @@ fn hyperbolic<V: F32s>(x: V) -> [V; 5] {
     [r, odd, even, V::of(1.0).scale(k - V::of(2.0)), V::of(0.25).scale(-V::of(60.0).min(k))]
 }
 
-/// Hyperbolic sine: sinh r cosh(k ln 2) + cosh r sinh(k ln 2).
+/// Hyperbolic sine.
 #[inline(always)]
 pub(crate) fn sinh<V: F32s>(x: V) -> V {
-    let [r, odd, even, up, down] = hyperbolic(x);
+    sinh_of(x, V::of(HYPERBOLIC_END).min(x.abs()))
+}
+
+/// Hyperbolic sine where no result is infinite.
+#[inline(always)]
+pub(crate) fn sinh_quick<V: F32s>(x: V) -> Option<V> {
+    if all_below(x, HYPERBOLIC_LIMIT) { Some(sinh_of(x, x.abs())) } else { None }
+}
+
+/// Hyperbolic sine as sinh r cosh(k ln 2) + cosh r sinh(k ln 2). `ax` is |x|, or has the same result.
+#[inline(always)]
+fn sinh_of<V: F32s>(x: V, ax: V) -> V {
+    let [r, odd, even, up, down] = hyperbolic(ax);
     let ((a, ae), b) = (fast_two_sum(up, -down), up + down);
     let hi = b.fma(r, a);
     let lo = b.fma(r, a - hi) + ae;
@@ -93,10 +184,22 @@ pub(crate) fn sinh<V: F32s>(x: V) -> V {
     V::select(V::lt(x.abs(), V::of(TINY)), x.abs(), y + y).copysign(x)
 }
 
-/// Hyperbolic cosine: cosh r cosh(k ln 2) + sinh r sinh(k ln 2).
+/// Hyperbolic cosine.
 #[inline(always)]
 pub(crate) fn cosh<V: F32s>(x: V) -> V {
-    let [r, odd, even, up, down] = hyperbolic(x);
+    cosh_of(V::of(HYPERBOLIC_END).min(x.abs()))
+}
+
+/// Hyperbolic cosine where no result is infinite.
+#[inline(always)]
+pub(crate) fn cosh_quick<V: F32s>(x: V) -> Option<V> {
+    if all_below(x, HYPERBOLIC_LIMIT) { Some(cosh_of(x.abs())) } else { None }
+}
+
+/// Hyperbolic cosine as cosh r cosh(k ln 2) + sinh r sinh(k ln 2). `ax` is |x|, or has the same result.
+#[inline(always)]
+fn cosh_of<V: F32s>(ax: V) -> V {
+    let [r, odd, even, up, down] = hyperbolic(ax);
     let ((a, ae), b) = (fast_two_sum(up, down), up - down);
     let hi = b.fma(r, a);
     let lo = b.fma(r, a - hi) + ae;
@@ -179,10 +282,14 @@ pub(crate) fn sincos<V: F32s>(x: V) -> (V, V) {
 pub(crate) fn sin<V: F32s>(x: V) -> V {
     let (q, s, c, bad) = both(x.abs());
     let y = pick(s, c, q).flip(x.sign());
-    if V::any(bad) {
-        return V::select(bad, x.via64::<unary::Sin>(), y);
-    }
-    y
+    if V::any(bad) { V::select(bad, x.via64::<unary::Sin>(), y) } else { y }
+}
+
+/// Sine where no lane takes the f64 path.
+#[inline(always)]
+pub(crate) fn sin_quick<V: F32s>(x: V) -> Option<V> {
+    let (q, s, c, bad) = both(x.abs());
+    if V::any(bad) { None } else { Some(pick(s, c, q).flip(x.sign())) }
 }
 
 /// Cosine; lanes that are large or near a zero take the f64 path.
@@ -190,16 +297,34 @@ pub(crate) fn sin<V: F32s>(x: V) -> V {
 pub(crate) fn cos<V: F32s>(x: V) -> V {
     let (q, s, c, bad) = both(x.abs());
     let y = pick(s, c, V::iadd(q, V::int(1)));
-    if V::any(bad) {
-        return V::select(bad, x.via64::<unary::Cos>(), y);
-    }
-    y
+    if V::any(bad) { V::select(bad, x.via64::<unary::Cos>(), y) } else { y }
+}
+
+/// Cosine where no lane takes the f64 path.
+#[inline(always)]
+pub(crate) fn cos_quick<V: F32s>(x: V) -> Option<V> {
+    let (q, s, c, bad) = both(x.abs());
+    if V::any(bad) { None } else { Some(pick(s, c, V::iadd(q, V::int(1)))) }
 }
 
 /// Tangent; lanes that are large or near a multiple of pi/2 take the f64 path.
 #[inline(always)]
 pub(crate) fn tan<V: F32s>(x: V) -> V {
     let (q, r, rl, bad) = reduce_trig(x.abs());
+    let y = tan_near(q, r, rl).flip(x.sign());
+    if V::any(bad) { V::select(bad, x.via64::<unary::Tan>(), y) } else { y }
+}
+
+/// Tangent where no lane takes the f64 path.
+#[inline(always)]
+pub(crate) fn tan_quick<V: F32s>(x: V) -> Option<V> {
+    let (q, r, rl, bad) = reduce_trig(x.abs());
+    if V::any(bad) { None } else { Some(tan_near(q, r, rl).flip(x.sign())) }
+}
+
+/// tan(r + rl), or -1/tan where `q` is odd.
+#[inline(always)]
+fn tan_near<V: F32s>(q: V::Int, r: V, rl: V) -> V {
     let one = V::of(1.0);
     let z = r * r;
     let (w, we) = two_prod(r * z, horner(z, TAN_F32));
@@ -215,10 +340,6 @@ pub(crate) fn tan<V: F32s>(x: V) -> V {
         let rest = c.fma(tl, c.fma(t, one));
         y = V::select(odd, c.fma(rest, c), y);
     }
-    let y = y.flip(x.sign());
-    if V::any(bad) {
-        return V::select(bad, x.via64::<unary::Tan>(), y);
-    }
     y
 }
 
@@ -232,10 +353,6 @@ pub(crate) fn erf<V: F32s>(x: V) -> V {
     let u = V::of(4.0 - SPLIT as f32).min(ax - V::of(SPLIT as f32));
     let [first, rest @ ..] = ERF_LARGE_F32;
     let (g, gl) = fast_two_sum(V::of(first), u * poly(u, rest));
-    let k = (g * V::of(INV_LN2_F32)).round();
-    let r1 = (-k).fma(V::of(LN2_HI_F32), g);
-    let (r, rl) = fast_two_sum(r1, (-k).fma(V::of(LN2_LO_F32), gl));
-    let (hi, lo) = exp_reduced(r, rl);
-    let large = V::of(1.0) - (hi + lo).ldexp(k);
+    let large = V::of(1.0) - exp_pair(g, gl);
     V::select(V::lt(ax, V::of(SPLIT as f32)), small, large).copysign(x)
 }

@@ -15,6 +15,12 @@ fn arcsin_parts<V: F32s>(ax: V, small: V::Mask) -> (V, V) {
     (s, (s * z).fma(horner(z, ASIN_F32), V::select(small, V::of(0.0), low)))
 }
 
+/// Inverse sine where all lanes have one.
+#[inline(always)]
+pub(crate) fn arcsin_quick<V: F32s>(x: V) -> Option<V> {
+    if V::any(V::not(V::le(x.abs(), V::of(1.0)))) { None } else { Some(arcsin(x)) }
+}
+
 /// Inverse sine.
 #[inline(always)]
 pub(crate) fn arcsin<V: F32s>(x: V) -> V {
@@ -24,6 +30,12 @@ pub(crate) fn arcsin<V: F32s>(x: V) -> V {
     let (hi, lo) = fast_two_sum(V::of(PIO2_1_F32), -(s + s));
     let large = hi + (lo + V::of(-2.0).fma(rest, V::of(PIO2_2_F32)));
     V::select(small, s + rest, large).copysign(x)
+}
+
+/// Inverse cosine where all lanes have one.
+#[inline(always)]
+pub(crate) fn arccos_quick<V: F32s>(x: V) -> Option<V> {
+    if V::any(V::not(V::le(x.abs(), V::of(1.0)))) { None } else { Some(arccos(x)) }
 }
 
 /// Inverse cosine: pi/2 - x, or pi - 2 s left of -1/2, or 2 s right of 1/2.
@@ -130,12 +142,10 @@ fn cbrt_of<V: F32s>(k: V, m: V) -> V {
     let [odd, even] = CBRT2_F32;
     let factor = left.fma(left.fma(V::of(even), V::of(odd)), V::of(1.0));
     let r = horner(m, RCBRT_F32) * factor;
-    // Newton on y = a r^2, its residual exact
+    // Newton on y = a r^2
     let r2 = r * r;
     let y = a * r2;
-    let s = y * y;
-    let sl = y.fma(y, -s);
-    let rest = (-sl).fma(y, (-s).fma(y, a));
+    let rest = (-(y * y)).fma(y, a);
     rest.fma(r2 * third, y).scale(q)
 }
 

@@ -1,147 +1,76 @@
 //! Logarithms in native f32 lanes: log, log2, log10, log1p, arcsinh, arccosh, arctanh.
 //!
-//! x = 2^k (1 + f) with 0.75 <= 1 + f < 1.5, and a polynomial in f without a division. Each function has a part for
-//! arguments inside its domain, which is all that `*_quick` computes, and the values elsewhere.
+//! All are made of the logarithm by a table (`log_table`). Each function has a part for arguments inside its domain, which
+//! is all that `*_quick` computes, and the values elsewhere.
 
+use super::log_table;
+use super::log_table::single::{
+    Base, log_anywhere, log_beyond_one, log_inside, log_normal, log_of, log_sum, parts, parts_of_any,
+};
 use crate::coeffs::{
-    ACOSH_F32, ASINH_F32, ATANH_F32, INV_LN2_F32, INV_LN2_LO_F32, INV_LN10_F32, INV_LN10_LO_F32, LN2_HI_F32,
-    LN2_LO_F32, LOG_F32, LOG10_2_HI_F32, LOG10_2_LO_F32,
+    ASINH_F32, BINARY_F32_INVERSE, BINARY_F32_LOG, BINARY_F32_REST, DECIMAL_F32_INVERSE, DECIMAL_F32_LOG,
+    DECIMAL_F32_REST, INV_LN2_F32, INV_LN2_LO_F32, INV_LN10_F32, INV_LN10_LO_F32, LN2_HI_F32, LN2_LO_F32,
+    LOG10_2_HI_F32, LOG10_2_LO_F32, NATURAL_F32_INVERSE, NATURAL_F32_LOG, NATURAL_F32_LOG_LO, NATURAL_F32_REST,
+    POW_LOG_F32,
 };
 use crate::vector::{F32s, fast_two_sum, horner, two_prod};
 
-/// The lanes of positive finite normal numbers.
-#[inline(always)]
-fn is_normal<V: F32s>(x: V) -> V::Mask {
-    V::both(V::le(V::of(f32::MIN_POSITIVE), x), V::lt(x, V::of(f32::INFINITY)))
-}
-
-/// The logarithm to a base (0 for e, 2 or 10) of 2^k m. A function as an argument would not be inlined, and code of other
-/// instruction sets would be called.
-#[inline(always)]
-fn log_to<V: F32s, const BASE: u32>(k: V, m: V) -> V {
-    match BASE {
-        2 => log2_of(k, m),
-        10 => log10_of(k, m),
-        _ => log_of(k, m),
-    }
-}
-
-/// The logarithm where all lanes are positive, finite and normal.
-#[inline(always)]
-fn inside<V: F32s, const BASE: u32>(x: V) -> Option<V> {
-    if V::any(V::not(is_normal(x))) {
-        return None;
-    }
-    let (k, m) = x.split();
-    Some(log_to::<V, BASE>(k, m))
-}
-
-/// The logarithm of any number.
-#[inline(always)]
-fn anywhere<V: F32s, const BASE: u32>(x: V) -> V {
-    let (zero, inf) = (V::of(0.0), V::of(f32::INFINITY));
-    let tiny = V::lt(x, V::of(f32::MIN_POSITIVE));
-    let (k, m) = (x * V::select(tiny, V::of(33554432.0), V::of(1.0))).split();
-    let r = log_to::<V, BASE>(V::select(tiny, k - V::of(25.0), k), m);
-    let r = V::select(V::both(V::lt(zero, x), V::lt(x, inf)), r, x + x);
-    let r = V::select(V::eq(x, zero), -inf, r);
-    V::select(V::lt(x, zero), V::of(f32::NAN), r)
-}
-
-/// log(1 + f) - f + low, for a small `low`.
-#[inline(always)]
-fn log_rest<V: F32s>(f: V, low: V) -> V {
-    let cube = f * f * f;
-    (V::of(-0.5) * f).fma(f, cube.fma(horner(f, LOG_F32), low))
-}
-
-/// k ln 2 + log(1 + f) + low, for a small `low`. The largest parts are added exactly: where k is 1 or -1 and they
-/// nearly cancel, their rounding would show.
-#[inline(always)]
-fn assemble<V: F32s>(k: V, f: V, low: V) -> V {
-    let (hi, lo) = fast_two_sum(k * V::of(LN2_HI_F32), f);
-    hi + log_rest(f, k.fma(V::of(LN2_LO_F32), lo + low))
-}
-
-/// log(2^k m).
-#[inline(always)]
-fn log_of<V: F32s>(k: V, m: V) -> V {
-    let f = m - V::of(1.0);
-    let (hi, lo) = fast_two_sum(k * V::of(LN2_HI_F32), f);
-    hi + log_rest(f, k.fma(V::of(LN2_LO_F32), lo))
-}
-
-/// c log(1 + f) + whole + low, for c as two parts. The product of f and c is kept exact, and so is its sum with `whole`.
-#[inline(always)]
-fn log_times<V: F32s>(f: V, c: f32, c_low: f32, whole: V, low: V) -> V {
-    let c = V::of(c);
-    let (p, pe) = two_prod(f, c);
-    let (hi, lo) = fast_two_sum(whole, p);
-    let half = V::of(-0.5) * f;
-    let rest = f * f * f * horner(f, LOG_F32);
-    let low = half.fma(pe, f.fma(V::of(c_low), lo + pe) + low);
-    hi + half.fma(p, rest.fma(c, low))
-}
-
-/// log2(2^k m).
-#[inline(always)]
-fn log2_of<V: F32s>(k: V, m: V) -> V {
-    log_times(m - V::of(1.0), INV_LN2_F32, INV_LN2_LO_F32, k, V::of(0.0))
-}
-
-/// log10(2^k m).
-#[inline(always)]
-fn log10_of<V: F32s>(k: V, m: V) -> V {
-    let whole = k * V::of(LOG10_2_HI_F32);
-    log_times(m - V::of(1.0), INV_LN10_F32, INV_LN10_LO_F32, whole, k * V::of(LOG10_2_LO_F32))
-}
+const NATURAL: Base = Base {
+    inverse: &NATURAL_F32_INVERSE,
+    log: &NATURAL_F32_LOG,
+    octave: [LN2_HI_F32, LN2_LO_F32],
+    first: [1.0, 0.0],
+    rest: NATURAL_F32_REST,
+};
+const BINARY: Base = Base {
+    inverse: &BINARY_F32_INVERSE,
+    log: &BINARY_F32_LOG,
+    octave: [1.0, 0.0],
+    first: [INV_LN2_F32, INV_LN2_LO_F32],
+    rest: BINARY_F32_REST,
+};
+const DECIMAL: Base = Base {
+    inverse: &DECIMAL_F32_INVERSE,
+    log: &DECIMAL_F32_LOG,
+    octave: [LOG10_2_HI_F32, LOG10_2_LO_F32],
+    first: [INV_LN10_F32, INV_LN10_LO_F32],
+    rest: DECIMAL_F32_REST,
+};
 
 /// Natural logarithm where all lanes are inside its domain.
 #[inline(always)]
 pub(crate) fn log_quick<V: F32s>(x: V) -> Option<V> {
-    inside::<V, 0>(x)
+    log_inside(&NATURAL, x)
 }
 
 /// Natural logarithm.
 #[inline(always)]
 pub(crate) fn log<V: F32s>(x: V) -> V {
-    anywhere::<V, 0>(x)
+    log_anywhere(&NATURAL, x)
 }
 
 /// Logarithm to base 2 where all lanes are inside its domain.
 #[inline(always)]
 pub(crate) fn log2_quick<V: F32s>(x: V) -> Option<V> {
-    inside::<V, 2>(x)
+    log_inside(&BINARY, x)
 }
 
 /// Logarithm to base 2.
 #[inline(always)]
 pub(crate) fn log2<V: F32s>(x: V) -> V {
-    anywhere::<V, 2>(x)
+    log_anywhere(&BINARY, x)
 }
 
 /// Logarithm to base 10 where all lanes are inside its domain.
 #[inline(always)]
 pub(crate) fn log10_quick<V: F32s>(x: V) -> Option<V> {
-    inside::<V, 10>(x)
+    log_inside(&DECIMAL, x)
 }
 
 /// Logarithm to base 10.
 #[inline(always)]
 pub(crate) fn log10<V: F32s>(x: V) -> V {
-    anywhere::<V, 10>(x)
-}
-
-/// log(1 + x) for finite x > -1. 1 + x only chooses k; 2^-k (1 + x) - 1 is computed from x itself.
-#[inline(always)]
-fn log1p_inside<V: F32s>(x: V) -> V {
-    let one = V::of(1.0);
-    let (k, _) = (one + x).split();
-    let down = one.scale(-k);
-    let less = down - one;
-    let f = x.fma(down, less);
-    let low = x.fma(down, less - f);
-    assemble(k, f, low).copysign(x)
+    log_anywhere(&DECIMAL, x)
 }
 
 /// log(1 + x) where all lanes are inside its domain.
@@ -149,7 +78,7 @@ fn log1p_inside<V: F32s>(x: V) -> V {
 pub(crate) fn log1p_quick<V: F32s>(x: V) -> Option<V> {
     // 2^-126 has to be normal
     let good = V::both(V::lt(V::of(-1.0), x), V::lt(x, V::of(LARGE)));
-    if V::any(V::not(good)) { None } else { Some(log1p_inside(x)) }
+    if V::any(V::not(good)) { None } else { Some(log_beyond_one(&NATURAL, x, None).copysign(x)) }
 }
 
 /// log(1 + x).
@@ -157,8 +86,7 @@ pub(crate) fn log1p_quick<V: F32s>(x: V) -> Option<V> {
 pub(crate) fn log1p<V: F32s>(x: V) -> V {
     let (bottom, inf) = (V::of(-1.0), V::of(f32::INFINITY));
     let large = V::le(V::of(LARGE), x);
-    let (k, m) = x.split();
-    let r = V::select(large, log_of(k, m), log1p_inside(x));
+    let r = V::select(large, log_normal(&NATURAL, x), log_beyond_one(&NATURAL, x, None).copysign(x));
     let r = V::select(V::both(V::lt(bottom, x), V::lt(x, inf)), r, x);
     let r = V::select(V::eq(x, bottom), -inf, r);
     V::select(V::lt(x, bottom), V::of(f32::NAN), r)
@@ -168,17 +96,6 @@ pub(crate) fn log1p<V: F32s>(x: V) -> V {
 const LARGE: f32 = 1152921504606846976.0;
 /// Below this the inverse hyperbolics are polynomials.
 const SMALL: f32 = 0.5;
-
-/// log(h + l) for normal h and l of the order of its rounding error.
-#[inline(always)]
-fn log_sum<V: F32s>(h: V, l: V) -> V {
-    let (k, m) = h.split();
-    let f = m - V::of(1.0);
-    let fl = l.scale(-k);
-    // d log(1 + f) = df / (1 + f), and df is small
-    let low = (-f).fma(fl, fl);
-    assemble(k, f, low)
-}
 
 /// The root of h + l as two parts, the second to a few bits; zero for zero.
 #[inline(always)]
@@ -204,7 +121,7 @@ fn arcsinh_inside<V: F32s>(ax: V) -> V {
     let w = ax.fma(ax, one);
     let (s, sl) = sqrt_sum(w, ax.fma(ax, one - w));
     let (h, l) = fast_two_sum(s, ax);
-    V::select(V::lt(ax, V::of(SMALL)), small, log_sum(h, l + sl))
+    V::select(V::lt(ax, V::of(SMALL)), small, log_sum(&NATURAL, h, l + sl))
 }
 
 /// Inverse hyperbolic sine where all lanes are below 2^60 in size.
@@ -224,24 +141,20 @@ pub(crate) fn arcsinh<V: F32s>(x: V) -> V {
 /// log(2 x) of a large x, infinities and NaN as they are.
 #[inline(always)]
 fn log_twice<V: F32s>(x: V) -> V {
-    let (k, m) = x.split();
-    V::select(V::lt(x, V::of(f32::INFINITY)), log_of(k + V::of(1.0), m), x)
+    let (k, m, sixteenth) = parts(x);
+    let log = log_of(&NATURAL, k + V::of(1.0), m, sixteenth, None);
+    V::select(V::lt(x, V::of(f32::INFINITY)), log, x)
 }
 
-/// arccosh of 1 <= x < 2^60.
+/// arccosh of 1 <= x < 2^60: log(1 + t + sqrt(t (t + 2))), t = x - 1.
 #[inline(always)]
 fn arccosh_inside<V: F32s>(x: V) -> V {
     let one = V::of(1.0);
-    let near = V::lt(x, V::of(1.0 + SMALL));
-    // sqrt(2 t) (1 + t P(t)), t = x - 1; else log(x + sqrt(x^2 - 1))
-    let t = one.min(x - one);
-    let square = x * x;
-    let (w, we) = fast_two_sum(square, -one);
-    let wl = we + x.fma(x, -square);
-    let (s, sl) = sqrt_sum(V::select(near, t + t, w), V::select(near, V::of(0.0), wl));
-    let small = s + (s * t).fma(horner(t, ACOSH_F32), sl);
-    let (h, l) = fast_two_sum(x, s);
-    V::select(near, small, log_sum(h, l + sl))
+    let (t, sum) = (x - one, x + one);
+    let (w, we) = two_prod(t, sum);
+    let (s, sl) = sqrt_sum(w, t.fma(x - (sum - one), we));
+    let (u, ul) = fast_two_sum(s, t);
+    log_beyond_one(&NATURAL, u, Some(ul + sl))
 }
 
 /// Inverse hyperbolic cosine where all lanes are from 1 to 2^60.
@@ -258,18 +171,17 @@ pub(crate) fn arccosh<V: F32s>(x: V) -> V {
     V::select(V::lt(x, V::of(1.0)), V::of(f32::NAN), r)
 }
 
-/// arctanh of |x| < 1: log((1 + x) / (1 - x)) / 2.
+/// arctanh of |x| < 1: log(1 + 2 x / (1 - x)) / 2.
 #[inline(always)]
 fn arctanh_inside<V: F32s>(ax: V) -> V {
     let one = V::of(1.0);
-    let z = ax * ax;
-    let small = (ax * z).fma(horner(z, ATANH_F32), ax);
-    let (n, nl) = fast_two_sum(one, ax);
-    let d = one - ax;
-    let q = n / d;
-    let rest = (-q).fma(d, n) + nl;
-    let inverse = half_inverse(d);
-    V::select(V::lt(ax, V::of(SMALL)), small, V::of(0.5) * log_sum(q, rest * (inverse + inverse)))
+    let (d, dl) = fast_two_sum(one, -ax);
+    let n = ax + ax;
+    let u = n / d;
+    let rest = (-u).fma(dl, (-u).fma(d, n));
+    // 1 / (1 - x) = 1 + u / 2
+    let inverse = u.fma(V::of(0.5), one);
+    V::of(0.5) * log_beyond_one(&NATURAL, u, Some(rest * inverse))
 }
 
 /// Inverse hyperbolic tangent where all lanes are below 1 in size.
@@ -285,4 +197,16 @@ pub(crate) fn arctanh<V: F32s>(x: V) -> V {
     let (ax, one) = (x.abs(), V::of(1.0));
     let r = V::select(V::lt(ax, one), arctanh_inside(ax), V::of(f32::NAN));
     V::select(V::eq(ax, one), V::of(f32::INFINITY), r).copysign(x)
+}
+
+/// The logarithm of a positive normal number as a pair with eleven bits more than an f32.
+#[inline(always)]
+pub(super) fn log_pair<V: F32s>(x: V) -> (V, V) {
+    log_table::single::log_pair(&NATURAL, &NATURAL_F32_LOG_LO, POW_LOG_F32, parts(x))
+}
+
+/// The same of any positive finite number.
+#[inline(always)]
+pub(super) fn log_pair_of_any<V: F32s>(x: V) -> (V, V) {
+    log_table::single::log_pair(&NATURAL, &NATURAL_F32_LOG_LO, POW_LOG_F32, parts_of_any(x))
 }

@@ -70,12 +70,26 @@ pub(crate) fn sin<V: F64s>(x: V) -> V {
     if V::any(bad) { y.patch::<reduce::Sin>(bad, x) } else { y }
 }
 
+/// Sine where no lane takes the exact reduction.
+#[inline(always)]
+pub(crate) fn sin_quick<V: F64s>(x: V) -> Option<V> {
+    let (q, r, rl, bad) = reduce_fast(x.abs());
+    if V::any(bad) { None } else { Some(quadrant(r, rl, q).flip(x.sign())) }
+}
+
 /// Cosine.
 #[inline(always)]
 pub(crate) fn cos<V: F64s>(x: V) -> V {
     let (q, r, rl, bad) = reduce_fast(x.abs());
     let y = quadrant(r, rl, V::iadd(q, V::int(1)));
     if V::any(bad) { y.patch::<reduce::Cos>(bad, x) } else { y }
+}
+
+/// Cosine where no lane takes the exact reduction.
+#[inline(always)]
+pub(crate) fn cos_quick<V: F64s>(x: V) -> Option<V> {
+    let (q, r, rl, bad) = reduce_fast(x.abs());
+    if V::any(bad) { None } else { Some(quadrant(r, rl, V::iadd(q, V::int(1)))) }
 }
 
 /// Sine and cosine, the same bits as one after the other, for hardly more than the price of one.
@@ -120,4 +134,11 @@ pub(crate) fn tan<V: F64s>(x: V) -> V {
     let (q, r, rl, bad) = reduce_fast(x.abs());
     let y = tan_quadrant(r, rl, q).flip(x.sign());
     if V::any(bad) { y.patch::<reduce::Tan>(bad, x) } else { y }
+}
+
+/// Tangent where no lane takes the exact reduction.
+#[inline(always)]
+pub(crate) fn tan_quick<V: F64s>(x: V) -> Option<V> {
+    let (q, r, rl, bad) = reduce_fast(x.abs());
+    if V::any(bad) { None } else { Some(tan_quadrant(r, rl, q).flip(x.sign())) }
 }

@@ -1,20 +1,21 @@
-//! f32 functions computed in f64 lanes and rounded once more.
+//! f32 functions of two numbers: pow in f32 lanes with a pair logarithm, hypot in f64 lanes and rounded once more.
 //!
-//! The second rounding adds at most 2^-29 ULP beyond the half ULP of any rounding. Frequent functions take shorter
-//! polynomials and leave out what only f64 needs.
+//! The second rounding adds at most 2^-29 ULP beyond the half ULP of any rounding.
 
-use super::power;
+use super::power::{is_half, is_short, pow_checked, pow_short_to_single};
+use super::single::{exp_pair, exp_pair_inside};
+use super::single_log::{log_pair, log_pair_of_any};
 use crate::func::{Binary, binary};
-use crate::vector::{F32s, F64s};
+use crate::vector::{F32s, F64s, two_prod};
 
-/// pow in f64 lanes with a result good to f32; with `PLAIN` for positive finite bases and finite exponents.
-pub(crate) struct PowToSingle<const PLAIN: bool>;
+/// pow by multiplication in f64 lanes, where [`is_short`] allows it.
+pub(crate) struct ShortPower;
 
-impl<const PLAIN: bool> Binary for PowToSingle<PLAIN> {
-    const NAME: &'static str = "pow_to_single";
+impl Binary for ShortPower {
+    const NAME: &'static str = "pow_short";
     #[inline(always)]
     fn f64<V: F64s>(x: V, y: V) -> V {
-        power::pow_to_single::<V, PLAIN>(x, y)
+        pow_short_to_single(x, y)
     }
     #[inline(always)]
     fn f32<V: F32s>(x: V, y: V) -> V {
@@ -22,15 +23,41 @@ impl<const PLAIN: bool> Binary for PowToSingle<PLAIN> {
     }
 }
 
-/// pow through f64 lanes, with a plain f64 log.
+/// x^y, by multiplication where f64's pow does it, else by exp and log.
 #[inline(always)]
 pub(crate) fn pow<V: F32s>(x: V, y: V) -> V {
-    let inf = V::of(f32::INFINITY);
-    let plain = V::both(V::both(V::lt(V::of(0.0), x), V::lt(x, inf)), V::lt(y.abs(), inf));
-    if V::any(V::not(plain)) {
-        return x.via64x2::<PowToSingle<false>>(y);
+    if !V::any(is_half(y)) {
+        return pow_long(x, y);
     }
-    x.via64x2::<PowToSingle<true>>(y)
+    let short = is_short(x, y);
+    if !V::any(V::not(short)) {
+        return x.via64x2::<ShortPower>(y);
+    }
+    let long = pow_long(x, y);
+    if V::any(short) { V::select(short, x.via64x2::<ShortPower>(y), long) } else { long }
+}
+
+/// 2^60. Exponents beyond this give the same result as this: 0, 1 or inf.
+const Y_LIMIT: f32 = 1152921504606846976.0;
+
+/// x^y by exp and log.
+#[inline(always)]
+fn pow_long<V: F32s>(x: V, y: V) -> V {
+    let plain = V::both(V::le(V::of(f32::MIN_POSITIVE), x), V::lt(x, V::of(f32::INFINITY)));
+    if !V::any(V::not(V::both(plain, V::lt(y.abs(), V::of(Y_LIMIT))))) {
+        let (h, l) = log_pair(x);
+        let (p, pe) = two_prod(y, h);
+        if !V::any(V::not_lt(p.abs(), V::of(86.0))) {
+            return exp_pair_inside(p, y.fma(l, pe));
+        }
+    }
+    let (h, l) = log_pair_of_any(x.abs());
+    let yc = V::of(-Y_LIMIT).max(V::of(Y_LIMIT).min(y));
+    let (p, pe) = two_prod(yc, h);
+    let pl = yc.fma(l, pe);
+    let far = V::lt(V::of(110.0), p.abs());
+    let p = V::of(-110.0).max(V::of(110.0).min(p));
+    pow_checked(x, y, exp_pair(p, V::select(far, V::of(0.0), pl)))
 }
 
 /// hypot through f64 lanes.
