@@ -141,6 +141,10 @@ impl<'py> Plain<'py> {
 fn call<'py, const N: usize>(given: &Given<'_, 'py>, kind: Kind, parameters: &Parameters<N>) -> Quick<'py> {
     let takes_dtype = matches!(kind, Kind::Fold(Op::Sum | Op::Prod));
     let Some((a, plain)) = Plain::bind(given, parameters, takes_dtype)? else { return Ok(None) };
+    // NumPy converts and adds up few elements in less time
+    if plain.dtype.is_some() && native(&a).is_some_and(|view| policy::is_small(view, limits::FEW)) {
+        return Ok(None);
+    }
     if native(&a).is_some() {
         return quick(&a, kind, &plain);
     }
