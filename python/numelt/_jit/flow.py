@@ -11,17 +11,18 @@ from collections.abc import Iterable
 
 from numelt._jit.scopes import own_nodes
 
-__all__ = ["bound_before_loops"]
+__all__ = ["bound_at_loops"]
 
 # the names bound at a point, or None if it is never reached
 Bound = frozenset[str] | None
+Names = dict[ast.stmt, frozenset[str]]
 
 
-def bound_before_loops(body: list[ast.stmt], bound: Iterable[str]) -> dict[ast.stmt, frozenset[str]]:
-    """Return the names that are certainly bound before each loop of a function or module."""
+def bound_at_loops(body: list[ast.stmt], bound: Iterable[str]) -> tuple[Names, Names]:
+    """Return the names that are certainly bound before each loop, and in its turns."""
     flow = _Flow(bool(_deleted(body)))
     flow.block(body, frozenset(bound))
-    return flow.before
+    return flow.before, flow.inside
 
 
 def _deleted(nodes: Iterable[ast.AST]) -> frozenset[str]:
@@ -60,7 +61,8 @@ class _Flow:
     def __init__(self, deletes: bool) -> None:
         # may any of the statements unbind a name?
         self._deletes = deletes
-        self.before: dict[ast.stmt, frozenset[str]] = {}
+        self.before: Names = {}
+        self.inside: Names = {}
 
     def block(self, body: Iterable[ast.stmt], bound: Bound) -> Bound:
         for statement in body:
@@ -90,6 +92,7 @@ class _Flow:
         if isinstance(node, ast.For | ast.AsyncFor | ast.While):
             self.before[node] = bound
             target = _stored([node.target]) if isinstance(node, ast.For | ast.AsyncFor) else frozenset()
+            self.inside[node] = kept | target
             self.block(node.body, kept | target)
             self.block(node.orelse, kept)
         elif isinstance(node, ast.With | ast.AsyncWith):

@@ -38,7 +38,7 @@ from typing import Any
 
 from numelt import _core
 from numelt._jit import reporting, resuming, source
-from numelt._jit.flow import bound_before_loops
+from numelt._jit.flow import bound_at_loops
 from numelt._jit.lower import REST, Lowered, lowered
 from numelt._jit.numbering import Loop, Span, is_numbered_loop, spans
 from numelt._jit.scopes import Function, Scope, argument_names, bound_names, children, own_nodes, with_loops
@@ -115,7 +115,7 @@ class _Rewriter:
         self._holding = holding
         self._scope = scope
         parameters = argument_names(node.args) if isinstance(node, Function) else []
-        self._bound = bound_before_loops(scope.body, parameters)
+        self._bound, self._bound_inside = bound_at_loops(scope.body, parameters)
         # how many loops of the twin are around, and how many in all
         self._depth = 0
         self._turns = 0
@@ -228,9 +228,9 @@ class _Rewriter:
         """Ask whether compiled code can take over at the beginning of a turn."""
         made = self._lower(loop, True)
         is_for = isinstance(loop, ast.For)
-        targets = set(bound_names([loop.target])) if isinstance(loop, ast.For) else set()
+        bound = self._bound_inside.get(loop, frozenset())
         own = [name for name in made.slots if name != REST]
-        unsure = [n for n in own if n not in targets and not self._scope.is_free(n)]
+        unsure = [n for n in own if n not in bound and not self._scope.is_free(n)]
         unit = self._of_unit(self._units.add(made.text, self._scope.name, True))
         values = [_name(self._rest(loop) if name == REST else name) for name in made.slots]
         rests = [self._more(loop) if inner is loop else self._rest(inner) for inner in made.loops]

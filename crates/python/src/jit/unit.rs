@@ -555,10 +555,11 @@ impl JitUnit {
                     }
                 };
             }
+            let code = variant.code();
             let start = Instant::now();
             // SAFETY: the frame is as long as the code asks for, the numbers are those of values of the types that it was made
             // for, and the memory of the arrays stays until `_held` is dropped.
-            unsafe { variant.code().run(&mut frame) };
+            unsafe { code.run(&mut frame) };
             took = start.elapsed();
             variant.note_time(took.saturating_sub(ahead::spent()));
         }
@@ -637,19 +638,18 @@ fn goes_round(exits: &[Exit]) -> bool {
 const LONG: Duration = Duration::from_millis(20);
 
 impl Variant {
-    /// The code to run.
+    /// The code to run. It is compiled with care when it has run for long and runs again: it may have been the only time.
     fn code(&self) -> &Compiled {
-        self.careful.get().and_then(Option::as_ref).unwrap_or(&self.code)
+        if self.code.is_quick() && get(&self.spent) > LONG.as_nanos() as u64 {
+            let careful = self.careful.get_or_init(|| self.code.carefully().ok());
+            return careful.as_ref().unwrap_or(&self.code);
+        }
+        &self.code
     }
 
     /// Notes how long the code ran, turns done ahead aside.
     fn note_time(&self, took: Duration) {
-        if self.code.is_quick() {
-            let spent = self.spent.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
-            if spent > LONG.as_nanos() as u64 {
-                self.careful.get_or_init(|| self.code.carefully().ok());
-            }
-        }
+        self.spent.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
     }
 
     /// Are the things among these objects, from a number on, those that the code was made for?
