@@ -335,9 +335,10 @@ def single():
 
 
 def log_table(name, doc, ty, base, grid, terms):
-    """Print 1/m and log m for sixteen parts of an octave, each inverse such that its logarithm is nearly short.
+    """Print 1/m and log m for sixteen parts of an octave.
 
-    So the sum of a multiple of the octave's logarithm and an entry is exact, and no entry needs a second part.
+    Each inverse is such that its logarithm is nearly short: the sum of a multiple of the octave's logarithm
+    and an entry is exact, and no entry needs a second part.
     """
     single = ty == "f32"
     nearest = single_of if single else lambda x: mp.mpf(float(x))
@@ -347,7 +348,9 @@ def log_table(name, doc, ty, base, grid, terms):
     inverses, logarithms = [], []
     for part in range(16):
         # parts of 1/32 below one and of 1/16 above, one in the middle of its own
-        low, high = (mp.mpf(at) / 64 if at < 64 else mp.mpf(at - 32) / 32 for at in (47 + 2 * part, 49 + 2 * part))
+        low, high = (
+            mp.mpf(at) / 64 if at < 64 else mp.mpf(at - 32) / 32 for at in (47 + 2 * part, 49 + 2 * part)
+        )
         if low < 1 < high:
             inverses.append(mp.mpf(1))
             logarithms.append(mp.mpf(0))
@@ -377,7 +380,7 @@ def log_table(name, doc, ty, base, grid, terms):
         print(f"pub(crate) const {name}_{suffix}: [{ty}; 16] = [{', '.join(show(e) for e in entries)}];\n")
 
     if base == mp.e:
-        lacking = [-mp.log(r) - t for r, t in zip(inverses, logarithms)]
+        lacking = [-mp.log(r) - t for r, t in zip(inverses, logarithms, strict=True)]
         print(f"/// What the entries of `{name}_LOG` lack.")
         print(f"pub(crate) const {name}_LOG_LO: [{ty}; 16] = [{', '.join(show(e) for e in lacking)}];\n")
 
@@ -385,7 +388,8 @@ def log_table(name, doc, ty, base, grid, terms):
         return (mp.log1p(f) * scale / f - scale) / f
 
     coeffs, err = remez(series(rest, -scale / 2, 0), lambda f: f, "-0.036", "0.048", terms - 1)
-    print(f"/// The rest of log(1 + f)/f {doc}, -0.036 < f < 0.048. Weighted error 2^{mp.nstr(mp.log(err, 2), 4)}.")
+    bits = mp.nstr(mp.log(err, 2), 4)
+    print(f"/// The rest of log(1 + f)/f {doc}, -0.036 < f < 0.048. Weighted error 2^{bits}.")
     print(f"pub(crate) const {name}_REST: [{ty}; {terms}] = [{', '.join(show(c) for c in coeffs)}];\n")
 
 
@@ -450,6 +454,8 @@ fits("f32", "_F32", dict(exp=4, sin=2, cos=2, erf_small=6, erf_large=6, erf_end=
 f64_only()
 single()
 for end, ty, terms, grids in (("_F32", "f32", 4, (17, 16, 18)), ("", "f64", 10, (42, 42, 43))):
-    for name, base, grid in zip(("NATURAL", "BINARY", "DECIMAL"), (mp.e, mp.mpf(2), mp.mpf(10)), grids):
+    for name, base, grid in zip(
+        ("NATURAL", "BINARY", "DECIMAL"), (mp.e, mp.mpf(2), mp.mpf(10)), grids, strict=True
+    ):
         log_table(name + end, f"to base {'e' if base == mp.e else int(base)}", ty, base, 1 << grid, terms)
 constants()
