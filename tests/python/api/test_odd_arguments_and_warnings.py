@@ -483,17 +483,19 @@ def test_named_tuples_of_other_classes_are_handed_on():
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_numpys_assertions_see_pending_warnings():
+    # results are held: a plan drops what nobody can read
     np = numelt
     with np.testing.assert_warns(RuntimeWarning):
-        np.ones(5000) / np.zeros(5000)
+        x = np.ones(5000) / np.zeros(5000)
     x = np.testing.assert_warns(RuntimeWarning, lambda: np.ones(5000) / np.zeros(5000))
     assert np.isinf(x).all()
     with pytest.raises(AssertionError), np.testing.assert_no_warnings():
-        np.log(np.zeros(5000))
+        x = np.log(np.zeros(5000))
     with np.testing.suppress_warnings() as caught:
         record = caught.record(RuntimeWarning)
-        np.log(np.zeros(5000))
+        x = np.log(np.zeros(5000))
     assert len(record) == 1
+    assert np.isinf(x).all()
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
