@@ -132,6 +132,7 @@ pub fn flatten<F: Front>(front: &F, view: &ArrayView) -> Result<ArrayView, F::Er
     if let Some(flat) = shape::reshaped(view, &[n], false) {
         return Ok(flat);
     }
+    front.check_size(&[n], view.dtype)?;
     let copy = shape::whole(front.new_base(n as usize * view.dtype.size()), view.dtype, &view.shape);
     front.record(Op::Copy, view.dtype, &copy, &[Input::Array(view)], Axes::default())?;
     Ok(shape::whole(copy.base, view.dtype, &[n]))
@@ -264,6 +265,7 @@ impl Scan<'_> {
             }
             return Ok(Answer::Recorded(Made::Written));
         }
+        front.check_size(&source.shape, ty)?;
         let target = front.like_inputs(ty, &source.shape, &[&source]);
         if target.size() > 0 {
             front.scan((self.op, ty, axes), &target, &source)?;
