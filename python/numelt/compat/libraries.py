@@ -13,7 +13,7 @@ import sys
 import types
 from typing import Any, cast
 
-__all__ = ["OTHERS", "PACKAGES", "Delegating", "is_foreign", "library"]
+__all__ = ["PACKAGES", "Delegating", "is_foreign", "is_left_alone", "library"]
 
 # by library: the module of this folder about it
 PACKAGES = {
@@ -24,7 +24,15 @@ PACKAGES = {
     "torch": "torch_", "xarray": "xarray_",
 }  # fmt: skip
 
-OTHERS = sys.stdlib_module_names | {"numpy", "numelt"}
+_OTHERS = sys.stdlib_module_names | {"numpy", "numelt"}
+# Compiled functions of NumPy's test-suite. They read arrays in C as libraries do, some without looking
+# whether an object is an array: the process ends if it is not NumPy's.
+_TEST_HELPERS = "numpy._core._multiarray_tests"
+
+
+def is_left_alone(name: str) -> bool:
+    """Does a module belong to the standard library, to NumPy or to numelt, which need no changes?"""
+    return name.partition(".")[0] in _OTHERS and name != _TEST_HELPERS
 
 
 class Delegating:
@@ -54,10 +62,8 @@ class Delegating:
 
 def is_foreign(module: types.ModuleType) -> bool:
     """Is this a compiled module of a library other than the standard library, NumPy and numelt?"""
-    return (
-        isinstance(getattr(module, "__loader__", None), importlib.machinery.ExtensionFileLoader)
-        and module.__name__.partition(".")[0] not in OTHERS
-    )
+    is_compiled = isinstance(getattr(module, "__loader__", None), importlib.machinery.ExtensionFileLoader)
+    return is_compiled and not is_left_alone(module.__name__)
 
 
 @functools.cache

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, cast
 
-from numelt.compat.libraries import OTHERS, PACKAGES, Delegating, is_foreign, library
+from numelt.compat.libraries import PACKAGES, Delegating, is_foreign, is_left_alone, library
 
 __all__ = [
     "UntestedLibraryWarning",
@@ -158,7 +158,7 @@ class Finder:
         cls, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Return the spec that another finder finds, or None."""
-        if fullname.partition(".")[0] in OTHERS:
+        if is_left_alone(fullname):
             return None
         specs = (
             finder.find_spec(fullname, path, target)

@@ -381,3 +381,20 @@ def test_libraries_that_ask_for_the_type_itself(tmp_path: Any) -> None:
     pytest.importorskip("dask")
     pytest.importorskip("statsmodels")
     assert_prints_the_same(tmp_path, BY_CLASS)
+
+
+# ---- NumPy ------------------------------------------------------------------------------------------
+
+COMPILED_TESTS = """
+import numpy as np
+from numpy._core._multiarray_tests import get_c_wrapping_array, incref_elide, test_as_c_array
+x = np.arange(100_000.0)
+copied, doubled = incref_elide(x)
+print((copied == x).all(), (doubled == x + x).all())
+print(test_as_c_array(x, 1, 7), get_c_wrapping_array(True).flags.writeable)
+"""
+
+
+def test_compiled_functions_of_numpys_test_suite_get_numpys_arrays(tmp_path: Any) -> None:
+    # `incref_elide` ends the process if it gets anything but an array of NumPy's
+    assert_prints_the_same(tmp_path, COMPILED_TESTS)
