@@ -10,37 +10,45 @@ use numelt_opt::Kernel;
 use numelt_runtime::store::{FNV_OFFSET, fnv};
 use std::hash::{Hash, Hasher};
 
-/// Changes whenever a file that decides about generated code does.
-const SOURCES: u64 = fingerprint(&[
-    include_bytes!("kernels/analyze.rs"),
-    include_bytes!("lower/arith.rs"),
-    include_bytes!("builder.rs"),
-    include_bytes!("lower/calls.rs"),
-    include_bytes!("lower/cast.rs"),
-    include_bytes!("lower/compare.rs"),
-    include_bytes!("lower/complex.rs"),
-    include_bytes!("lower/divmod.rs"),
-    include_bytes!("lower/exponential.rs"),
-    include_bytes!("lower/half.rs"),
-    include_bytes!("kernels/loops.rs"),
-    include_bytes!("kernels/loops/flat.rs"),
-    include_bytes!("kernels/loops/gather.rs"),
-    include_bytes!("lower.rs"),
-    include_bytes!("lower/math.rs"),
-    include_bytes!("lower/memory.rs"),
-    include_bytes!("kernels/mod.rs"),
-    include_bytes!("lower/power.rs"),
-    include_bytes!("lower/quotient.rs"),
-    include_bytes!("target.rs"),
-    include_bytes!("functions/mod.rs"),
-    include_bytes!("functions/emit.rs"),
-    include_bytes!("functions/library.rs"),
-    include_bytes!("kernels/unroll.rs"),
-    include_bytes!("kernels/tile.rs"),
-    include_bytes!("../../vecmath/src/coeffs.rs"),
-    numelt_llvm::START,
-    numelt_llvm::PASSES,
-]);
+/// Defines [`SOURCES`] from the names of files.
+macro_rules! sources {
+    ($($file:literal),* $(,)?) => {
+        /// Changes whenever a file that decides about generated code does.
+        const SOURCES: u64 = fingerprint(&[$(include_bytes!($file)),*, numelt_llvm::START, numelt_llvm::PASSES]);
+        #[cfg(test)]
+        const FILES: &[&str] = &[$($file),*];
+    };
+}
+
+sources![
+    "builder.rs",
+    "functions/ahead.rs",
+    "functions/emit.rs",
+    "functions/library.rs",
+    "functions/mod.rs",
+    "kernels/analyze.rs",
+    "kernels/loops.rs",
+    "kernels/loops/flat.rs",
+    "kernels/loops/gather.rs",
+    "kernels/mod.rs",
+    "kernels/tile.rs",
+    "kernels/unroll.rs",
+    "lower.rs",
+    "lower/arith.rs",
+    "lower/calls.rs",
+    "lower/cast.rs",
+    "lower/compare.rs",
+    "lower/complex.rs",
+    "lower/divmod.rs",
+    "lower/exponential.rs",
+    "lower/half.rs",
+    "lower/math.rs",
+    "lower/memory.rs",
+    "lower/power.rs",
+    "lower/quotient.rs",
+    "target.rs",
+    "../../vecmath/src/coeffs.rs",
+];
 
 const fn fingerprint(files: &[&[u8]]) -> u64 {
     let (mut state, mut i) = (FNV_OFFSET, 0);
@@ -112,4 +120,34 @@ fn tables() -> u64 {
         let names = Op::ALL.iter().map(|op| op.name()).chain(DType::ALL.iter().map(|dtype| dtype.name()));
         names.fold(FNV_OFFSET, |state, name| fnv(&[name.as_bytes(), b"\0"].concat(), state))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// The files of this crate that decide nothing about generated code.
+    const OTHERS: [&str; 5] = ["cache.rs", "host.rs", "image.rs", "lib.rs", "object.rs"];
+
+    fn collect(folder: &Path, root: &Path, files: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                collect(&path, root, files);
+            } else {
+                files.push(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
+            }
+        }
+    }
+
+    /// Otherwise an object that an earlier version of numelt has left on disk would be taken for this version's.
+    #[test]
+    fn every_file_that_generates_code_is_part_of_the_keys() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut files = Vec::new();
+        collect(&root, &root, &mut files);
+        let forgotten: Vec<_> = files.iter().map(String::as_str).filter(|file| !FILES.contains(file)).collect();
+        assert!(forgotten.iter().all(|file| OTHERS.contains(file)), "{forgotten:?}");
+    }
 }
