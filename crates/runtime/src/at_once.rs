@@ -218,9 +218,7 @@ pub(crate) fn run(
     }
     let known = cell.here();
     // an operation in place gets new memory if its result is too large to be computed beside the operands first
-    let moves = !known.is_null()
-        && (habit.limits.middle + 1..=habit.limits.moved).contains(&elements)
-        && is_whole(out, elements);
+    let moves = !known.is_null() && (habit.limits.middle + 1..=habit.limits.moved).contains(&elements) && is_whole(out);
     let fresh = known.is_null() || moves;
     if cell.slot_in(epoch).is_some()
         || cell.bonds.any()
@@ -295,15 +293,14 @@ fn is_few(op: Op, out: &ArrayView, ins: &[Input<'_>], most: i64) -> bool {
 }
 
 /// Whether a view is all of its base, in C order, and the base may be moved to other memory.
-fn is_whole(view: &ArrayView, elements: i64) -> bool {
-    let size = view.dtype.size() as i64;
-    let mut inner = size;
+fn is_whole(view: &ArrayView) -> bool {
+    let mut inner = view.dtype.size() as i64;
     let dense = view.shape.iter().zip(&view.strides).rev().all(|(&n, &stride)| {
         let fits = n == 1 || stride == inner;
         inner *= n;
         fits
     });
-    dense && view.offset == 0 && elements * size == view.base.nbytes() as i64 && view.base.0.may_move()
+    dense && view.offset == 0 && inner == view.base.nbytes() as i64 && view.base.0.may_move()
 }
 
 #[inline]

@@ -171,3 +171,17 @@ def test_reductions_into_the_first_row_of_their_operand_keep_the_rest(name, rows
             results.append(as_numpy(x))
     for ours, theirs in zip(results[:2], results[2:], strict=True):
         numpy.testing.assert_array_equal(ours, theirs)
+
+
+def test_reductions_into_the_first_row_keep_the_rest_where_results_are_read_as_they_come():
+    """Such operations run when they are called, and may give their array new memory."""
+    base = numpy.arange(2400.0).reshape(40, 60) % 11
+    for name in ["sum", "max", "prod"] * 12:
+        results = []
+        for np in (numelt, numpy):
+            read = np.array(base)
+            str(read)
+            x = read.copy()
+            getattr(np, name)(x, axis=0, out=x[0])
+            results.append(as_numpy(x).copy())
+        numpy.testing.assert_array_equal(*results)
