@@ -9,6 +9,7 @@
 
 use crate::array::ndarray::NdArray;
 use crate::cpython::given::{self, Given};
+use crate::cpython::vectorcall::{self, Callee, Entry};
 use crate::numpy::hooks;
 use crate::numpy::subclass;
 use pyo3::exceptions::PyRuntimeError;
@@ -17,6 +18,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyCFunction, PyDict, PyTuple, PyType};
 use std::ffi::c_int;
+use std::mem::offset_of;
 
 /// The methods, by name.
 static METHODS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
@@ -27,6 +29,7 @@ static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 /// NumPy array, and `others(...)` if only the package can decide.
 #[pyclass(subclass, dict, frozen, module = "numelt._core")]
 pub struct UnboundCall {
+    entry: Entry<UnboundCall>,
     ours: Py<PyAny>,
     others: Py<PyAny>,
     numpys: Py<PyAny>,
@@ -37,7 +40,7 @@ impl UnboundCall {
     #[new]
     #[pyo3(signature = (ours, others, numpys))]
     fn new(ours: Py<PyAny>, others: Py<PyAny>, numpys: Py<PyAny>) -> UnboundCall {
-        UnboundCall { ours, others, numpys }
+        UnboundCall { entry: Entry::new(), ours, others, numpys }
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -50,7 +53,9 @@ impl UnboundCall {
     }
 }
 
-impl UnboundCall {
+impl Callee for UnboundCall {
+    const ENTRY: usize = offset_of!(UnboundCall, entry);
+
     fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let py = given.py();
         let numpys = match given.first() {
@@ -70,6 +75,7 @@ impl UnboundCall {
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<UnboundCall>()?;
+    vectorcall::call_by_entry::<UnboundCall>(&module.py().get_type::<UnboundCall>())?;
     // before the hash of the class is needed
     let meta = array_meta(module.py())?;
     crate::dispatch::module::set_metaclass(&module.py().get_type::<NdArray>(), &meta)?;
@@ -80,6 +86,10 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Sets the methods that are found when they are looked up on the class itself.
 #[pyfunction]
 fn set_unbound(py: Python<'_>, methods: Bound<'_, PyDict>) -> PyResult<()> {
+    for method in methods.values() {
+        // before Python 3.12, a class does not inherit this from its base
+        vectorcall::call_by_entry::<UnboundCall>(&method.get_type())?;
+    }
     METHODS.set(py, methods.unbind()).map_err(|_| PyRuntimeError::new_err("the methods have been set"))
 }
 
@@ -193,6 +203,9 @@ unsafe extern "C" fn is_instance(cls: *mut ffi::PyObject, object: *mut ffi::PyOb
                 return std::ptr::null_mut();
             }
         };
+        if ffi::PyType_IsSubtype(class, numpys.as_ptr().cast()) != 0 {
+            return answer(true);
+        }
         // the class that the object states counts, too
         let said = ffi::PyObject_GetAttr(object, pyo3::intern!(py, "__class__").as_ptr());
         if said.is_null() {
@@ -202,10 +215,8 @@ unsafe extern "C" fn is_instance(cls: *mut ffi::PyObject, object: *mut ffi::PyOb
             ffi::PyErr_Clear();
         }
         let is_class = !said.is_null() && ffi::PyType_Check(said) != 0;
-        let found = [class, if is_class { said.cast() } else { class }].into_iter().any(|class| {
-            let is = |wanted: *mut ffi::PyObject| ffi::PyType_IsSubtype(class, wanted.cast()) != 0;
-            is(cls) || is(numpys.as_ptr())
-        });
+        let is = |wanted: *mut ffi::PyObject| ffi::PyType_IsSubtype(said.cast(), wanted.cast()) != 0;
+        let found = is_class && (is(cls) || is(numpys.as_ptr()));
         ffi::Py_XDECREF(said);
         answer(found)
     }

@@ -28,8 +28,20 @@ pub fn array<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     // arrays of derived classes are returned unchanged; our own class is not one of them
     let passes = subok.given().is_some() && subclass::is_class(&object.get_type());
     match few_axes(ndmin).filter(|_| !passes && ndmax.is_absent() && like.is_none()) {
-        Some(least) => converted(&object, Copied::said(copy, Copied::Always), (dtype, order), least),
+        Some(least) => {
+            let plain = plain_of_derived(&object)?;
+            let object = plain.as_ref().map_or(object, Bound::as_borrowed);
+            converted(&object, Copied::said(copy, Copied::Always), (dtype, order), least)
+        }
         None => Ok(None),
+    }
+}
+
+/// A view of an array of a derived class as an array of ours; `None` for other objects.
+fn plain_of_derived<'py>(object: Any<'_, 'py>) -> Quick<'py> {
+    match !object.is_exact_instance_of::<NdArray>() && subclass::passes(object, false)? {
+        true => subclass::plain(object).map(Some),
+        false => Ok(None),
     }
 }
 
@@ -145,21 +157,30 @@ const CONVERTED: Parameters<6> = Parameters::new(["a", "dtype", "order", "device
 
 /// `asarray`
 pub fn asarray<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
-    let Some([Arg(Some(a)), dtype, order, device, copy, like]) = given.bind(&CONVERTED) else { return Ok(None) };
-    let plain = device.is_word(&["cpu"]) && [dtype, order, copy, like].iter().all(Arg::is_none);
-    if plain && native(&a).is_none() && subclass::is_instance(&a)? {
-        return subclass::plain(&a).map(Some);
+    if let Some(array) = given.one().filter(|a| native(a).is_some()) {
+        return Ok(Some(array.to_owned()));
     }
-    any_of(&a, [dtype, order, device, copy, like])
+    let Some([Arg(Some(a)), dtype, order, device, copy, like]) = given.bind(&CONVERTED) else { return Ok(None) };
+    let plain = plain_of_derived(&a)?;
+    let only = device.is_word(&["cpu"]) && [dtype, order, copy, like].iter().all(Arg::is_none);
+    match plain {
+        Some(plain) if only => Ok(Some(plain)),
+        Some(plain) => any_of(&plain, [dtype, order, device, copy, like]),
+        None => any_of(&a, [dtype, order, device, copy, like]),
+    }
 }
 
 /// `asanyarray`, which returns arrays of derived classes unchanged.
 pub fn asanyarray<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
-    let Some([Arg(Some(a)), dtype, order, device, copy, like]) = given.bind(&CONVERTED) else { return Ok(None) };
-    match native(&a).is_none() && subclass::is_class(&a.get_type()) {
-        true => Ok(None),
-        false => any_of(&a, [dtype, order, device, copy, like]),
+    if let Some(array) = given.one().filter(|a| native(a).is_some()) {
+        return Ok(Some(array.to_owned()));
     }
+    let Some([Arg(Some(a)), dtype, order, device, copy, like]) = given.bind(&CONVERTED) else { return Ok(None) };
+    if native(&a).is_some() || !subclass::passes(&a, false)? {
+        return any_of(&a, [dtype, order, device, copy, like]);
+    }
+    let only = device.is_word(&["cpu"]) && [dtype, order, copy, like].iter().all(Arg::is_none);
+    Ok(only.then(|| a.to_owned()))
 }
 
 /// `asarray` of an object that is not an array of a derived class.

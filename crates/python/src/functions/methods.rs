@@ -16,7 +16,7 @@ use numelt::rules::shape::{self, Order};
 use numelt::{Front, normalize_axis};
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyType};
 use smallvec::SmallVec;
 
 macro_rules! methods {
@@ -93,8 +93,14 @@ methods! {
 pub fn view<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let made = answered(given, |array, view, given| match *given.plain()? {
         [] => Some(wrap_view(array, view.clone())),
-        [dtype] => {
-            let retyped = methods::retyped(view, convert::known_dtype(&given.value(dtype))?)?;
+        [kind] => {
+            let kind = given.value(kind);
+            if let Ok(class) = kind.cast::<PyType>()
+                && subclass::is_class(&class)
+            {
+                return Some(subclass::view_as(array, &class));
+            }
+            let retyped = methods::retyped(view, convert::known_dtype(&kind)?)?;
             Some(wrap_view(array, retyped))
         }
         _ => None,

@@ -538,6 +538,16 @@ fn back_to_ours<'py>(obj: &Bound<'py, PyAny>, real: &RealArray, dtype: DType) ->
     Ok(Some(fresh::object(py, || NdArray::new(view, parent, real.writeable()))?.into_any()))
 }
 
+/// An array of ours on the memory of an array of a class that is derived from NumPy's, if the latter is a view of a
+/// `numpy.ndarray` on memory of ours; `None` for others.
+pub fn derived_to_ours<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(dtype) = RealArray::dtype(obj) else { return Ok(None) };
+    let (real, numpy) = (RealArray::of(obj), Numpy::get(obj.py())?);
+    // SAFETY: a base that is not null is a living object.
+    let is_view = !real.base.is_null() && unsafe { ffi::Py_TYPE(real.base).cast() == numpy.ndarray.as_ptr() };
+    if is_view { back_to_ours(obj, &real, dtype) } else { Ok(None) }
+}
+
 /// The array that owns the memory of an array of ours; other objects are returned unchanged.
 fn root_of(py: Python<'_>, array: Py<PyAny>) -> Py<PyAny> {
     match array.bind(py).cast::<NdArray>() {

@@ -303,12 +303,47 @@ pub fn call<'py>(
     terms: Terms,
     first: impl FnOnce() -> PyResult<()>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if terms.most == i64::MAX && given.names().is_none() && all_unchanged(given, terms.claimable)? {
+        first()?;
+        return hooks::wrap(&given.pass_to(callable)?, 1).map(Some);
+    }
     let (mut lent, mut values) = (Lent::new(terms), Values::new());
     if !lent.arguments(given, method, &mut values)? {
         return Ok(None);
     }
     first()?;
     lent.call(callable, &mut values, given.names()).map(Some)
+}
+
+/// Whether NumPy gets all positional arguments unchanged, because they are arrays of NumPy, numbers, or tuples of such
+/// objects, and need not be kept. Other arguments may also be passed unchanged; [`Lent`] finds out.
+fn all_unchanged(given: &Given<'_, '_>, claimable: bool) -> PyResult<bool> {
+    let simple = |value: &Bound<'_, PyAny>| -> PyResult<bool> {
+        Ok(is_numpys_own(value) || is_plain(value) || subclass::passes(value, claimable)? || passes(value)?)
+    };
+    for value in given.positional() {
+        let unchanged = match value.cast_exact::<PyTuple>() {
+            Ok(items) => all(items.iter_borrowed(), |item| match item.cast_exact::<PyTuple>() {
+                Ok(items) => all(items.iter_borrowed(), |item| simple(&item)),
+                Err(_) => simple(&item),
+            })?,
+            Err(_) => simple(&value)?,
+        };
+        if !unchanged {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the condition holds for all items; those after the first other one are not tested.
+fn all<T>(items: impl IntoIterator<Item = T>, holds: impl Fn(T) -> PyResult<bool>) -> PyResult<bool> {
+    for item in items {
+        if !holds(item)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Longest list that is searched for arrays of non-native dtypes.

@@ -119,6 +119,9 @@ pub fn view_as<'py>(array: &Bound<'py, NdArray>, class: &Bound<'py, PyType>) -> 
 /// A view of an array of a derived class as an array of ours.
 pub fn plain<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
+    if let Some(made) = export::derived_to_ours(array)? {
+        return Ok(made);
+    }
     export::from_numpy(&view(array, Numpy::get(py)?.ndarray.bind(py).cast()?)?, false)
 }
 

@@ -470,9 +470,18 @@ pub fn dispatched<'py>(
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> Out<'py> {
     let py = slf.py();
+    let derived = subclass::among_packed_operands(inputs, kwargs)?;
+    if derived && name == "__call__" {
+        let label = known(function)?.0;
+        let answer =
+            |given: &Given<'_, 'py>| foreign::call(label.to_str(py)?, function, given, false, Terms::UNCLAIMED);
+        if let Some(made) = given::unpacked(inputs, kwargs, answer)? {
+            return Ok(made);
+        }
+    }
     if name == "__call__"
         && kwargs.is_none_or(|k| k.is_empty())
-        && let Some(op) = op_of(function)?
+        && let (_, Some(op)) = known(function)?
         && inputs.len() == op.arity()
         && !op.is_product()
     {
@@ -488,7 +497,7 @@ pub fn dispatched<'py>(
             return Ok(result);
         }
     }
-    if subclass::among_packed_operands(inputs, kwargs)?
+    if derived
         && let Some(name) = METHODS.into_iter().find(|&method| method == name)
         && let Some(made) = by_numpy(function, function, name, inputs, kwargs)?
     {
@@ -517,23 +526,24 @@ fn without_axes(input: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     Ok(input)
 }
 
-/// A ufunc that was met, kept alive so that no other object gets its address, and its operation.
-type Known = (Py<PyAny>, Option<Op>);
+/// A ufunc that was met, kept alive so that no other object gets its address, its name and its operation.
+type Known = (Py<PyAny>, Py<PyString>, Option<Op>);
 
-/// The operation of NumPy's ufunc, remembered by the address of the ufunc.
-fn op_of(function: &Bound<'_, PyAny>) -> PyResult<Option<Op>> {
+/// The name of NumPy's ufunc and its operation, remembered by the address of the ufunc.
+fn known(function: &Bound<'_, PyAny>) -> PyResult<(Py<PyString>, Option<Op>)> {
     static KNOWN: Mutex<BTreeMap<usize, Known>> = Mutex::new(BTreeMap::new());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = function.as_ptr() as usize;
-    if let Some((_, op)) = known().get(&key) {
-        return Ok(*op);
+    let (py, key) = (function.py(), function.as_ptr() as usize);
+    if let Some((_, name, op)) = known().get(&key) {
+        return Ok((name.clone_ref(py), *op));
     }
-    let py = function.py();
-    let name: String = function.getattr(intern!(py, "__name__"))?.extract()?;
+    let label = function.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
+    let name = label.to_str()?;
     // a ufunc of another library may have the name of one of NumPy's
-    let own = errors::unless(py, Numpy::get(py)?.attr(py, &name), &[errors::ATTRIBUTE])?;
+    let own = errors::unless(py, Numpy::get(py)?.attr(py, name), &[errors::ATTRIBUTE])?;
     let numpys = own.is_some_and(|own| own.is(function));
-    let op = if numpys { op_of_ufunc(&name) } else { None };
-    known().insert(key, (function.clone().unbind(), op));
-    Ok(op)
+    let op = if numpys { op_of_ufunc(name) } else { None };
+    let label = label.unbind();
+    known().insert(key, (function.clone().unbind(), label.clone_ref(py), op));
+    Ok((label, op))
 }
