@@ -1,4 +1,4 @@
-//! The device of the tests, from the settings.
+//! The test device `far`, from the settings.
 
 use numelt_runtime::{Config, Engine, Host};
 use numelt_testing::far::{Far, FarOptions};

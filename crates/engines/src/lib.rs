@@ -1,8 +1,9 @@
 //! The engines by name: what `NUMELT_ENGINE` and `numelt.config.engine` choose from.
 //!
-//! In: a name and the settings. Out: the engine of that name, and the host engine beside it, which does what only
-//! an engine on the host can (see [`Host`]). A new engine is one crate and one line in [`Engines::default`]; a Rust program
-//! with an engine of its own adds it to its list by [`Engines::register`]. Not here: what an engine does, and when it is used.
+//! In: a name and the settings. Out: the engine of that name, and the host engine beside it, which does the work that
+//! only an engine on the host can do (see [`Host`]). A new engine is one crate and one line in [`Engines::default`]. A
+//! Rust program that has an engine of its own adds it to its list by [`Engines::register`]. Not here: what an engine
+//! does, and when it is used.
 
 mod cpu;
 mod cuda;

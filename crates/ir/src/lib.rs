@@ -1,8 +1,8 @@
 //! The vector bytecode: what front ends record, passes rewrite and engines run.
 //!
-//! In: nothing but values. Out: [`Program`]s, their text form and their binary form, a verifier and
-//! a slow reference interpreter that defines what each operation means.
-//! Not here: I/O, threads, unsafe code, any knowledge of engines or Python.
+//! In: values only. Out: [`Program`]s, their text form and their binary form, a verifier, and a slow reference
+//! interpreter that defines what each operation means. Not here: I/O, threads, unsafe code, and everything about
+//! engines and Python.
 #![forbid(unsafe_code)]
 
 mod dtype;

@@ -1,5 +1,5 @@
-//! The op table: one row declares an operation; the enum, its text form, arity, signature and
-//! the loop dtypes it exists for derive from that row.
+//! The op table: one row declares an operation. The enum, its text form, the arity, the signature and the loop dtypes
+//! derive from that row.
 
 use crate::{DType, DTypeSet};
 

@@ -1,12 +1,13 @@
-//! Does a view touch one byte through two different indices?
+//! Whether a view reaches one byte through two different indices.
 //!
-//! In: extents, strides and an element size. Out: [`is_nested`] gives a quick answer that covers all views that slicing,
-//! transposing and reversing make; [`View::overlaps_itself`] gives the exact one, or none when the search would take too long.
+//! In: extents, strides and an element size. Out: [`is_nested`] gives a quick answer for all views that slicing,
+//! transposing and reversing make. [`View::overlaps_itself`] gives the exact answer, or none if the search would take
+//! too long.
 //!
-//! Everything that takes two equal views for the same elements, point by point, relies on this when one of them is
-//! written: where two indices share a byte, what is stored at one point is seen at another. No instruction's output
-//! overlaps itself: the verifier checks it, and the runtime refuses to record one. Other views may, and then they are
-//! never equal to an output.
+//! All code that takes two equal views for the same elements, point by point, relies on this if one of the views is
+//! written: if two indices shared a byte, a value stored at one point would appear at another. So the output of an
+//! instruction never overlaps itself: the verifier checks it, and the runtime refuses to record such an instruction.
+//! Views that are only read may overlap themselves; they are never equal to an output.
 
 use crate::View;
 use smallvec::SmallVec;

@@ -1,4 +1,4 @@
-//! Strided views of a base: where each element of an operand lies.
+//! Strided views of a base: the memory location of each element of an operand.
 
 use crate::{BaseId, DType};
 use smallvec::SmallVec;

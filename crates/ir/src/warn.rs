@@ -1,7 +1,7 @@
 //! Floating-point conditions: what an operation may report besides its values.
 //!
-//! The bits are NumPy's (`errstate`'s order, and what its `call` handlers get). An instruction carries a
-//! byte that says which conditions its recorder wants to hear of; values never depend on it.
+//! The bits are NumPy's (in the order of `errstate`, and as its `call` handlers get them). An instruction carries a
+//! byte that says which conditions must be reported; values never depend on it.
 
 use crate::{DType, DTypeKind, Instr, Op, OpKind, Signature, View};
 

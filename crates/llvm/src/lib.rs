@@ -1,11 +1,11 @@
-//! LLVM's C interface out of a library of its own, which is loaded when it is first needed.
+//! LLVM's C interface, from a separate shared library that is loaded when it is first needed.
 //!
-//! In: [`load`]. Out: the functions of LLVM that numelt calls, under their own names, with the types of llvm-sys.
-//! Not here: what is done with them.
+//! In: [`load`]. Out: the functions of LLVM that numelt calls, under their own names, with the types of llvm-sys. Not
+//! here: what they are used for.
 //!
-//! LLVM's code, static objects and relocations cost 13 MB of memory and milliseconds in every process that loads it; most
-//! processes never compile, or find what they need in the cache on disk. `build.rs` makes the library,
-//! `functions.rs` lists what it exports, `loader` opens it.
+//! LLVM's code, static objects and relocations cost every process that loads them 13 MB of memory and some
+//! milliseconds. Most processes never compile, or find all their kernels in the cache on disk. `build.rs` makes the
+//! library, `functions.rs` lists its exports, `loader` opens it.
 //!
 //! Unsafe code: [`Function`], which turns addresses into functions, and `loader`, which finds them.
 

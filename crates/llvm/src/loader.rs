@@ -1,7 +1,8 @@
 //! Opening the library.
 //!
-//! In: nothing. Out: every [`Function`](crate::Function) has its address, or a reason why not.
-//! The library stays loaded for ever, local to us: other copies of LLVM in the process neither see it nor are seen.
+//! In: nothing. Out: every [`Function`](crate::Function) has its address, or there is a reason why not. The library
+//! stays loaded until the process ends. Its symbols are local: they do not interact with other copies of LLVM in the
+//! process.
 
 use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt;

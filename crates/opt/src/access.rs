@@ -1,8 +1,9 @@
-//! Who touches what: every view of a program interned, every instruction summarized for fusion.
+//! Which instruction accesses which views: every view of a program is interned, and every instruction is summarized for
+//! fusion.
 //!
-//! In: a program after the passes, and the target. Out: an [`AccessTable`].
-//! Axes of extent one say nothing about where elements lie, so views and domains are compared in
-//! canonical form, without them: `(n, 1)` and `(n,)` are the same iteration space.
+//! In: a program after the passes, and the target. Out: an [`AccessTable`]. Views and domains are compared in a
+//! canonical form without axes of extent one, because such axes do not affect where elements are: `(n, 1)` and `(n,)`
+//! are the same iteration space.
 
 use crate::Target;
 use crate::build::loops::{demanded_order, demanded_pieces};

@@ -1,7 +1,7 @@
-//! What a step of a plan takes, counted when the plan is made.
+//! The cost of a step of a plan, counted when the plan is made.
 //!
-//! In: a finished step. Out: a [`Cost`]. It depends on the program alone, not on the target: whoever places steps multiplies it
-//! with the rates of the engines that it chooses from.
+//! In: a finished step. Out: a [`Cost`]. It depends on the program alone, not on the target: the placement of steps
+//! multiplies it by the rates of the engines.
 
 use crate::build::moved::{bytes_moved, nest_bytes_moved};
 use crate::{Kernel, KernelStep, NestStep, Node, Put};

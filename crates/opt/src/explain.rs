@@ -1,4 +1,4 @@
-//! What the optimizer does to a program, stage by stage, for people.
+//! A readable account of what the optimizer does to a program, stage by stage.
 //!
 //! In: a program and options. Out: an [`Explanation`], which prints as text and as Graphviz.
 

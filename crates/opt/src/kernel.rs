@@ -6,9 +6,9 @@
 //! or something else. It is the key of the parametric cache, and what engines compile.
 //! [`Geometry`] holds the numbers: extents, strides and offsets; literals are parameters too.
 //!
-//! Meaning. For each point of the iteration space, in any order: evaluate `body`, then perform the
-//! stores. All loads of a point come before its stores. The optimizer guarantees that an element
-//! stored by one point is loaded by no other point, but for the store that a step's [`crate::Delay`] names.
+//! Meaning. For each point of the iteration space, in any order: evaluate `body`, then perform the stores. All loads of
+//! a point come before its stores. The optimizer guarantees that an element stored by one point is loaded by no other
+//! point, except by the store that a step's [`crate::Delay`] names.
 //! Reductions fold the value over the reduced loops:
 //! - `Sum`/`Prod` of floats and complex follow NumPy's order over the loops as given (outermost
 //!   first): if the innermost loops are reduced, each maximal run of innermost reduced loops,

@@ -1,12 +1,12 @@
-//! Do two views of one base share a byte?
+//! Whether two views of one base share a byte.
 //!
-//! In: two views. Out: a yes or no that is never a wrong "no". It is exact unless the bounded search
-//! runs out of steps, which takes strides that are neither nested nor equal.
+//! In: two views. Out: yes or no; a "no" is always right. The answer is exact unless the bounded search runs out of
+//! steps, which happens only for strides that are neither nested nor equal.
 //!
-//! The elements at indices `i` and `j` share a byte when the distance of their addresses lies in a
-//! small window. That distance is `delta + sum(s_k * i_k) - sum(t_k * j_k)`; axes with the same
-//! absolute stride collapse into one variable with a wider range, so for views of one array there
-//! are as many variables as the array has axes, and large strides leave one or two candidates each.
+//! The elements at indices `i` and `j` share a byte if the distance of their addresses lies in a small window. That
+//! distance is `delta + sum(s_k * i_k) - sum(t_k * j_k)`. Axes with the same absolute stride collapse into one variable
+//! with a wider range. So for views of one array there are as many variables as the array has axes, and large strides
+//! leave one or two candidates each.
 
 use numelt_ir::View;
 use smallvec::SmallVec;

@@ -1,19 +1,21 @@
-//! Values that need not be stored, because they can be had again for what a store costs.
+//! Values that need not be stored, because computing them later costs no more than a store.
 //!
-//! In: a recorded program with what of it somebody still holds. Out: for each value that may be left out, the program that
-//! makes it once more. Two kinds of values are worth it, whatever becomes of them, and two on a guess:
-//! - what is made of literals alone by cheap operations (a range, a constant, arithmetic on them): computing it later costs
-//!   what storing it now would;
-//! - what is copied, as a whole, to a place that somebody holds (`center[:] = new`): copying it back costs the store that is
-//!   saved, and reading it for the first copy is saved as well;
-//! - what is made of as much memory as a store moves, by few cheap operations, where a batch ends because somebody reads another
-//!   value of it (`tries`): in `new = f(old); error = abs(new - old).sum(); old[:] = new`, what is stored for the sum's sake alone
-//!   would be copied once more. Should the value be needed in memory by itself, the caller plans the program anew;
-//! - what its holder is about to let go of (`passing`): the array that is made in the call `sum(a * b)` and summed there. It
-//!   is made once more, from the same memory, only if it is looked at nevertheless.
+//! In: a recorded program, and which of its values somebody still holds. Out: for each value that need not be stored,
+//! its recipe: the program that computes it again. The first two kinds of values always qualify, the last two on a
+//! guess:
+//! - Values that cheap operations compute from literals alone (a range, a constant, arithmetic on them): computing one
+//!   later costs what storing it now would.
+//! - Values that are copied, as a whole, to a view that somebody holds (`center[:] = new`): copying one back costs the
+//!   store that is saved, and reading it for the first copy is saved as well.
+//! - Values that a few cheap operations compute from as much memory as a store moves, if the batch ends because
+//!   somebody reads another value of it (`tries`). In `new = f(old); error = abs(new - old).sum(); old[:] = new`, a
+//!   value that is stored only because of the sum would be copied afterwards. If the value is then needed in memory by
+//!   itself, the caller plans the program again.
+//! - Values that their holder is about to release (`passing`): the array that is made in the call `sum(a * b)` and
+//!   summed there. It is computed again, from the same memory, only if it is read nevertheless.
 //!
-//! Other values would have to be read again with all that they are made of. The caller keeps the inputs as they are until
-//! the value is asked for, and leaves out nothing that the plan would not contract.
+//! For other values, all of their inputs would have to be read again. The caller keeps the inputs unchanged until the
+//! value is requested, and skips only stores of values that the plan would contract.
 
 use crate::passes::single::{Single, reads};
 use numelt_ir::{Axes, Base, BaseId, ConstId, Instr, Op, OpKind, Operand, Program, View};

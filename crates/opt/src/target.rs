@@ -1,8 +1,8 @@
 //! What the optimizer and the runtime have to know about the machine that an engine runs on.
 //!
-//! Every engine states a [`Target`]. It holds limits, and thresholds between two ways to do a thing of which either may be
-//! faster. No result depends on them: they decide how a program is cut into kernels, and when it runs. Numbers that bound the
-//! time which the optimizer itself takes are no part of it; they stand as constants where they are used.
+//! Every engine states a [`Target`]. It holds limits, and thresholds between two methods of which either may be faster.
+//! No result depends on them: they decide how a program is cut into kernels, and when it runs. Numbers that bound the
+//! optimizer's own time are not part of it; they are constants where they are used.
 
 /// Limits and thresholds of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,5 +1,5 @@
-//! One iteration of the heat equation is two kernels, and only the array that the program names is allocated; one that
-//! overwrites what it reads where the program names none.
+//! One iteration of the heat equation is two kernels, and only the array that the program names is allocated. If the
+//! program names no array, it is one kernel that overwrites what it reads.
 
 use numelt_ir::Program;
 use numelt_opt::{Fuse, Options, Plan, Step, explain, plan, verify_kernel};

@@ -1,10 +1,9 @@
-//! How closely two right executions of a program agree, per base.
+//! How closely two correct executions of a program agree, per base.
 //!
-//! Most operations fix every bit. Some do not: transcendental functions may differ in the last
-//! places, and minima and maxima over an axis may meet zeros of both signs in any order. This
-//! module follows what such freedom does to later results, so that comparisons
-//! are as strict as they can be, and so that the generator keeps away from programs whose
-//! results could not be compared at all.
+//! Most operations determine every bit. Some do not: transcendental functions may differ in the last places, and minima
+//! and maxima over an axis may meet zeros of both signs in any order. This module propagates such differences to later
+//! results, so that comparisons are as strict as they can be, and so that the generator avoids programs whose results
+//! could not be compared at all.
 
 use numelt_ir::{DType, Instr, Op, OpKind, Operand, Program, View};
 

@@ -1,4 +1,4 @@
-//! Are two results the same, as closely as the program fixes them?
+//! Whether two results are the same, as closely as the program determines them.
 
 use crate::closeness::Closeness;
 use numelt_ir::{DType, F16, Scalar};

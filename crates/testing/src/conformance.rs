@@ -1,4 +1,4 @@
-//! One program, two executions: does the second give what the reference interpreter gives?
+//! One program, two executions: whether the second gives the reference interpreter's results.
 
 use crate::closeness::{self, Closeness};
 use crate::compare::{Tolerance, first_difference};

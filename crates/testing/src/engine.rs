@@ -1,7 +1,7 @@
 //! The conformance suite for engines: random programs, every partition, against the reference interpreter.
 //!
-//! The programs run on the engine's own memory: values are uploaded, every base lies between guards, and what comes of it is
-//! downloaded again. So the same suite serves engines in host memory and on devices:
+//! The programs run on the engine's own memory: values are uploaded, every base lies between guards, and the results
+//! are downloaded again. So the same suite serves engines in host memory and on devices:
 //!
 //! ```text
 //! #[test]

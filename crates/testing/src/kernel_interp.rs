@@ -1,9 +1,9 @@
 //! The reference interpreter for plans: kernels point by point, by the meaning that the kernel
 //! form's documentation gives, calls by the bytecode's interpreter.
 //!
-//! In: a [`Plan`] and the bytes of the recorded program's bases. Out: those bytes after the plan
-//! ran. Anything the optimizer promises is checked on the way: a kernel that leaves its bases,
-//! touches a contracted one, or whose points depend on each other is an error.
+//! In: a [`Plan`] and the bytes of the recorded program's bases. Out: those bytes after the plan ran. Everything that
+//! the optimizer guarantees is checked on the way: a kernel that reaches outside its bases, touches a contracted one,
+//! or whose points depend on each other is an error.
 
 use numelt_ir::interp::{Fold, apply, cast, execute};
 use numelt_ir::{DType, Error, Op, Pieces, Result, Scalar};

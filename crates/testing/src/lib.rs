@@ -1,11 +1,11 @@
 //! numelt's test tools.
 //!
-//! [`generator`] makes random programs, [`fill`] their data, [`kernel_interp`] runs plans slowly
-//! and strictly, [`conformance`] holds an execution (an engine, a partition) against the
-//! reference interpreter, [`targets`] are machines unlike the CPU, [`shrink`] cuts down what fails, [`filetest`] runs the text files under
+//! [`generator`] makes random programs, [`fill`] their data, [`kernel_interp`] runs plans slowly and strictly,
+//! [`conformance`] compares an execution (an engine, a partition) with the reference interpreter, [`targets`] are
+//! machines unlike the CPU, [`shrink`] reduces failing programs, and [`filetest`] runs the text files under
 //! `tests/filetests`. The command line is in `src/bin`.
 //!
-//! Not here: anything that a user's program needs. Unsafe code is in `far` alone, whose memory is locked pages.
+//! Not here: anything that a user's program needs. Unsafe code is only in `far`, whose memory is locked pages.
 #![deny(unsafe_code)]
 
 pub mod closeness;

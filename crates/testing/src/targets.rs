@@ -1,4 +1,4 @@
-//! Targets that ask for other plans than the CPU's, and a check that a plan keeps to its target.
+//! Targets that need other plans than the CPU's, and a check that a plan observes its target.
 
 use numelt_opt::{AlternationLimits, ArgKind, DelayLimits, KernelStep, NearLoads, NestLimits, Plan, Step, Target};
 

@@ -1,4 +1,4 @@
-//! The test tools find what they are there to find.
+//! The test tools find the errors that they are made to find.
 
 use numelt_ir::{Error, Program, Result, interpret};
 use numelt_opt::{Fuse, Options, Plan, plan};

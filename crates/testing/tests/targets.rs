@@ -1,4 +1,4 @@
-//! What a target does not want is in no plan for it, though it is in plans for the CPU.
+//! Kernels that a target forbids are in no plan for it, though they are in plans for the CPU.
 
 use numelt_ir::Program;
 use numelt_opt::{Options, Plan, Step, Target, plan};

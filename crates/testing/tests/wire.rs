@@ -1,5 +1,5 @@
-//! Programs in binary form: all that can be recorded comes back, and bytes that somebody changed are refused or are the
-//! message of another valid program.
+//! Programs in binary form: everything that can be recorded is decoded again, and bytes that somebody changed are
+//! refused or are the message of another valid program.
 
 use numelt_ir::wire::{HEADER, decode, encode};
 use numelt_ir::{Axes, DType, Error, Instr, Op, OpKind, Operand, Program, Scalar, View, verify};

@@ -1,10 +1,10 @@
-//! Conversions between element types: the rules of C as NumPy's `astype` shows them on x86-64.
+//! Conversions between element types, with the results of NumPy's `astype` on x86-64.
 //!
-//! Floats that do not fit an integer, and NaN, give what the machine's instructions give:
-//! a 32-bit truncating conversion for i8 to i32, u8 and u16 (cut down to width), a 64-bit one for
-//! i64 and u32, and the compilers' two-sided sequence for u64. Each yields the smallest
-//! value of its width when the number does not fit. (NumPy's vectors convert contiguous floats to u32
-//! through 32 bits; `astype` composes that of these conversions.)
+//! A float that does not fit an integer type, or is NaN, gives what the machine's instructions give. The conversion to
+//! i8, i16, i32, u8 and u16 is the truncating one to 32 bits, of which the low bits are kept. The conversion to i64 and
+//! u32 is the truncating one to 64 bits. The conversion to u64 is the sequence of two conversions that compilers
+//! generate. Each of these instructions yields the smallest value of its width if the number does not fit. (NumPy's
+//! vector code converts contiguous floats to u32 through 32 bits; `astype` composes that of the conversions here.)
 
 use crate::{C32, C64, DType, F16, Scalar};
 

@@ -1,10 +1,9 @@
 //! What each operation means on complex values.
 //!
-//! Multiplication fuses one product of each part with the sum, as NumPy's loops do, and rounds every product
-//! inside folded runs and powers. Division and reciprocal are Smith's, in the
-//! precision of the type. Functions that IEEE 754 does not fix are evaluated in f64 with C99's special
-//! values (Annex G) and rounded. Order is by real part, then imaginary part; a comparison
-//! with NaN in the parts that decide is false.
+//! Multiplication fuses one product of each part with the sum, as NumPy's loops do; inside folded runs and powers,
+//! every product is rounded. Division and reciprocal use Smith's algorithm in the precision of the type. Functions that
+//! IEEE 754 does not define exactly are evaluated in f64, with the special values of C99 (Annex G), and rounded. The
+//! order is by real part, then by imaginary part; a comparison that is decided by a NaN is false.
 
 use super::float::Float;
 use super::functions as fun;

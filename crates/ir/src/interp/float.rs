@@ -1,8 +1,8 @@
 //! What each operation means on f32 and f64.
 //!
-//! Where IEEE 754 fixes a result, that is the result. f32 functions that it does not fix are
-//! evaluated in f64 and rounded. `maximum` and `minimum` propagate NaN and take the second of
-//! two equal operands, as the vector instructions that NumPy uses do (it matters for zeros).
+//! Where IEEE 754 defines the result exactly, that is the result. Other functions of f32 are evaluated in f64 and
+//! rounded. `maximum` and `minimum` propagate NaN, and return the second of two equal operands, as the vector
+//! instructions that NumPy uses do (this matters for zeros of different signs).
 
 use super::scalar::Value;
 use crate::parts::Exponents;

@@ -1,5 +1,5 @@
-//! Complex tangents, hyperbolic functions and inverses in f64, by Kahan's formulas ("Branch cuts for complex
-//! elementary functions", 1987), whose cuts are C99's.
+//! Complex tangents, hyperbolic functions and inverse functions in f64, by Kahan's formulas ("Branch cuts for complex
+//! elementary functions", 1987). Their branch cuts are those of C99.
 
 use super::complex::{Complex, complex};
 use super::functions::{cos, sin, sqrt};

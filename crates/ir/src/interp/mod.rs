@@ -1,12 +1,11 @@
 //! The reference interpreter: slow, obvious, and the definition of what a program means.
 //!
-//! In: a program and the bytes of its bases. Out: those bytes after the program ran, or an
-//! error for a program that does not verify. Every element is one [`crate::Scalar`]; an
-//! instruction collects all of its inputs before it writes.
+//! In: a program and the bytes of its bases. Out: those bytes after the program ran, or an error if the program does
+//! not verify. Every element is one [`crate::Scalar`]. An instruction collects all of its inputs before it writes.
 //!
-//! Also here, for tests, constant folding and engines: the meaning of one elementwise
-//! operation ([`apply`]), of a conversion ([`cast`]), and NumPy's summation order
-//! ([`pairwise_sum`], [`memory_order`]). Not here: speed.
+//! This module also defines, for tests, constant folding and engines, the meaning of one elementwise operation
+//! ([`apply`]), that of a conversion ([`cast`]), and NumPy's summation order ([`pairwise_sum`], [`memory_order`]). Not
+//! here: speed.
 
 mod cast;
 mod complex;

@@ -1,9 +1,10 @@
-//! Where NumPy's iterator cuts a sum: data that it converts, or cannot walk with one stride, pass through a buffer.
+//! The pieces into which NumPy's iterator cuts a sum: data that it converts, or cannot traverse with one stride, go
+//! through a buffer.
 //!
-//! A run is the flattened range of the innermost reduced loops. NumPy adds the pairwise sum of what it
-//! hands to its inner loop at a time. That is a whole run where nothing needs the buffer; otherwise the
-//! iterator weighs how many loops to take together (its core and one loop around it) against the
-//! cost of buffering, and fills the buffer with whole cores.
+//! A run is the flattened range of the innermost reduced loops. NumPy adds, one after the other, the pairwise sums of
+//! the pieces that it passes to its inner loop. Without a buffer, a piece is a whole run. With a buffer, the iterator
+//! decides how many loops to process together (its core and one loop around it), weighing this against the cost of
+//! buffering, and fills the buffer with whole cores.
 
 use super::memory_order;
 use crate::{Axes, View};

@@ -1,11 +1,11 @@
-//! Random streams: element `position` of the stream that a bit generator's state begins.
+//! Random streams: element `position` of the stream that begins at a given state of a bit generator.
 //!
-//! In: the literals of an instruction and a position. Out: the very numbers that NumPy's generator
-//! draws from that state. The operations are pure functions of their operands: PCG64 jumps ahead by a
-//! power of its multiplier, Philox enciphers a counter.
+//! In: the literals of an instruction and a position. Out: the number that NumPy's generator draws there. The
+//! operations are pure functions of their operands: PCG64 jumps ahead by a power of its multiplier, and Philox encrypts
+//! a counter.
 //!
-//! Positions count 64-bit words for `u64` and `f64`, and halves of words (the low half first) for
-//! `u32` and `f32`, whose uniform numbers NumPy takes from the top 53 and 24 bits.
+//! Positions count 64-bit words for `u64` and `f64`, and halves of words (the low half first) for `u32` and `f32`.
+//! NumPy makes uniform floats from the top 53 and 24 bits.
 
 use crate::{DType, Error, Op, Result, Scalar};
 

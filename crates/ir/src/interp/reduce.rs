@@ -1,11 +1,10 @@
 //! Reductions.
 //!
-//! Sums of floats and complex values follow NumPy: the loops are taken in the input's memory
-//! order ([`memory_order`]); the innermost loops that are reduced form a run, flattened, cut into
-//! [`Pieces`] and summed pairwise; the sums that go into one output element are added to zero one
-//! after the other. Products start from one and go in the same loop order. Sums and products of f16 are f32
-//! within a piece and rounded after it. Arg-reductions count positions in C order over the
-//! reduced axes.
+//! Sums of floats and complex values follow NumPy. The loops are in the input's memory order ([`memory_order`]). The
+//! innermost loops that are reduced form a run, which is flattened, cut into [`Pieces`] and summed pairwise. The sums
+//! that belong to one output element are added to zero one after the other. Products start from one and go through the
+//! loops in the same order. Sums and products of f16 are computed in f32 within a piece, and rounded after it.
+//! Arg-reductions count positions in C order over the reduced axes.
 
 use super::{Pieces, apply, cast, memory_order, pairwise_sum, scalar};
 use crate::{Axes, DType, Error, Instr, Op, Operand, Result, Scalar, View};

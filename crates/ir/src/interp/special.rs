@@ -1,4 +1,4 @@
-//! Operations whose operands or results are not all of the loop dtype, and those on the bits of halves.
+//! Operations whose operands or results are not all of the loop dtype, and operations on the bits of halves.
 
 use crate::parts::{Exponents, FloatParts, IntParts};
 use crate::{Op, Scalar};

@@ -14,8 +14,7 @@
 //! declared anywhere, one to a line. Printing and parsing again gives an equal program, bits of
 //! literals included.
 //!
-//! In: a [`crate::Program`] or text. Out: the other. Not here: whether a program makes sense
-//! (that is the verifier's).
+//! In: a [`crate::Program`] or text. Out: the other. Not here: whether a program is valid, which the verifier decides.
 
 mod lexer;
 mod parse;

@@ -1,4 +1,4 @@
-//! Messages to programs. Nothing about the bytes is taken for granted.
+//! From messages to programs. Nothing is assumed about the bytes.
 
 use super::bytes::Reader;
 use super::{CHECKSUM, HEADER, MAGIC, Message, SEARCH_STEPS, STRIDED, VERSION, role};

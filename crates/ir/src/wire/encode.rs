@@ -1,4 +1,4 @@
-//! Programs to messages.
+//! From programs to messages.
 
 use super::bytes::{put_name, put_scalar, put_signed, put_unsigned};
 use super::{CHECKSUM, HEADER, MAGIC, SEARCH_STEPS, STRIDED, VERSION, role};

@@ -1,9 +1,8 @@
-//! The body of a kernel: instructions of one block turned into values.
+//! The body of a kernel: the instructions of a block as values.
 //!
-//! In: a program and the instructions of a block. Out: nodes in static single assignment, the
-//! operands they load, and what is stored and folded.
-//! A view stored in the block and read later is a value, not a load; equal nodes exist once, which is
-//! safe because every operation is pure.
+//! In: a program and the instructions of a block. Out: nodes in static single assignment form, the operands that they
+//! load, and the values that are stored and folded. A view that the block stores and reads later is a value, not a
+//! load. Equal nodes exist only once, which is safe because every operation is pure.
 
 mod moving;
 

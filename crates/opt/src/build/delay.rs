@@ -1,12 +1,12 @@
-//! How long the stores of a kernel must wait that overwrites what it reads.
+//! How long the stores of a kernel must wait if the kernel overwrites what it reads.
 //!
-//! In: a kernel with its numbers. Out: a [`Delay`], or none where the loads and the store do not walk memory alike, or
-//! the distances are so long that most results would wait at once.
+//! In: a kernel with its geometry. Out: a [`Delay`]; or none, if the loads and the store do not traverse memory in the
+//! same way, or if the distances are so long that most results would wait at the same time.
 //!
-//! Load and store have the same strides, so that an element stored at index `q` is loaded at index `p` where `q - p` is one
-//! of few vectors: those whose distance in memory is that of the two views. With nested strides there are at most two
-//! candidates a loop. Counted in points, `q - p` is the same number everywhere. What is loaded rolled has two candidates for each
-//! loop that wraps.
+//! Load and store have the same strides. So an element that is stored at index `q` is loaded at index `p` only if `q -
+//! p` is one of a few vectors: those whose distance in memory equals the distance of the two views. With nested strides
+//! there are at most two candidates per loop. Counted in points, `q - p` is the same number everywhere. A rolled load
+//! has two candidates for each loop that wraps.
 
 use crate::overlap::overlaps;
 use crate::{ArgGeometry, ArgKind, Delay, DelayLimits, KernelStep};

@@ -1,9 +1,8 @@
 //! The loops of a kernel: their order, direction and number.
 //!
-//! In: extents, reduced flags and the strides of every operand along the axes of the domain.
-//! Out: the loops outermost first, collapsed, with at least one of them.
-//! Order matters for bits only where a reduction rounds or counts; [`demanded_order`] says when, and
-//! only then is the memory order of the reduced array binding.
+//! In: extents, reduced flags and the strides of every operand along the axes of the domain. Out: the loops, outermost
+//! first, collapsed, at least one. Their order affects bits only if a reduction rounds or counts positions.
+//! [`demanded_order`] says when; only then must the loops be in the memory order of the reduced array.
 
 use crate::ArgGeometry;
 use crate::access::LoopOrder;

@@ -1,8 +1,8 @@
-//! Blocks of instructions become kernels.
+//! From blocks of instructions to kernels.
 //!
-//! In: a program, its access table and one block of the partition. Out: a [`KernelStep`].
-//! The order of work: values first (what is loaded, computed, stored), then contraction (what need not
-//! be stored after all), then the loops, because which operands are left decides what collapses.
+//! In: a program, its access table and one block of the partition. Out: a [`KernelStep`]. Values come first (what is
+//! loaded, computed and stored), then contraction (which values need not be stored after all), then the loops, because
+//! the remaining operands decide which loops collapse.
 
 mod body;
 mod delay;

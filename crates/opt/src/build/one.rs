@@ -1,10 +1,10 @@
-//! Kernels of one instruction, found by a short key.
+//! Kernels of a single instruction, found by a short key.
 //!
-//! An instruction that runs by itself needs no passes and no partition, and its kernel depends on little: operation,
-//! dtypes, stride classes. In: one instruction. Out: an [`Outline`] with that as a key and the numbers of the
-//! launch, and, for a key that is new, the [`OneKernel`]. The kernel is the one that a plan would hold for a block of
-//! this instruction alone, so both share compiled code.
-//! Not here: instructions that fold or read nothing, and those that overlap themselves (see [`overlaps_itself`]).
+//! An instruction that runs by itself needs no passes and no partition, and its kernel depends on little: the
+//! operation, dtypes and stride classes. In: one instruction. Out: an [`Outline`], which has these as its key and holds
+//! the numbers of the launch; and, if the key is new, the [`OneKernel`]. The kernel is equal to the one that a plan
+//! would have for a block of this instruction alone, so both share compiled code. Not here: instructions that fold or
+//! read nothing, and those that overlap themselves (see [`overlaps_itself`]).
 
 use super::body::Body;
 use super::loops::{Nest, demanded_order, demanded_pieces, memory_order};

@@ -1,8 +1,8 @@
-//! The cost of a block: the bytes of memory it touches (Definition 11 of the partition problem), where a base
-//! whose whole life is inside the block costs nothing.
+//! The cost of a block: the bytes of memory that it touches (Definition 11 of the partition problem). A base that lives
+//! only inside the block costs nothing.
 //!
-//! Views that overlap without being identical, as the shifted views of a stencil do, share their bytes: a loop nest
-//! that walks all of them brings each cache line in once.
+//! Views that overlap without being identical, such as the shifted views of a stencil, count their common bytes once: a
+//! loop nest that traverses all of them brings each cache line in once.
 
 use super::legality::{Block, BlockAccess};
 use crate::access::AccessTable;

@@ -1,11 +1,10 @@
 //! The dependency graph: which instruction must stay before which, from exact hazards between views.
 //!
-//! In: an access table. Out: for each instruction its predecessors and successors.
-//! Read after write, write after read and write after write are edges wherever two views share a byte; edges that
-//! follow from others through an identical view are left out. Per base the graph keeps one
-//! [`Group`] per distinct view, so that a scalar read 40,000 times costs a list, not a square. A base seen
-//! through many views is bounded too: the oldest groups retire behind one instruction that waits for all of them.
-//! A view that overlaps no other is a list of its own.
+//! In: an access table. Out: for each instruction its predecessors and successors. Wherever two views share a byte,
+//! read after write, write after read and write after write are edges; edges that follow from others through an
+//! identical view are left out. For each base the graph keeps one [`Group`] per distinct view, so that a scalar that is
+//! read 40,000 times costs a list and not the square of that. If a base has many views, its oldest groups are replaced
+//! by one instruction that waits for all of them. A view that overlaps no other has a list of its own.
 
 use super::legality::Block;
 use crate::access::{AccessTable, ViewId};

@@ -1,14 +1,14 @@
-//! Which instructions may share a block, and what the block looks like then.
+//! Which instructions may share a block, and the properties of that block.
 //!
-//! Two blocks may fuse when all of this holds (the absence of cycles is the algorithms' business):
-//! - neither holds a scan or a library call;
+//! Two blocks may fuse if all of the following hold (the algorithms check for cycles):
+//! - neither has a scan or a library call;
 //! - their iteration spaces are the same;
 //! - views of one base that overlap are identical, if one of them is written (Corollary 1);
-//! - a reduction's result is touched by nothing else: it is complete only after the loops;
-//! - what a gather reads, or a roll, is written by nothing else: it may read any element at any point;
-//! - all reductions fold the same axes, and those whose bits depend on the order of the loops
-//!   ask for the same order and cut their runs alike;
-//! - the kernel keeps within the target's limits.
+//! - nothing else accesses a reduction's result, which is complete only after the loops;
+//! - nothing else writes the source of a gather or a roll, which may read any element at any point;
+//! - all reductions fold the same axes, and those whose bits depend on the order of the loops require the same order
+//!   and cut their runs alike;
+//! - the kernel stays within the target's limits.
 
 use super::cost::{self, Traffic};
 use crate::Target;

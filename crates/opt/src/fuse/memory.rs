@@ -1,9 +1,9 @@
 //! How much memory a partition needs, and partitions that need no more than running one instruction at a time.
 //!
-//! In: an access table, blocks in execution order. Out: peaks in bytes, places where little is alive.
-//! Fusing over long distances saves traffic and can cost memory: two readers of one array meet in one block, and what
-//! either makes is alive until its own readers run. Where a partition needs more than the program as it was written, it
-//! is made again in stretches of the program that no block crosses.
+//! In: an access table, and blocks in execution order. Out: peaks in bytes, and positions at which few bytes are alive.
+//! Fusing over long distances saves traffic but can cost memory: two readers of one array get into one block, and the
+//! results of both stay alive until their own readers run. If a partition needs more memory than the program as it was
+//! written, it is computed again for stretches of the program, and no block crosses the end of a stretch.
 
 use super::legality::Block;
 use crate::access::AccessTable;

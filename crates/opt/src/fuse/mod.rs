@@ -1,10 +1,9 @@
 //! The partition of a program into blocks, each of which becomes one kernel or one call.
 //!
-//! In: an [`AccessTable`](crate::access::AccessTable) and the dependency [`Graph`](graph::Graph).
-//! Out: blocks of instructions in an order that respects every dependency.
-//! The problem and its terms are those of "weighted subroutine partition": a partition is legal if
-//! no block holds a pair of instructions that must not fuse and no cycle runs through two blocks;
-//! its cost is the bytes of the distinct views that each block accesses, without contracted bases.
+//! In: an [`AccessTable`](crate::access::AccessTable) and the dependency [`Graph`](graph::Graph). Out: blocks of
+//! instructions in an order that respects every dependency. The problem and its terms are those of "weighted subroutine
+//! partition": a partition is legal if no block holds a pair of instructions that must not fuse, and no cycle runs
+//! through two blocks. Its cost is the bytes of the distinct views that each block accesses, without contracted bases.
 //! docs/fusion.md compares the algorithms and says where they differ from the paper's.
 //!
 //! Not here: kernels, engines, passes that change instructions.

@@ -1,6 +1,6 @@
 //! Program order: each instruction joins the current block, or starts the next one.
 //!
-//! Blocks are stretches of the program, so they can't form a cycle.
+//! Blocks are stretches of the program, so they cannot form a cycle.
 
 use super::legality::{Block, fuse, fused_cost};
 use crate::access::AccessTable;

@@ -1,17 +1,18 @@
-//! Blocks that share a kept loop run stage after stage for each stretch of it, while the data are in cache.
+//! Nests: blocks that share a loop that is not reduced run one after the other for each stretch of that loop, while the
+//! data are in cache.
 //!
-//! In: the blocks of a partition in execution order. Out: [`Unit`]s: blocks on their own, [`Group`]s, pairs that may
-//! overwrite in place what they read, and blocks with the scatters of what they make (`scatters`).
-//! Row softmax is the model: the maximum of a row, the exponentials and their sum, and the quotients are
-//! three loop nests that cannot be one, because each needs the whole row before it; but they can take turns row by row.
+//! In: the blocks of a partition in execution order. Out: [`Unit`]s, which are single blocks, [`Group`]s (nests), pairs
+//! of blocks that may overwrite in place what they read, and blocks with the scatters of their results (`scatters`).
+//! Row softmax is the model: the maximum of a row, the exponentials and their sum, and the quotients are three loop
+//! nests. They cannot be one, because each needs the whole row before it; but they can take turns row by row.
 //!
-//! A group is legal if each pair of accesses of which one writes is *local*: what step `i` of the shared loop
-//! touches in one block, no other step touches in the other block. Two views are local when
-//! - they move by the same stride along the shared loop, and all that one step touches of either lies
-//!   within one stride; or
-//! - they are the same elements (broadcast axes aside), walked along the same axis.
+//! A group is legal if each pair of accesses of which one writes is *local*: the elements that step `i` of the shared
+//! loop touches in one block, no other step touches in the other block. Two views are local if
+//! - they move by the same stride along the shared loop, and everything that one step touches of either lies within one
+//!   stride; or
+//! - they are the same elements (broadcast axes aside), traversed along the same axis.
 //!
-//! A base whose whole life is inside the group lives in scratch memory, one stretch at a time.
+//! A base that lives only inside the group is in scratch memory, one stretch at a time.
 
 use super::cost;
 use super::legality::{Block, BlockAccess, on_same_bytes, overwriting};

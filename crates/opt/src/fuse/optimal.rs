@@ -1,9 +1,9 @@
 //! Optimal fusion: branch and bound over the weight edges, within a budget.
 //!
-//! The unintrusive reduction comes first; then a tree is searched in which each level either fuses over the heaviest
-//! edge left or gives that edge up. A subtree is skipped when fusing over all of its edges, legal or not, would
-//! still cost as much as the best partition known (Lemma 1). The search starts from the greedy partition, so
-//! a program too large for the budget gets that or better.
+//! The unintrusive reduction comes first. Then a tree is searched, in each level of which the heaviest remaining edge
+//! is either fused or given up. A subtree is skipped if fusing all of its edges, legal or not, would still cost as much
+//! as the best known partition (Lemma 1). The search starts from the greedy partition, so a program that is too large
+//! for the budget gets that or a better one.
 
 use super::graph::Graph;
 use super::legality::Block;

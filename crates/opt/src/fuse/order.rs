@@ -1,14 +1,14 @@
-//! A topological order of blocks that stays one while blocks fuse.
+//! A topological order of blocks that is maintained while blocks fuse.
 //!
-//! In: the dependency graph. Out: for each wish to fuse two blocks, whether that closes a cycle, and
-//! the order brought up to date if it does not.
+//! In: the dependency graph. Out: for each request to fuse two blocks, whether that closes a cycle, and an updated
+//! order if it does not.
 //!
-//! Blocks sit in a linked list with labels, so that two compare in constant time. Let `a` come before
-//! `b`. A cycle needs a path from `a` through a third block to `b`, and every block on it lies between the
-//! two in the order, so the search looks at nothing else. It runs forwards from `a` and backwards from `b`
-//! in turn and ends when either side is exhausted: then no path exists, and the exhausted side is all that has
-//! to move (the followers of `a` behind `b`, or what `b` waits for in front of `a`). Programs reuse values
-//! soon after they are made, so one side is nearly always a handful of blocks.
+//! Blocks are in a linked list with labels, so that two can be compared in constant time. Let `a` come before `b`. A
+//! cycle needs a path from `a` through a third block to `b`, and every block on that path lies between the two in the
+//! order, so the search looks at nothing else. It alternates between a search forwards from `a` and one backwards from
+//! `b`, and ends when either is exhausted: then no path exists, and only the exhausted side has to move (the followers
+//! of `a` behind `b`, or the predecessors of `b` in front of `a`). Programs use values soon after they are made, so one
+//! side is nearly always a handful of blocks.
 
 use super::graph::{Graph, Indices};
 

@@ -1,11 +1,11 @@
-//! Values that take the place of values which nobody reads any more.
+//! Values that are stored in the memory of values that nobody reads any more.
 //!
-//! In: a partitioned program. Out: the same, needing less memory at its peak, where that is much and it can be had: a value
-//! that one kernel makes while it reads another one for the last time is stored where the other one was, element on element.
-//! A kernel that is full up to its last operand leaves several values waiting for the kernels after it, and
-//! the program as it was written had only one of them at a time.
+//! In: a partitioned program. Out: the same program with a lower peak of memory, if the gain is large enough: a value
+//! that a kernel computes while it reads another one for the last time is stored in the other one's memory, element for
+//! element. (A kernel that has as many operands as it may have can leave several values waiting for the kernels after
+//! it, while the program as it was written had only one of them at a time.)
 //!
-//! What is overwritten has been made by the program itself, so that its memory belongs to nobody else.
+//! Only memory of values that the program itself has made is overwritten, so that it belongs to nobody else.
 
 use super::legality::{Block, BlockAccess};
 use super::{cost, memory};

@@ -1,12 +1,12 @@
-//! Scatters that join the block that makes what they write, or where to.
+//! Scatters that join the block that computes their values or positions.
 //!
-//! In: the units so far and a scatter. Out: the unit that makes its values or positions, which then puts each element when it
-//! has been computed. Values that nobody else needs are never stored.
+//! In: the units so far and a scatter. Out: the unit that computes the scatter's values or positions, which then
+//! scatters each element when it has been computed. Values that nobody else needs are never stored.
 //!
-//! A scatter may join a block when
-//! - it works in its target, and what the block makes of its operands is what the block's points store;
-//! - positions that the block makes are one for each value;
-//! - the block touches no element of the target, but for gathers from all of it (`a[i] += …`);
+//! A scatter may join a block if
+//! - it writes directly into its target, and the block's points store the operands that the block computes for it;
+//! - positions that the block computes are one for each value;
+//! - the block touches the target only by gathers from all of it (`a[i] += …`);
 //! - no scatter there touches what this one does.
 
 use super::legality::{Block, BlockAccess, fuse, fused_cost, on_same_bytes};

@@ -1,5 +1,5 @@
-//! Blocks in an order that respects dependencies and is otherwise the program's: of the blocks
-//! that are ready, the one with the earliest instruction runs first.
+//! Blocks in an order that respects dependencies and otherwise follows the program: of the blocks that are ready, the
+//! one with the earliest instruction runs first.
 
 use super::graph::Graph;
 use super::legality::Block;

@@ -1,4 +1,4 @@
-//! No fusion: the reference that savings are counted from.
+//! No fusion: the reference against which savings are counted.
 
 use super::legality::Block;
 use crate::access::AccessTable;

@@ -1,6 +1,6 @@
-//! Small neighbours become one kernel even if they share nothing.
+//! Small neighbouring blocks become one kernel even if they share nothing.
 //!
-//! Fusing them saves no bytes but a launch, and for blocks that fit a cache near the core a launch is the larger
+//! Fusing them saves no bytes but a launch, and for blocks that fit into a cache near the core, a launch is the larger
 //! part of the cost. Only blocks next to each other in the execution order fuse, so no cycle can arise.
 
 use super::legality::{Block, fuse, fused_cost};

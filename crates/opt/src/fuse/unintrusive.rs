@@ -1,8 +1,8 @@
-//! Unintrusive fusion: only pairs of which an optimal partition need not be kept apart (paper 003, Theorem 3).
+//! Unintrusive fusion: only pairs that an optimal partition need not keep apart (paper 003, Theorem 3).
 //!
-//! Two vertices fuse when one of them has no other weight edge, ignored ones aside, and when neither brings into
-//! the union anything that the other could have joined: what never joins them is the same set, before and after.
-//! By itself it saves less than the other algorithms; it makes the graph small for `optimal`.
+//! Two vertices fuse if one of them has no other weight edge (transitive edges are ignored), and if the set of vertices
+//! that can never join them is the same before and after: neither vertex brings a restriction into the union that the
+//! other did not have. By itself this saves less than the other algorithms; it makes the graph small for `optimal`.
 
 use super::graph::Graph;
 use super::legality::Block;

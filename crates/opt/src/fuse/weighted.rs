@@ -1,10 +1,10 @@
 //! The partition graph of paper 003 (Definition 12) in full, for stretches of at most [`WINDOW`] instructions.
 //!
-//! Vertices are blocks. Directed edges are kept as reachability, one bit set per vertex and direction, so that a
-//! transitive edge (a third block lies between its ends) is one intersection. Fuse-preventing edges are bit sets
-//! too. Weight edges join the pairs whose fusion saves bytes. Fusing two vertices (Definition 13) weighs the edges
-//! of the new one anew.
-//! The near-linear [`greedy`](super::greedy) needs none of this; `unintrusive` and `optimal` do.
+//! Vertices are blocks. Directed edges are kept as reachability, one bit set per vertex and direction, so that one
+//! intersection tells whether an edge is transitive (a third block lies between its ends). Fuse-preventing edges are
+//! bit sets, too. Weight edges join the pairs whose fusion saves bytes. When two vertices fuse (Definition 13), the
+//! edges of the new vertex are weighed again. The near-linear [`greedy`](super::greedy) needs none of this;
+//! `unintrusive` and `optimal` do.
 
 use super::cost::Traffic;
 use super::graph::Graph;

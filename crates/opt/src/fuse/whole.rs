@@ -1,4 +1,4 @@
-//! The whole program as one block, which is how most small batches end: found without a dependency graph.
+//! The whole program as one block, found without a dependency graph. Most small batches end as one block.
 
 use super::legality::{Block, fuse, fused_cost};
 use crate::access::AccessTable;

@@ -1,8 +1,8 @@
-//! Algebraic rules that keep every bit, whatever the literals.
+//! Algebraic rules that keep every bit, whatever the literals are.
 //!
-//! Looked through are values that were written once and are read as written, without a conversion on the way.
-//! Left out on purpose: whatever could change the sign of a zero or of a NaN (`x + 0`, `(-x)**2`, `x - (-y)`), and
-//! whatever depends on a literal's value (the front end turns `x**2` into a square when it records).
+//! A rule looks through values that were written once and are read as they were written, without a conversion. Rules
+//! that could change the sign of a zero or of a NaN (`x + 0`, `(-x)**2`, `x - (-y)`) are left out on purpose, and so
+//! are those that depend on a literal's value (the front end turns `x**2` into a square when it records).
 
 use super::single::{Single, Versions, view_at};
 use numelt_ir::{DType, Op, Operand, Program, View};

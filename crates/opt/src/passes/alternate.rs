@@ -1,13 +1,14 @@
 //! Sweeps that overwrite what they read take turns between two arrays.
 //!
-//! In `for _ in range(m): u[1:-1, 1:-1] = f(u[:-2, 1:-1], u[2:, 1:-1], …)` a kernel must not store an element before its
-//! neighbours have been computed: each result waits in a room of its own and is moved from there. A person would have two
-//! arrays. If a batch holds several such sweeps over one part of an array of which the rest stays as it is, the rest is copied to a
-//! second array once, and the sweeps go to and fro; the last one ends in the first array. Where arrays fit the caches
-//! that takes two thirds of the time, or less. From main memory it gains nothing, because the second array is memory to be moved.
+//! In `for _ in range(m): u[1:-1, 1:-1] = f(u[:-2, 1:-1], u[2:, 1:-1], …)` a kernel must not store an element before
+//! its neighbours have been computed: each result waits in scratch memory and is moved from there. A programmer would
+//! use two arrays. If a batch has several such sweeps over one part of an array, and the rest of the array does not
+//! change, the rest is copied to a second array once, and the sweeps alternate between the two; the last one writes to
+//! the first array. For arrays that fit into the caches this takes two thirds of the time, or less. For arrays in main
+//! memory it gains nothing, because the second array has to be moved through memory, too.
 //!
-//! Of an odd number of sweeps the first stays in place, or what the array holds before is made in the second one, if the
-//! batch makes all of it.
+//! If the number of sweeps is odd, the first one stays in place; or, if the batch computes all that the array held
+//! before, that is computed in the second array.
 
 use super::covers;
 use crate::{AlternationLimits, Target};

@@ -1,13 +1,13 @@
 //! Common sub-expressions across statements.
 //!
-//! Values are numbered: two instructions that apply one operation to equal values give equal values. The later
-//! one is left out, and its readers read the first, where the first keeps its value (a base of one value) and where
-//! storing it for them costs no more than computing it again: reductions and calls always; elementwise work if it is
-//! expensive or reads three times what it writes, and never if the result is larger than what it is made of.
-//! Inside one kernel the body's own numbering does the rest.
+//! Values are numbered: two instructions that apply one operation to equal values give equal values. The later one is
+//! left out, and its readers read the first one's result, if that is kept (its base has one value) and if storing it
+//! for them costs no more than computing it again. This is so for reductions and calls always, and for elementwise work
+//! if it is expensive or reads three times what it writes, but never if the result is larger than its inputs. Inside
+//! one kernel, the body's own value numbering does the rest.
 //!
-//! Literals are equal if their bits are. A plan that relies on that says so in its [`EqualLiterals`], which
-//! the caller checks before it uses the plan for other literals.
+//! Literals are equal if their bits are. A plan that relies on this says so in its [`EqualLiterals`], which the caller
+//! checks before it uses the plan for other literals.
 
 use super::single::{Single, remove};
 use crate::plan::EqualLiterals;

@@ -1,13 +1,15 @@
-//! Copies that nobody needs.
+//! Copies that are not needed.
 //!
-//! - A copy that is read only while its source stays as it was is not made: its readers read the source. So it is with
-//!   a fill: elementwise readers take the literal.
-//! - A reduction or call whose result is only copied somewhere else writes there, if nothing touches that place in
-//!   between: `c[:] = a @ b` needs no temporary.
-//! - An array that is put together from pieces, as `roll` and `concatenate` do, and then copied somewhere is put together there.
+//! - A copy that is read only while its source does not change is not made: its readers read the source. In the same
+//!   way, elementwise readers of a fill use the literal.
+//! - A reduction or call whose result is only copied to another view writes there directly, if nothing touches that
+//!   view in between: `c[:] = a @ b` needs no temporary.
+//! - An array that is assembled from pieces, as by `roll` and `concatenate`, and then copied to another view, is
+//!   assembled there.
 //!
-//! Readers keep their memory order: a copy made to be contiguous stays, and so does one that a reduction reads, whose
-//! rounding follows the layout, or a product of matrices: one of a matrix with itself rounds differently.
+//! Readers keep their memory order. So a copy that was made to be contiguous stays. A copy that a reduction reads
+//! stays, because its rounding follows the layout, and so does one that a product of matrices reads, because a product
+//! of a matrix with itself rounds differently.
 
 use super::covers;
 use super::single::{Single, Versions, reads, remove, view_at};

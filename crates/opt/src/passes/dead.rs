@@ -1,7 +1,7 @@
-//! Dead code: instructions whose result nobody sees.
+//! Dead code: instructions whose result nobody reads.
 //!
-//! Walks backwards. A result is dead if its base is neither an output nor read later, or if later
-//! instructions write the same view, or the whole base, before anything reads it.
+//! The pass goes backwards. A result is dead if its base is neither an output nor read later, or if later instructions
+//! write the same view, or the whole base, before anything reads it.
 
 use super::covers;
 use crate::access::canonical;

@@ -1,8 +1,8 @@
-//! Work on no elements.
+//! Instructions without elements.
 //!
-//! Instructions without output elements vanish. Reductions that fold nothing, and products of matrices with
-//! an inner extent of zero, still have results: they become fills with the operation's identity.
-//! Runs first, so that no later pass meets an empty iteration space.
+//! Instructions without output elements are removed. Reductions that fold nothing, and products of matrices with an
+//! inner extent of zero, still have results: they become fills with the operation's identity. This pass runs first, so
+//! that no later pass meets an empty iteration space.
 
 use numelt_ir::{Axes, C32, C64, ConstId, DType, Error, F16, Instr, Op, OpKind, Operand, Program, Result, Scalar};
 use smallvec::smallvec;

@@ -1,11 +1,11 @@
 //! Instructions that overlap themselves get a temporary.
 //!
-//! An instruction reads all of its inputs before it writes. Where an input overlaps the output and is
-//! not identical to it, the points of a loop nest would see each other's results; the instruction then writes a
-//! fresh base, which is copied to the real output afterwards. Where all such inputs are broadcast, as the diagonal in
-//! `a /= diagonal(a)[:, None]`, what they hold is copied before instead: that is much less. After this pass every instruction has the
-//! data-parallel property (Definition 10 of the partition problem). Results of reductions and library calls must
-//! not overlap their inputs at all: a reduction is complete only after its loops.
+//! An instruction reads all of its inputs before it writes. If an input overlaps the output and is not identical to it,
+//! the points of a loop nest would see each other's results. Then the instruction writes to a new base, which is copied
+//! to the real output afterwards. If all such inputs are broadcast, as the diagonal in `a /= diagonal(a)[:, None]`, the
+//! inputs are copied before instead, which moves much less. After this pass every instruction has the data-parallel
+//! property (Definition 10 of the partition problem). Results of reductions and library calls must not overlap their
+//! inputs at all, because a reduction is complete only after its loops.
 
 use super::temporary_like;
 use crate::access::canonical;

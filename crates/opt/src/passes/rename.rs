@@ -1,11 +1,10 @@
-//! Reused work arrays get a base per life.
+//! Each life of a reused work array gets a base of its own.
 //!
-//! A write that covers a whole base without reading it ends the life of the values before it. In
-//! `multiply(a, b, out=t); x += t; multiply(c, d, out=t); y += t` the two lives of `t` have nothing to do with each
-//! other, yet they tie the instructions together and keep `t` in memory. With a base of its own an
-//! earlier life can be contracted. The last life of an output, and what an input holds at the start,
-//! keep the recorded base.
-//! Lives that a scan or library call touches stay: they need memory in any case, and would need more of it.
+//! A write that covers a whole base without reading it ends the life of the values before it. In `multiply(a, b,
+//! out=t); x += t; multiply(c, d, out=t); y += t` the two lives of `t` are independent of each other, but they order
+//! the instructions and keep `t` in memory. With a base of its own, an earlier life can be contracted. The last life of
+//! an output, and the life of what an input holds at the start, keep the recorded base. Lives that a scan or library
+//! call touches are not renamed: they need memory in any case, and would need more of it.
 
 use super::covers;
 use numelt_ir::{Base, BaseId, OpKind, Operand, Program};

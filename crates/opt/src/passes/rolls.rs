@@ -1,14 +1,17 @@
-//! Arrays that are put together from the shifted parts of another become one instruction.
+//! Arrays that are assembled from the shifted parts of another array become one instruction.
 //!
-//! `roll` is recorded as copies, two for each axis that moves: of the part that moves on and of the part that enters at the
-//! other end. A kernel has one iteration space, so that readers of the whole could share a kernel with none of the copies.
-//! As one instruction over the whole, of the first source where what was rolled is rolled again, the roll joins its readers, which then read the source in two runs along each axis;
-//! a periodic stencil reads its grid and nothing else. So it is with `concatenate((u[-1:], u[:-1]))` and parts assigned by hand.
+//! `roll` is recorded as two copies for each axis that it moves: one of the part that moves on, and one of the part
+//! that enters at the other end. A kernel has one iteration space, so an instruction that reads the whole result could
+//! share a kernel with neither copy. As one instruction over the whole array, the roll joins the kernels of its
+//! readers, which then read the source in two runs along each axis; a periodic stencil reads its grid and nothing else.
+//! The source of a roll of a roll is the first source. `concatenate((u[-1:], u[:-1]))` and parts that are assigned by
+//! hand are recognized, too.
 //!
-//! Who then adds to the whole source (`u += f(u, roll(u, 1))`) writes to a base of its own, but for the last time in the
-//! batch: a kernel must not overwrite what it reads elsewhere.
+//! If an instruction then adds to the whole source (`u += f(u, roll(u, 1))`), it writes to a new base, except for the
+//! last one in the batch: a kernel must not overwrite what it reads at other positions.
 //!
-//! Copies stay where somebody reads only a part of the array, or not element by element: nothing would be saved.
+//! The copies stay if somebody reads only a part of the array, or does not read it element by element: nothing would be
+//! saved.
 
 use super::covers;
 use super::single::{Single, Versions, remove, view_at};

@@ -1,7 +1,7 @@
-//! Bases with one value: written once, whole, and by this program alone.
+//! Bases with one value: written once, completely, and only by this program.
 //!
-//! What such a base holds after its definition never changes, so that reads of it may be moved to another base
-//! that holds the same, and its definition may be looked through.
+//! The contents of such a base do not change after its definition. So reads of it may be redirected to another base
+//! with the same contents, and its definition may be substituted for it.
 
 use super::covers;
 use numelt_ir::{BaseId, Instr, Operand, Program, View};

@@ -1,7 +1,7 @@
-//! Results that nobody reads, and whose computation may warn: small ones are computed all the same.
+//! Results that nobody reads but whose computation may warn: small ones are computed nevertheless.
 //!
-//! NumPy warns where a statement divides by zero, whether or not its result is looked at. For large arrays the work
-//! would be too dear for a warning; a small one costs less than planning it did. The bases of such results are made
+//! NumPy warns if a statement divides by zero, whether or not its result is read. For large arrays the work would be
+//! too expensive for a warning; for a small one it costs less than planning it did. The bases of such results are made
 //! outputs, so that no later pass takes them for dead.
 
 use numelt_ir::{Instr, Program};

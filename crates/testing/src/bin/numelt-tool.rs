@@ -1,4 +1,4 @@
-//! Looks at programs in text or binary form: prints, converts, verifies, plans, runs and cuts them down.
+//! A command line for programs in text or binary form: prints, converts, verifies, plans, runs and shrinks them.
 
 use numelt_ir::{Error, Program, Result, interpret, verify, wire};
 use numelt_opt::{Fuse, Options};

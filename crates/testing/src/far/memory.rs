@@ -1,6 +1,7 @@
-//! Memory that nobody can read but while the device works.
+//! Memory that is readable only while the device works.
 //!
-//! Each piece lies on pages of its own, without access rights. The worker unlocks what a piece of work uses, and locks it again.
+//! Each allocation has its own pages, without access rights. The worker unlocks the memory that a piece of work uses,
+//! and locks it again afterwards.
 
 use numelt_ir::{Error, Result};
 use std::collections::HashMap;

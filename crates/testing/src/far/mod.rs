@@ -1,11 +1,11 @@
-//! The engine `far`: a device that keeps the runtime honest.
+//! The engine `far`: a device for testing that the runtime treats device memory correctly.
 //!
-//! It computes what another engine computes, but as a graphics card would: in memory that the host cannot read, later than it
-//! was asked, and with as little room as the test wants. Handles are no addresses, and its memory is locked (pages without access) but
-//! while a kernel runs. It can be told to fail and to die.
+//! It computes what another engine computes, but as a graphics card would: in memory that the host cannot read, later
+//! than the work was submitted, and with as little memory as the test wants. Handles are not addresses, and the memory
+//! is locked (pages without access) except while a kernel runs. A test can make the device fail or die.
 //!
-//! In: work, as every engine gets it. Out: values in its own memory. The worker thread (`worker.rs`) does everything in the order
-//! in which it was asked for, after a wait of random length.
+//! In: work, as every engine gets it. Out: values in its own memory. The worker thread (`worker.rs`) does everything in
+//! the order of submission, after a wait of random length.
 
 mod memory;
 mod work;

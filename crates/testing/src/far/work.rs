@@ -1,4 +1,4 @@
-//! Work that is done later: copies of what an engine is given by reference.
+//! Work that is done later: copies of the arguments that an engine gets by reference.
 
 use super::memory::Unlocked;
 use numelt_ir::{Axes, DType, Op, Result, Scalar, View};

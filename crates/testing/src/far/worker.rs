@@ -1,4 +1,4 @@
-//! The thread that does a device's work, one thing after the other.
+//! The thread that does a device's work, one piece after the other.
 
 use super::memory::Pages;
 use super::work::{Order, Owned};

@@ -1,4 +1,4 @@
-//! Random gathers, scatters and searches for what is not zero.
+//! Random gathers, scatters and `nonzero`s.
 
 use super::Draft;
 use numelt_ir::{Axes, DType, Instr, Op, Operand, Scalar, View};

@@ -1,12 +1,12 @@
 //! Random programs: valid, small, and full of what goes wrong.
 //!
-//! In: a seed and [`Limits`]. Out: a program that passes the verifier, reads only bytes that hold
-//! a value, and whose results two right executions agree on (see [`crate::closeness`]). Covered:
-//! overlapping windows, negative and zero strides, transposes, steps, mixed dtypes, parts of
-//! complex values, in-place and self-overlapping instructions, reductions over axis sets, scans, ranges,
-//! matmul, gathers, scatters, rank zero, empty axes and axes of extent one, temporaries that are never read,
-//! stencils that overwrite what they read, masks, arrays put together from pieces and copied to where they belong, steps
-//! of rolled arrays, windows whose elements share memory between writes to it.
+//! In: a seed and [`Limits`]. Out: a program that passes the verifier, reads only bytes that hold a value, and on whose
+//! results two correct executions agree (see [`crate::closeness`]). Covered: overlapping views, negative and zero
+//! strides, transposes, steps, mixed dtypes, parts of complex values, in-place and self-overlapping instructions,
+//! reductions over sets of axes, scans, ranges, matmul, gathers, scatters, rank zero, empty axes and axes of extent
+//! one, temporaries that are never read, stencils that overwrite what they read, masks, arrays that are assembled from
+//! pieces and copied to another view, steps of rolled arrays, and views whose elements share memory between writes to
+//! it.
 
 mod indexing;
 mod instrs;

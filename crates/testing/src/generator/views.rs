@@ -1,4 +1,4 @@
-//! Random shapes and windows.
+//! Random shapes and views.
 
 use super::Draft;
 use crate::rng::Rng;

@@ -1,5 +1,5 @@
-//! What is picked or moved in a body: a gather's source as an operand that the index moves, with its bound and step; what is
-//! rolled as an operand that begins in its middle and goes on with its first elements.
+//! Gathers and rolls in a body. The source of a gather is an operand that the index moves, with a bound and a step. A
+//! rolled array is an operand that begins in the middle of its source and continues with the source's first elements.
 
 use super::{Body, Slot};
 use crate::access::InstrInfo;
