@@ -1,7 +1,8 @@
-//! Answers calls of the Rust API that `scripts/rust_conformance.py` asks for, one in a line, so that it can compare them with NumPy.
+//! Answers the calls of the Rust API that `scripts/rust_conformance.py` requests, one per line, so that the script can
+//! compare them with NumPy.
 //!
-//! A line is a function's name and its arguments, with `|` between them. The answer is the results with `;` between them, or
-//! `refused` and the error's words. Arrays are written as dtype, shape and bytes in C order.
+//! A line is a function's name and its arguments, separated by `|`. The answer is the results, separated by `;`, or
+//! `refused` and the error's message. Arrays are written as dtype, shape and bytes in C order.
 
 use numelt::{AnyArray, Argument, Complex128, DType, Error, Over, Part, Scalar};
 use std::io::{BufRead, Write};

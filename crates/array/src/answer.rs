@@ -1,4 +1,4 @@
-//! What a rule answers.
+//! The answer of a rule.
 
 /// The answer of a rule that has met no error.
 #[derive(Debug, Clone, PartialEq, Eq)]

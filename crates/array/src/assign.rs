@@ -1,4 +1,4 @@
-//! Assignment: what an array takes as its new elements.
+//! Assignment of new elements to an array.
 
 use crate::answer::{Answer, NotNative};
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! Limiting elements to an interval: a maximum, then a minimum, in the dtype in which all operands meet.
+//! Limiting elements to an interval: a maximum, then a minimum, in the common dtype of all operands.
 
 use crate::answer::{Answer, NotNative};
 use crate::elementwise::{Elementwise, Made, Output};

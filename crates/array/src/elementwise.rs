@@ -1,4 +1,4 @@
-//! Elementwise operations: which loop runs, on what, into what.
+//! Elementwise operations: the choice of the loop, the operands and the output.
 
 use crate::answer::{Answer, NotNative};
 use crate::error::Error;

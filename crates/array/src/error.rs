@@ -1,4 +1,4 @@
-//! Errors with NumPy's kinds and words.
+//! Errors with NumPy's kinds and messages.
 
 use crate::rules::names;
 use crate::rules::resolve::Weak;

@@ -1,4 +1,4 @@
-//! What the rules need from the front end that uses them.
+//! The trait [`Front`]: the functions that the rules need from the front end that uses them.
 
 use crate::error::Error;
 use crate::rules::shape::{self, Order};

@@ -1,4 +1,4 @@
-//! Arrays joined along an axis, and rolled along axes: recorded copies of pieces.
+//! Joining arrays along an axis, and rolling them along axes, as recorded copies of pieces.
 
 use crate::error::Error;
 use crate::front::Front;

@@ -2,8 +2,9 @@
 //!
 //! # Arrays
 //!
-//! [`AnyArray`] knows its dtype at run time, as NumPy's arrays do; [`Array<T>`](Array) has it in its type, so that the compiler says
-//! what an operation gives. Both have the same methods: an `Array<T>` derefs to an `AnyArray`, and [`AnyArray::typed`] leads back.
+//! [`AnyArray`] knows its dtype at run time, as NumPy's arrays do. [`Array<T>`](Array) has it in its type, so that the
+//! compiler knows the type of a result. Both have the same methods: an `Array<T>` derefs to an `AnyArray`, and
+//! [`AnyArray::typed`] converts back.
 //!
 //! ```
 //! use numelt::{AnyArray, Array, DType, s};
@@ -16,8 +17,8 @@
 //! assert_eq!(any.dtype(), DType::I64);
 //! ```
 //!
-//! Rust's numbers act as Python's do: they take the dtype of the array that they meet, unless they are of a higher kind. Arrays of
-//! different dtypes meet in the dtype that NumPy says, and shapes broadcast.
+//! Rust's numbers act as Python's do: they take the dtype of the array with which they are combined, unless they are of
+//! a higher kind. Arrays of different dtypes are converted to NumPy's common dtype, and shapes broadcast.
 //!
 //! ```
 //! use numelt::{Array, DType};
@@ -29,8 +30,9 @@
 //!
 //! # Views
 //!
-//! A slice is a window on the array's memory, and so are a transposed array, a diagonal, the real parts of complex numbers.
-//! Assigning to a window changes the array. A `clone` is the same array under another name; [`AnyArray::copy`] has memory of its own.
+//! A slice is a view of the array's memory, and so are a transposed array, a diagonal, and the real parts of complex
+//! numbers. Assigning to a view changes the array. A `clone` is the same array under another name; [`AnyArray::copy`]
+//! has memory of its own.
 //!
 //! ```
 //! use numelt::{Array, s};
@@ -43,8 +45,9 @@
 //!
 //! # Values
 //!
-//! Nothing is computed before a value is asked for: by [`item`](AnyArray::item), [`to_vec`](AnyArray::to_vec), iteration, or a guard, which shows the
-//! memory itself. Operations that a guard stands in the way of are put off until it has ended.
+//! Nothing is computed before a value is requested: by [`item`](AnyArray::item), [`to_vec`](AnyArray::to_vec),
+//! iteration, or a guard, which gives access to the memory itself. Operations that conflict with a guard wait until it
+//! has ended.
 //!
 //! ```
 //! use numelt::Array;
@@ -58,13 +61,15 @@
 //!
 //! # Errors
 //!
-//! Operators, and functions of the plain names, panic with the words of NumPy's exceptions, as those of `ndarray` do. The methods
-//! whose names begin with `try_`, and those that return a `Result` anyway, give an [`Error`] with the same words.
+//! Operators, and functions with plain names, panic with the messages of NumPy's exceptions, as those of `ndarray` do.
+//! Methods whose names begin with `try_`, and those that return a `Result` anyway, return an [`Error`] with the same
+//! message.
 //!
 //! # Other libraries
 //!
-//! A large `Vec` becomes an array without a copy. With the feature `ndarray`, an array of that crate does, too, and `Array::nd` shows an array as one of
-//! its views. [`AnyArray::to_dlpack`] and [`AnyArray::from_dlpack`] share memory with everything that speaks DLPack.
+//! A large `Vec` becomes an array without a copy. With the feature `ndarray`, an array of that crate does, too, and
+//! `Array::nd` gives an `ndarray` view of an array. [`AnyArray::to_dlpack`] and [`AnyArray::from_dlpack`] share memory
+//! with every library that supports DLPack.
 //!
 //! # Random numbers
 //!
@@ -72,11 +77,12 @@
 //!
 //! # NumPy's rules
 //!
-//! The rest of this crate is NumPy's rules, without Python; the Python module is made of the same ones. A front end hands in operands whose
-//! arguments it has parsed: arrays (views of bases of the runtime), NumPy's scalars and Python's numbers. A rule decides as NumPy
-//! would which loop runs, what shape and memory order the result has, which conversions are allowed and which error is raised,
-//! and records the operations. Its answer is [`Answer`]: the result, or why this is nothing that numelt does itself. What a rule needs
-//! from its surroundings (new memory, the recording itself, values that are looked at, warnings) is the trait [`Front`].
+//! The rest of this crate implements NumPy's rules, without Python; the Python module uses them, too. A front end
+//! passes operands whose arguments it has parsed: arrays (views of bases of the runtime), NumPy's scalars and Python's
+//! numbers. A rule decides, as NumPy would, which loop runs, what shape and memory order the result has, which
+//! conversions are allowed and which error is raised, and records the operations. It returns an [`Answer`]: the result,
+//! or the reason why numelt does not support the call. The trait [`Front`] has what a rule needs from its surroundings:
+//! new memory, the recording itself, values that it reads, and warnings.
 
 mod answer;
 mod api;

@@ -1,9 +1,10 @@
-//! Operations whose numbers depend on how NumPy's loops walk their operands.
+//! Operations whose bits depend on how NumPy's loops traverse their operands.
 //!
-//! In: operands of a complex product, square or absolute value. Out: the operation recorded in the parts that give NumPy's bits.
-//! NumPy's vectors fuse a multiplication with the sum in a complex product, and have a formula of their own for absolute values,
-//! but those of complex64 walk forwards only, and those of both types need the input or the output of a square without gaps. Its
-//! loop for single numbers rounds every product, and calls the C library's `hypot`.
+//! In: operands of a complex product, square or absolute value. Out: the operation, recorded in the parts that give
+//! NumPy's bits. NumPy's vector code fuses a multiplication with the sum in a complex product, and has a formula of its
+//! own for absolute values. But its vector code for complex64 supports positive strides only, and that for squares of
+//! both types requires that the input or the output is contiguous. Its scalar loop rounds every product, and calls the
+//! C library's `hypot`.
 
 use crate::front::Front;
 use crate::rules::shape;

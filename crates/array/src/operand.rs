@@ -1,4 +1,4 @@
-//! What takes part in an operation.
+//! Operands of an operation.
 
 use crate::rules::resolve::{Kind, Weak};
 use numelt_ir::{DType, Scalar};

@@ -1,4 +1,4 @@
-//! Powers: which of them are squares, and which NumPy refuses.
+//! Powers: which of them are squares, and which ones NumPy refuses.
 
 use crate::front::Front;
 use crate::operand::Operand;

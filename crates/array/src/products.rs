@@ -1,7 +1,7 @@
 //! Products of vectors and matrices: shapes by NumPy's rules, operands as stacks of matrices.
 //!
-//! In: arrays, and which of NumPy's products it is. Out: the recorded product. How it is computed, and with that its
-//! last places, is the engine's matter; it follows from the operation and the strides that are recorded here.
+//! In: arrays, and which of NumPy's products it is. Out: the recorded product. The engine decides how it is computed,
+//! and thereby its last places, from the operation and the strides that are recorded here.
 
 use crate::answer::{Answer, NotNative};
 use crate::elementwise::{Made, Output};

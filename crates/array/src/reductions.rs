@@ -1,4 +1,4 @@
-//! Reductions and scans: loops, shapes of results, and what has no elements.
+//! Reductions and scans: their loops, the shapes of results, and reductions of no elements.
 
 use crate::answer::{Answer, NotNative};
 use crate::elementwise::{Made, Output};

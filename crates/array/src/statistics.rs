@@ -1,4 +1,4 @@
-//! Means, variances and standard deviations: what is added, in which dtypes, and what the sum is divided by.
+//! Means, variances and standard deviations: the terms of the sums, their dtypes, and the divisor.
 
 use crate::answer::{Answer, NotNative};
 use crate::elementwise::{Elementwise, Made};

@@ -1,4 +1,4 @@
-//! What NumPy answers, in tables that `scripts/rust_tables.py` has written: dtypes of results, and random streams.
+//! NumPy's results, in tables that `scripts/rust_tables.py` has written: dtypes of results, and random streams.
 
 use numelt::{AnyArray, Argument, DType, Error, Generator, Over};
 

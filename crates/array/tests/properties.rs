@@ -1,4 +1,5 @@
-//! Random programs on windows, against a model: each array as a list of scalars, each window as a list of places in it.
+//! Random programs on views, compared with a model: each array is a list of scalars, each view a list of positions in
+//! it.
 
 use numelt::rules::resolve::{Kind, resolve};
 use numelt::rules::shape::broadcast;

@@ -1,8 +1,9 @@
 //! The thread that compiles while the program runs.
 //!
-//! In: tasks, one after the other. Out: tasks done, in that order. There is one such thread in a process, started with the first
-//! task. It is between two tasks while the process forks, so that a child finds LLVM in a usable state; the child
-//! starts its own thread, which does what the parent's had not begun. Not here: what a task is.
+//! In: tasks, one after the other. Out: the tasks done, in that order. There is one such thread in a process, started
+//! with the first task. While the process forks, the thread is between two tasks, so that the child finds LLVM in a
+//! usable state. The child starts its own thread, which does the tasks that the parent's had not begun. Not here: what
+//! a task is.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};

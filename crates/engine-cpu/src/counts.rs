@@ -1,7 +1,7 @@
-//! Counting true elements: a sum of truth values that the kernel converts to integers first.
+//! Counting true elements: a sum of truth values that the kernel first converts to integers.
 //!
-//! In: a kernel. Out: the kernel that the tiers evaluate, in which such a reduction folds the truth values, one byte each
-//! instead of eight. The fold counts them (`fold::count`).
+//! In: a kernel. Out: the kernel that the tiers evaluate. In it, such a reduction folds the truth values themselves, of
+//! one byte each instead of eight. The fold counts them (`fold::count`).
 
 use numelt_ir::{DType, Op};
 use numelt_opt::{Kernel, Node, Reduction, ValueId};

@@ -1,9 +1,9 @@
-//! Is the machine too busy for sharing small work?
+//! Whether the machine is too busy for sharing small work.
 //!
-//! In: how long callers waited for workers. Out: whether small work should stay on the caller for now. Where other
-//! processes want the same processors, a worker that has taken a chunk may lose its processor for milliseconds,
-//! and the caller waits for it: work of a tenth of a millisecond then takes ten. After such a wait small work
-//! is not shared for a while, and for longer each time that a new attempt ends the same way.
+//! In: how long callers waited for workers. Out: whether small work should stay on the caller for now. If other
+//! processes want the same processors, a worker that has taken a chunk may lose its processor for milliseconds while
+//! the caller waits for it: work of a tenth of a millisecond then takes ten. After such a wait, small work is not
+//! shared for a while, and for longer each time that a new attempt ends in the same way.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

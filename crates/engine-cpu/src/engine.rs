@@ -1,7 +1,7 @@
 //! The CPU engine: compile, launch, library calls, and the choice of a tier.
 //!
-//! In: kernels, launches and calls from the runtime. Out: memory written. A kernel starts on the blocked
-//! interpreter; by [`Jit`] it moves to compiled code when that is ready and the work is worth it.
+//! In: kernels, launches and calls from the runtime. Out: memory written. A kernel starts on the blocked interpreter.
+//! Depending on [`Jit`], it moves to compiled code when that is ready and the work is worth it.
 
 use crate::background;
 use crate::counts;

@@ -1,6 +1,7 @@
-//! What the CPU engine offers as the host's engine: sorting, sums under masks, truth values, random numbers, BLAS.
+//! The functions that the CPU engine offers as the host's engine: sorting, sums under masks, truth values, random
+//! numbers, BLAS.
 //!
-//! In: calls of front ends. Out: values in memory, done by the modules that are named here.
+//! In: calls of front ends. Out: values in memory. The modules that are named here do the work.
 
 use crate::engine::CpuEngine;
 use crate::{fold, library, sorting, streams};

@@ -1,7 +1,7 @@
 //! Instruction sets: which versions of the loops this machine can run.
 //!
-//! In: nothing. Out: [`Isa`] and the `versions!` macro, which instantiates one generic loop for each
-//! instruction set and picks one at run time. Not here: any arithmetic.
+//! In: nothing. Out: [`Isa`], and the `versions!` macro, which instantiates one generic loop for each instruction set
+//! and picks one at run time. Not here: any arithmetic.
 
 pub use numelt_vecmath::Isa;
 

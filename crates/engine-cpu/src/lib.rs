@@ -1,12 +1,15 @@
 //! numelt's CPU engine: blocked interpreter (tier 0), LLVM (tier 1), threads, folds, library calls.
 //!
-//! In: kernels and launches from the runtime. Out: memory written. Policy is not here.
+//! In: kernels and launches from the runtime. Out: memory written. Not here: policy.
 //!
-//! `engine` implements the runtime's trait for engines and `host` that for host engines; `driver` splits a launch into tiles and folds reductions with
-//! `fold`; `streams` makes random numbers for a tile; a [`Body`](numelt_codegen::Body) evaluates tiles: `tier0` at once, `llvm` when `promote` has had it compiled, for one geometry where `variants` says so.
+//! `engine` implements the runtime's trait for engines, and `host` that for host engines. `driver` splits a launch into
+//! tiles and folds reductions with `fold`. `streams` computes random numbers for a tile. A
+//! [`Body`](numelt_codegen::Body) evaluates tiles: `tier0` from the start, and `llvm` when `promote` has had it
+//! compiled; `variants` decides for which geometries it is compiled again.
 //!
-//! Unsafe code is where addresses are: `driver`, `fold`, `tier0`, `library` (elements), `threads` (the job on the
-//! caller's stack), `streams` (scratch), `sorting` (elements), `llvm` (what compiled code calls). `variants` (a tile's numbers). `engine`, `host` and `promote` only pass promises on.
+//! Unsafe code is where addresses are: `driver`, `fold`, `tier0` and `library` (elements), `threads` (the job on the
+//! caller's stack), `streams` (scratch memory), `sorting` (elements), `llvm` (functions that compiled code calls), and
+//! `variants` (a tile's numbers). `engine`, `host` and `promote` only pass on the promises of their callers.
 
 mod background;
 mod counts;

@@ -1,8 +1,10 @@
-//! Tier 1: kernels compiled by LLVM (crate `numelt-codegen`), which calls the loops of tier 0 for what has no code of its own.
+//! Tier 1: kernels compiled by LLVM (crate `numelt-codegen`). For operations that have no code of their own, they call
+//! the loops of tier 0.
 //!
-//! In: a kernel and an instruction set. Out: a [`Body`] of machine code. Not here: code generation, when to compile.
+//! In: a kernel and an instruction set. Out: a [`Body`] of machine code. Not here: code generation, and when to
+//! compile.
 //!
-//! The loops raise the processor's flags by the rules of `tier0/report.rs`, however they come about.
+//! The called loops raise the processor's flags by the rules of `tier0/report.rs`, whichever instructions they use.
 
 use crate::tier0::report::{self, Report};
 use crate::tier0::{Func, select};

@@ -1,8 +1,8 @@
 //! When a kernel moves from the interpreter to compiled code.
 //!
-//! In: kernels and how much work each has done. Out: compiled bodies in [`Slot`]s. With [`Jit::On`] the
-//! background thread (`background`) compiles kernels whose work has paid for it, and variants of them for geometries that
-//! recur; the next launch uses the result. A kernel that does not compile stays where it is.
+//! In: kernels, and how much work each has done. Out: compiled bodies in [`Slot`]s. With [`Jit::On`], the background
+//! thread (`background`) compiles kernels that have done enough work to pay for it, and variants of them for geometries
+//! that recur. The next launch uses the result. A kernel that does not compile stays on the interpreter.
 
 use crate::background::{self, Task};
 use crate::isa::Isa;

@@ -1,9 +1,9 @@
-//! Sorting with all cores, where the result does not depend on the algorithm.
+//! Sorting on all cores, if the result does not depend on the algorithm.
 //!
-//! In: dense values. Out: their order, or sorted runs merged to one. A stable order is determined by the values;
-//! any order is, where no two are equal, and [`argsort`] tells whether that is so. Values become unsigned keys
-//! of the same order (NumPy's: NaN last, both zeros equal), and keys carry their positions, so that all
-//! comparisons are of plain integers. Not here: what sorts a run (the standard library here, NumPy for values).
+//! In: dense values. Out: their order, or sorted runs merged into one. A stable order is determined by the values, and
+//! so is any order if no two values are equal; [`argsort`] tells whether that is so. Values become unsigned keys of the
+//! same order (NumPy's: NaN last, both zeros equal), and keys carry their positions, so that all comparisons are of
+//! plain integers. Not here: the sorting of a run (the standard library here, NumPy for values).
 
 use numelt_ir::DType;
 

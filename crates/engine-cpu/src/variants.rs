@@ -1,10 +1,11 @@
-//! Kernels compiled for one geometry: rows of a known length, known strides.
+//! Variants: kernels compiled for one geometry, that is, for rows of a known length and known strides.
 //!
-//! In: which geometries a kernel is launched on, and how long that takes. Out: a few variants, chosen tile by tile by
-//! comparing numbers. Short rows gain: several of them fill vectors together (`codegen/src/kernels/loops/flat.rs`); long rows gain
-//! nothing that can be measured, and get no variants. A geometry has one made when it has come back often enough and its
-//! time is worth a compilation, so views that shrink with every iteration have none. A variant that turns out
-//! no faster than the code for all geometries is not used. Not here: threads, when the kernel itself is compiled.
+//! In: the geometries with which a kernel is launched, and how long that takes. Out: a few variants, chosen tile by
+//! tile by comparing numbers. Short rows gain, because several of them fill vectors together
+//! (`codegen/src/kernels/loops/flat.rs`). Long rows gain nothing that can be measured, and get no variants. A variant
+//! is made when a geometry has recurred often enough and takes enough time to be worth a compilation, so views that
+//! shrink with every iteration have none. A variant that is not faster than the code for all geometries is not used.
+//! Not here: threads, and when the kernel itself is compiled.
 
 use crate::isa::Isa;
 use crate::llvm;

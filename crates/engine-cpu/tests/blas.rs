@@ -1,4 +1,4 @@
-//! Matrix products: the registered BLAS and what it is asked for, every layout, and the loops without one.
+//! Matrix products: the registered BLAS and the arguments of its calls, every layout, and the loops without a BLAS.
 
 mod support;
 

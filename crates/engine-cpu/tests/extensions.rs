@@ -1,4 +1,5 @@
-//! Calls of extension methods take their turn among recorded operations, and what they record themselves does not disturb it.
+//! Calls of extension methods run in their order among recorded operations, and the operations that they record
+//! themselves do not disturb it.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Filters see the program of each batch, what they make of it is what runs, and those that fail are left out.
+//! Filters get the program of each batch; the program that they return runs; those that fail are left out.
 
 mod recording;
 mod support;

@@ -1,4 +1,4 @@
-//! Guards of values, where threads that share no lock of their own record, run, read and write at the same time.
+//! Guards of values, with threads that record, run, read and write at the same time and share no lock of their own.
 
 mod recording;
 mod support;

@@ -1,4 +1,4 @@
-//! Compiled kernels on disk: what one compile leaves is what the next one runs, whatever happens to the files.
+//! Compiled kernels on disk: a later compilation uses what an earlier one has written, whatever happens to the files.
 
 mod support;
 

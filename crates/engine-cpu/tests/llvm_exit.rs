@@ -1,4 +1,4 @@
-//! A process may end while other threads load LLVM or compile, at any moment, without being told.
+//! A process may end at any moment while other threads load LLVM or compile.
 
 use numelt_engine_cpu::llvm;
 use numelt_ir::{DType, Op};

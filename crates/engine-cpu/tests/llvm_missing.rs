@@ -1,4 +1,5 @@
-//! Without LLVM's library: what is on disk is used all the same, the rest stays on the interpreter, with one warning.
+//! Without LLVM's library, kernels on disk are used all the same, and the rest stays on the interpreter, with one
+//! warning.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! Values that their holders are about to let go of, and values that are put off on a guess: the numbers are right, whatever
-//! becomes of them.
+//! Values that their holders are about to release, and values that are put off on a guess: the numbers are right,
+//! whether or not the values are needed later.
 
 mod support;
 

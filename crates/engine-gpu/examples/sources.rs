@@ -1,5 +1,5 @@
-//! Writes kernels as CUDA C++ into a folder, for `scripts/gpu_compile_check.py`: one for each elementwise operation, random stream,
-//! scan and scatter and each dtype, and those of random programs.
+//! Writes kernels as CUDA C++ into a folder, for `scripts/gpu_compile_check.py`: one for each elementwise operation,
+//! random stream, scan and scatter with each dtype, and the kernels of random programs.
 //!
 //! ```text
 //! cargo run -p numelt-engine-gpu --example sources -- FOLDER PROGRAMS

@@ -1,8 +1,9 @@
 //! Engines for graphics cards and other accelerators.
 //!
-//! In: kernels and work, as every engine gets them. Out: values in a device's memory. [`render`] turns a kernel into C, in one
-//! text for CUDA and for OpenCL; [`Device`] compiles it with the device's driver, and runs it. A driver's library is loaded when a
-//! device is first asked for. Not here: when work runs on a device, and what happens where it cannot: that is the runtime's.
+//! In: kernels and work, as every engine gets them. Out: values in a device's memory. [`render`] turns a kernel into C,
+//! with the same text for CUDA and OpenCL. [`Device`] compiles it with the device's driver, and runs it. A driver's
+//! library is loaded when a device is first asked for. Not here: when work runs on a device, and what happens if it
+//! cannot, which the runtime decides.
 //!
 //! Unsafe code: the libraries' functions (`library.rs`, `cuda/api.rs`, `cuda/nvrtc.rs`, `opencl/api.rs`), signal handlers
 //! (`opencl/signals.rs`), and launches, which `device/launch.rs` and `device/calls.rs` hand to a driver (`device/driver.rs`, `cuda/mod.rs`,

@@ -1,7 +1,7 @@
-//! Libraries of drivers and compilers, which are loaded when they are first asked for.
+//! Shared libraries of drivers and compilers, which are loaded when they are first asked for.
 //!
-//! In: file names. Out: the addresses of functions with their types, or what is missing. A library is never closed: drivers keep
-//! threads of their own.
+//! In: file names. Out: the addresses of functions with their types, or what is missing. A library is never closed,
+//! because drivers keep threads of their own.
 
 use std::ffi::{CStr, c_void};
 

@@ -1,5 +1,5 @@
-//! Scans and scatters, against the reference interpreter: lines of all lengths along each axis, strides of both signs, operands
-//! of other dtypes; positions that meet, that lie beyond the end, with and without rows.
+//! Scans and scatters, against the reference interpreter: lines of all lengths along each axis, strides of both signs,
+//! operands of other dtypes; equal positions, positions beyond the end, with and without rows.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Functions have the bits that they have on the CPU.
+//! Functions have the same bits as on the CPU.
 
 mod support;
 

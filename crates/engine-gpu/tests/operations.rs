@@ -1,5 +1,5 @@
-//! Every elementwise operation on every dtype that it lists, and every conversion, against the reference interpreter; and the
-//! floating-point conditions that a device says it met.
+//! Every elementwise operation on every dtype that it supports, and every conversion, against the reference
+//! interpreter; and the floating-point conditions that a device reports.
 
 mod support;
 

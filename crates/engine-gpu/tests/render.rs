@@ -1,5 +1,5 @@
-//! Texts of kernels, which need no device: a few whole ones beside this file (`NUMELT_BLESS=1` rewrites them), and what holds for
-//! those of random programs.
+//! Texts of kernels, which need no device: a few complete ones beside this file (`NUMELT_BLESS=1` rewrites them), and
+//! properties of those of random programs.
 
 use numelt_engine_gpu::render::{Dialect, Param, Source, Variant, render};
 use numelt_ir::Program;

@@ -1,4 +1,5 @@
-//! What runs when it is recorded and what waits, on an engine that computes nothing and has no short way for anything.
+//! What runs when it is recorded and what stays pending, on an engine that computes nothing and has no fast path for
+//! anything.
 
 use numelt_ir::{Axes, DType, Dims, Op};
 use numelt_runtime::{ArrayView, Config, Input, NullEngine, Runtime};

@@ -1,4 +1,4 @@
-//! The host engine of a runtime: how it is reached and replaced, and what a host that defines nothing answers.
+//! The host engine of a runtime: how it is reached and replaced, and the answers of a host that defines no functions.
 
 use numelt_ir::{DType, Op, Result, Scalar};
 use numelt_opt::{Kernel, Target};

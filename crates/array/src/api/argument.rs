@@ -1,4 +1,4 @@
-//! What takes part in an operation: arrays, NumPy's scalars, and Rust's numbers.
+//! Operands of an operation: arrays, NumPy's scalars, and Rust's numbers.
 
 use super::any_array::AnyArray;
 use super::array::Array;

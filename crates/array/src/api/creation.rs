@@ -1,4 +1,4 @@
-//! New arrays: of one value, in even steps, on a grid.
+//! New arrays: filled with one value, ranges in even steps, and grids.
 
 use super::any_array::{AnyArray, dims, done};
 use super::argument::Argument;

@@ -1,4 +1,4 @@
-//! DLPack: arrays given to other libraries, and taken from them, without a copy.
+//! DLPack: sharing arrays with other libraries in both directions, without a copy.
 //!
 //! The layout of the structures is that of DLPack 1.0 (`dlpack.h`). All unsafe code about it is here.
 

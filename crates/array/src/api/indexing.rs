@@ -1,4 +1,4 @@
-//! Indexing: windows by integers and slices, elements, and elements by arrays of positions and masks.
+//! Indexing: views by integers and slices, single elements, and elements by arrays of positions and masks.
 
 use super::any_array::{AnyArray, done, wrong_dtype};
 use super::argument::Argument;

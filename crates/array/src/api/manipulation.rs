@@ -1,4 +1,4 @@
-//! Arrays in other shapes and orders, joined and taken apart.
+//! Changing the shape and order of arrays, joining and splitting them.
 
 use super::any_array::{AnyArray, dims, done};
 use super::array::Array;

@@ -1,9 +1,11 @@
-//! Operators, with broadcasting and mixed dtypes; Rust's numbers act as Python numbers do.
+//! Operators, with broadcasting and mixed dtypes. Rust's numbers act as Python numbers do.
 //!
-//! On the right of an operator any number may stand, on its left an `i64`, an `f64`, a `bool` or a complex number, so that `2 * &x` and
-//! `0.5 * &x` mean what they say; `&x * n` and [`multiply`](crate::multiply) take all others.
+//! On the right of an operator, any number may stand; on its left, an `i64`, an `f64`, a `bool` or a complex number, so
+//! that `2 * &x` and `0.5 * &x` need no type suffix. For other numbers on the left, use `&x * n` or
+//! [`multiply`](crate::multiply).
 //!
-//! They panic with NumPy's words where NumPy raises; the methods of [`AnyArray`] with `try_` give the error.
+//! Operators panic with NumPy's message where NumPy raises. The methods of [`AnyArray`] that begin with `try_` return
+//! the error.
 
 use super::any_array::{AnyArray, done};
 use super::argument::{Argument, With};

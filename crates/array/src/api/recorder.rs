@@ -1,4 +1,5 @@
-//! The Rust program as a front end of NumPy's rules: one runtime for the process, made when it is first needed.
+//! The Rust program as a front end of NumPy's rules. There is one runtime for the process, made when it is first
+//! needed.
 
 use crate::error::Error;
 use crate::front::{Folded, Front};

@@ -1,4 +1,4 @@
-//! Reductions: sums, extremes, means and kin, over all elements or over axes; and running ones.
+//! Reductions (sums, extremes, means and the like) over all elements or over axes, and cumulative ones.
 
 use super::any_array::{AnyArray, done};
 use super::array::Array;

@@ -1,4 +1,4 @@
-//! Orders and sets of elements, and where values belong among sorted ones. These are computed when they are called.
+//! Sorting, sets, and searching in sorted arrays. These are computed when they are called.
 
 use super::any_array::{AnyArray, wrong_dtype};
 use super::array::Array;

@@ -1,4 +1,4 @@
-//! Arrays of the crate `ndarray`: taken without a copy, looked at and changed without one.
+//! Conversion from arrays of the crate `ndarray`, and `ndarray` views of numelt's arrays, without a copy.
 
 use super::any_array::{AnyArray, done};
 use super::array::Array;

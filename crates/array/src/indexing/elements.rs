@@ -1,4 +1,4 @@
-//! Looking at the elements of small index arrays.
+//! Reading the elements of small index arrays.
 
 use crate::front::Front;
 use numelt_ir::DType;

@@ -1,4 +1,4 @@
-//! What a key selects: axes that index arrays pick from, axes that stay, and where the picked ones go.
+//! The meaning of a key: the axes from which index arrays select, the axes that stay, and the axes of the result.
 
 use super::Item;
 use crate::error::{Error, shape_text};

@@ -1,7 +1,8 @@
-//! Indexing with arrays and masks: reading is a recorded gather, writing a selection or a scatter.
+//! Indexing with arrays and masks. Reading is a recorded gather; writing is a recorded `where` or a scatter.
 //!
-//! In: an array, the items of a key that is not basic, perhaps a value. Out: a new array, or the array changed. `lookup` applies
-//! the key to the array's axes, `positions` checks bounds and finds where the elements lie, `gather` reads, `scatter` writes.
+//! In: an array, the items of a key that is not basic, and perhaps a value. Out: a new array, or the changed array.
+//! `lookup` applies the key to the array's axes, `positions` checks bounds and computes where the elements are,
+//! `gather` reads, and `scatter` writes.
 
 mod elements;
 mod gather;

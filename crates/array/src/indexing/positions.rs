@@ -1,8 +1,8 @@
-//! From index arrays and masks to one position per picked element.
+//! From index arrays and masks to one position per selected element.
 //!
-//! In: a [`Lookup`]. Out: [`Positions`]: an array of positions along one axis of the array's memory. Bounds are
-//! checked here and now, because an index out of range is an error of this very statement: small indices are
-//! looked at directly, large ones by a recorded minimum and maximum, which share a pass with what makes the index.
+//! In: a [`Lookup`]. Out: [`Positions`]: an array of positions along one axis of the array's memory. Bounds are checked
+//! immediately, because an index out of range is an error of this statement. Small index arrays are read directly. For
+//! large ones, a minimum and a maximum are recorded, which share a pass with the computation of the index.
 
 use super::elements::each_integer;
 use super::lookup::{Fancy, Lookup, Pick};

@@ -1,7 +1,8 @@
 //! Assignment through arrays and masks.
 //!
-//! A value that does not depend on which element a mask picks is a selection, which fuses with what makes the mask and the
-//! value. Everything else is a scatter: in order, so that of equal indices the last wins.
+//! If the value does not depend on which element a mask selects, the assignment is a `where`, which fuses with the
+//! computation of the mask and the value. Everything else is a scatter, in order, so that of equal indices the last
+//! wins.
 
 use super::Item;
 use super::lookup::Lookup;

@@ -1,4 +1,5 @@
-//! NumPy's bit generators of linear congruence, PCG64 and PCG64DXSM: words one by one, and stretches of the stream to be recorded.
+//! NumPy's linear congruential bit generators PCG64 and PCG64DXSM: words one by one, and stretches of the stream to be
+//! recorded.
 
 use super::seed_sequence::SeedSequence;
 use numelt_ir::Op;

@@ -1,4 +1,4 @@
-//! `numpy.random.SeedSequence`: from one number to well-mixed words of state, and to seeds that are independent of it.
+//! `numpy.random.SeedSequence`: turns one number into well-mixed words of state, and into independent further seeds.
 
 /// Words of the pool that entropy is mixed in.
 const POOL: usize = 4;

@@ -1,4 +1,5 @@
-//! Normal and exponential numbers by ziggurats: layers of equal area that cover a density, of which most words need to look at one only.
+//! Normal and exponential numbers by the ziggurat method: layers of equal area cover the density, and for most words
+//! only one layer has to be examined.
 
 use super::pcg64::Pcg64;
 use super::ziggurat_tables as tables;

@@ -1,4 +1,4 @@
-//! Axes in other places: permuted, added, dropped, turned round. All of these are windows on the same elements.
+//! Permuting, adding, dropping and reversing axes. All results are views of the same elements.
 
 use super::shape;
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! `casting=` and `order=`: which conversions are allowed, and how a new result lies in memory.
+//! `casting=` and `order=`: which conversions are allowed, and the memory order of a new result.
 
 use super::resolve;
 use numelt_ir::DType;

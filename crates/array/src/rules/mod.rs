@@ -1,4 +1,4 @@
-//! Rules that only look at dtypes, shapes and strides.
+//! Rules that depend on dtypes, shapes and strides only.
 
 pub mod axes;
 pub mod casting;

@@ -1,4 +1,4 @@
-//! Ranges of numbers in even steps: how many there are, and the difference of two neighbours.
+//! Ranges of numbers in even steps: their length, and the step.
 
 use crate::error::Error;
 

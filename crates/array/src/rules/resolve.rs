@@ -1,7 +1,7 @@
 //! Result dtypes: NEP 50 promotion, and for each operation the loop dtype that NumPy would choose.
 //!
-//! Out: a [`Loop`], or "not native". Where NumPy raises, the answer is "not native" too: the
-//! fallback then runs NumPy, which raises with its own words.
+//! Out: a [`Loop`], or "not native". If NumPy would raise, the answer is "not native", too: the fallback then runs
+//! NumPy, which raises with its own message.
 
 use numelt_ir::interp::cast;
 use numelt_ir::{C64, DType, DTypeKind, Loops, Op, Scalar};

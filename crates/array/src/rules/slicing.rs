@@ -1,4 +1,4 @@
-//! Basic indexing: integers, slices, new axes and an ellipsis select a window of an array.
+//! Basic indexing: integers, slices, new axes and an ellipsis select a view of an array.
 
 use super::shape;
 use crate::error::Error;

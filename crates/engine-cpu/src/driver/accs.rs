@@ -1,6 +1,6 @@
-//! Accumulators of a kernel's folds, and writing their results out.
+//! The accumulators of a kernel's folds, and writing their results.
 //!
-//! In: folds and a count. Out: packed accumulators per fold, results converted and stored with strides.
+//! In: folds and a count. Out: packed accumulators for each fold; results converted and stored with strides.
 
 use crate::fold::{Fold, Order};
 use crate::tier0::{Func, Rect, splat, unpack};

@@ -1,10 +1,11 @@
-//! Results that should go past the caches.
+//! Stores past the caches (non-temporal stores).
 //!
-//! In: a launch. Out: whether its stores should bypass the caches. A store brings its line in from memory first, which is in vain
-//! where the whole line is written: without that, a copy moves two thirds of the bytes. It pays where results are so many
-//! that nothing of them would stay in the last cache until it is read. Measured on one thread (Zen 3): a quarter of the time of a
-//! polynomial or a five-point stencil, a tenth of the game of life; but a loss of a quarter for kernels of 3 to 6 results
-//! and some 50 operations, so kernels of one result alone do it.
+//! In: a launch. Out: whether its stores should bypass the caches. An ordinary store first reads its cache line from
+//! memory, which is unnecessary if the whole line is written: without it, a copy moves two thirds of the bytes.
+//! Bypassing pays if the results are so large that nothing of them would stay in the last cache until it is read.
+//! Measured on one thread (Zen 3), it saves a quarter of the time of a polynomial or a five-point stencil, and a tenth
+//! of the game of life; but kernels with 3 to 6 results and some 50 operations lose a quarter, so only kernels with one
+//! result do it.
 
 use super::Nest;
 use numelt_opt::{ArgKind, Kernel};

@@ -1,8 +1,8 @@
-//! Reductions whose innermost loop is kept: column sums.
+//! Reductions whose innermost loop is not reduced: column sums.
 //!
-//! In: a task. Out: results stored. Elements are added one after the other in loop order into a block of
-//! accumulators that stays in the cache; blocks of results are shared between threads. Where results are
-//! few and the order is free, threads share the reduced loop instead.
+//! In: a task. Out: results stored. Elements are added one after the other, in loop order, to a block of accumulators
+//! that stays in the cache. Threads share the blocks of results. If there are few results and the order is free,
+//! threads share the reduced loop instead.
 
 use super::accs::{Accs, Lines, scratch};
 use super::{Task, element};

@@ -1,10 +1,10 @@
-//! Stores that wait, where a kernel overwrites what it reads.
+//! Delayed stores, in kernels that overwrite what they read.
 //!
-//! In: a launch whose results other points still need the old values of, and how far away those points are. Out: the
-//! results in memory, each written when nobody reads its place any more. Points are taken in loop order. What a tile stores
-//! stays in a room of its own, in cache, until the points behind it have been evaluated. A thread's chunk of points has
-//! neighbours at both ends that other threads evaluate meanwhile: the tiles there wait until all have come back. So do the first
-//! and last tiles of all where the outermost loop wraps.
+//! In: a launch whose results overwrite values that other points still need, and the distance of those points. Out: the
+//! results in memory, each written when nobody reads its position any more. Points are evaluated in loop order. The
+//! results of a tile stay in scratch memory, in cache, until the points that need the old values have been evaluated.
+//! At both ends of a thread's chunk are points that other threads evaluate at the same time: the tiles there wait until
+//! all threads have finished. If the outermost loop wraps, so do the first and last tiles of all.
 
 use super::{Lines, Task, advance};
 use crate::tier0::{Rect, unpack};

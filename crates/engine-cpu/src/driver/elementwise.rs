@@ -1,7 +1,7 @@
 //! Kernels without reductions.
 //!
-//! In: a task. Out: every point evaluated once. The two innermost loops are cut into tiles; tiles are
-//! shared between threads in order.
+//! In: a task. Out: every point evaluated once. The two innermost loops are cut into tiles, which threads share in
+//! order.
 
 use super::delayed::Writer;
 use super::{Task, advance};

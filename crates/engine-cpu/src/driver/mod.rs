@@ -1,8 +1,8 @@
 //! The driver: what happens between a launch and the tiers.
 //!
-//! In: a kernel, a body that evaluates it, the numbers of a launch. Out: memory written. The driver splits
-//! the iteration space into tiles, shares them between threads, and folds reductions in NumPy's order,
-//! so that results do not depend on threads, tiers or tile sizes. Not here: arithmetic.
+//! In: a kernel, a body that evaluates it, and the numbers of a launch. Out: memory written. The driver splits the
+//! iteration space into tiles, shares them among threads, and folds reductions in NumPy's order, so that results do not
+//! depend on threads, tiers or tile sizes. Not here: arithmetic.
 
 mod accs;
 mod bypass;

@@ -1,8 +1,8 @@
 //! The loop nest of one launch: extents and strides, simplified.
 //!
-//! In: a kernel and its geometry. Out: a [`Nest`] with neighbouring loops merged where every argument
-//! allows it, so that a contiguous kernel of any rank becomes one long loop. Simplification never
-//! changes the order of a floating-point sum.
+//! In: a kernel and its geometry. Out: a [`Nest`], in which neighbouring loops are merged if every argument allows it,
+//! so that a contiguous kernel of any rank becomes one long loop. Simplification never changes the order of a
+//! floating-point sum.
 
 use numelt_ir::{Error, Result};
 use numelt_opt::{ArgKind, Geometry, Kernel, StrideClass};

@@ -1,7 +1,7 @@
 //! NumPy's pairwise summation tree: where a run of `n` elements is cut in two.
 //!
-//! In: a length. Out: lengths. The sums of blocks of at most 128 numbers are in `fold/`; this file only
-//! knows the shape of the tree above them, which threads share.
+//! In: a length. Out: lengths. The sums of blocks of at most 128 numbers are in `fold/`; this file knows only the shape
+//! of the tree above them, which threads share.
 
 /// What one element counts as in the tree: NumPy measures complex runs in floats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
-//! What a point of a kernel costs: an estimate that launches correct.
+//! The cost of a point of a kernel: an estimate that is corrected by launches.
 //!
-//! In: points and the time they took on one thread. Out: picoseconds per point, for deciding how many threads share
-//! a launch. Results never depend on it.
+//! In: points, and the time that they took on one thread. Out: picoseconds per point, from which the number of threads
+//! for a launch is chosen. Results never depend on it.
 
 use numelt_ir::{DType, Op, transcendental};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass};

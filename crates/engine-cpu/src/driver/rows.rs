@@ -1,8 +1,8 @@
 //! Reductions whose innermost loops are reduced: row sums, full sums.
 //!
-//! In: a task. Out: results stored. A *run* is the flattened range of the innermost reduced loops, in the *pieces*
-//! that NumPy's iterator makes of it, usually one. Short runs are evaluated many to a tile. Long pieces are cut
-//! at the nodes of NumPy's summation tree, which threads share; partial sums are joined in the tree's order.
+//! In: a task. Out: results stored. A *run* is the flattened range of the innermost reduced loops. NumPy's iterator
+//! cuts it into *pieces*, usually one. Many short runs are evaluated in one tile. Long pieces are cut at the nodes of
+//! NumPy's summation tree, and threads share the parts; partial sums are joined in the tree's order.
 
 use super::accs::{Accs, Lines, scratch};
 use super::delayed::Writer;

@@ -1,8 +1,8 @@
-//! Kernels whose results go where positions say.
+//! Kernels whose results are scattered: positions say where each one goes.
 //!
-//! In: a launch and the scatters of what it makes. Out: each result in its place, in the order of the points. A tile's results, and
-//! its positions if the kernel makes them, stay in cache until they have been put. Threads evaluate tiles side by side;
-//! unless positions ascend, they put them in turn.
+//! In: a launch, and the scatters of its results. Out: each result at its position, stored in the order of the points.
+//! A tile's results, and its positions if the kernel computes them, stay in cache until they have been scattered.
+//! Threads evaluate tiles side by side. They scatter one after the other, unless positions ascend.
 
 use super::elementwise::{self, Cut};
 use super::nest::Nest;

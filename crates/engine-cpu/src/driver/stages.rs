@@ -1,9 +1,9 @@
-//! Nests: kernels that take turns along a loop that they share.
+//! Nests: kernels that share a loop and take turns along it.
 //!
-//! In: kernels with their numbers, the shared loop, the sizes of scratch buffers. Out: memory written. The
-//! shared loop is cut into stretches whose data fit a core's own cache. A thread takes a stretch and runs
-//! every stage on it as a launch of its own; what only later stages read lies in the thread's scratch memory.
-//! Results cannot depend on the cut: stages fold along other loops than the shared one.
+//! In: kernels with their numbers, the shared loop, and the sizes of scratch buffers. Out: memory written. The shared
+//! loop is cut into stretches whose data fit a core's own cache. A thread takes a stretch and runs every stage on it as
+//! a separate launch. Values that only later stages read are in the thread's scratch memory. Results cannot depend on
+//! the cut, because stages fold along other loops than the shared one.
 
 use super::{Inputs, Launched, Lines, Price, Schedule, Task, advance};
 use crate::threads::Threads;

@@ -1,7 +1,7 @@
-//! Which of a kernel's reductions fold one value.
+//! Which of a kernel's reductions fold the same value.
 //!
-//! In: a kernel. Out: the values that its body leaves in scratch memory, each once, and the folds of each, together where
-//! there is a way.
+//! In: a kernel. Out: the values that its body leaves in scratch memory, each once, and the folds of each value,
+//! combined into one pass where that is possible.
 
 use super::accs::FoldOutput;
 use crate::fold::Order;

@@ -1,7 +1,7 @@
-//! Positions of extremes: the first place of the extreme, or of a NaN if there is one.
+//! Positions of extremes: the first position of the extreme, or of a NaN if there is one.
 //!
-//! In: runs and rows of values with the position of their first element. Out: the best value so far
-//! and its position (negative: none yet). Elements must come in order of their positions.
+//! In: runs and rows of values, with the position of their first element. Out: the best value so far and its position
+//! (negative: none yet). Elements must come in order of their positions.
 
 use super::numbers::{Lanes, MaskBits, integers_extreme};
 use super::{Fold, Order};

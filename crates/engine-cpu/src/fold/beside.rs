@@ -1,7 +1,8 @@
-//! Sums of short rows of f64, four at a time.
+//! Sums of short rows of f64, four rows at a time.
 //!
-//! In: rows of a step to a block of elements. Out: accumulators. The additions of a row are those of the tree, in its order;
-//! what a row does by itself, the sums of its lanes and of what makes no step, is done for four rows in one register.
+//! In: rows of at least one vector and at most one block of elements. Out: accumulators. The additions of a row are
+//! those of the tree, in its order. The parts that a row cannot vectorize by itself, which are the sum of its lanes and
+//! the elements that do not fill a vector, are computed for four rows in one register.
 
 use super::plain::pick_rows_tree;
 use super::trees::Pairwise;

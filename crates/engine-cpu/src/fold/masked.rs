@@ -1,8 +1,8 @@
-//! Sums under a mask, as NumPy takes them.
+//! Sums under a mask, in NumPy's order.
 //!
-//! In: dense rows and a dense mask of the same extents. Out: one sum for each row. NumPy walks a row from one
-//! stretch of true elements to the next and adds each stretch's pairwise sum to the result so far; where the
-//! stretches lie decides the bits, so that this is no fold of a selection.
+//! In: dense rows and a dense mask of the same extents. Out: one sum for each row. NumPy goes through a row from one
+//! stretch of true elements to the next, and adds each stretch's pairwise sum to the result so far. The positions of
+//! the stretches determine the bits, so this is not a fold of a selection.
 
 use super::trees::{Pairwise, tree_run};
 use numelt_ir::DType;

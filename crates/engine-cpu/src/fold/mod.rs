@@ -1,8 +1,8 @@
-//! Folds: how the values of reduced points become one.
+//! Folds: how the values of reduced points are combined into one.
 //!
-//! In: a reduction operation and its loop dtype. Out: a [`Fold`], functions that absorb runs and rows of
-//! values into accumulators. Order is fixed here: floating-point sums are NumPy's pairwise sums of runs,
-//! products go one by one, everything else is free. Not here: which points, which threads.
+//! In: a reduction operation and its loop dtype. Out: a [`Fold`], functions that absorb runs and rows of values into
+//! accumulators. The order is determined here: floating-point sums are NumPy's pairwise sums of runs, products are
+//! computed one element after the other, and everything else is free. Not here: which points, which threads.
 
 mod arg;
 #[cfg(target_arch = "x86_64")]

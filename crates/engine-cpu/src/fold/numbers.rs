@@ -1,6 +1,7 @@
-//! Runs folded in fewer instructions than step by step: extremes without NaN, truth values and their number.
+//! Runs that can be folded in fewer instructions: extremes without NaN, truth values, and counts of truth values.
 //!
-//! In: a run and what is folded. Out: the fold, or word that the run has to be folded as any other.
+//! In: a run, and the operation of the fold. Out: the fold, or the answer that the run must be folded in the general
+//! way.
 
 use super::plain::{Bounds, Step};
 use super::trees::Opaque;

@@ -1,7 +1,8 @@
 //! The sum and the extremes of one run of floats in one pass over it.
 //!
-//! In: a run that lies in memory. Out: the accumulators of the folds. The bits are those of the folds one by one: the sum's
-//! tree is walked as ever, and extremes are taken of each part of it while the part is in the first cache.
+//! In: a run that is contiguous in memory. Out: the accumulators of the folds. The bits are those of separate folds:
+//! the sum's tree is traversed as usual, and the extremes of each part are computed while the part is in the
+//! first-level cache.
 
 use super::numbers::{Lanes, MaskBits};
 use super::plain::{Bounds, Max, Min, free_run};

@@ -1,12 +1,12 @@
 //! NumPy's pairwise sums of runs.
 //!
-//! In: neighbouring values. Out: their sum, by the tree that NumPy adds them in. A block's running sums wait for each
-//! other's additions, so that several blocks of a short run are summed side by side; which ones changes no bit. Blocks of a
-//! long run, which comes from memory, are summed one after the other: the processor fetches ahead of one place that moves
-//! on, and half as well of several in turn.
+//! In: contiguous values. Out: their sum, by NumPy's tree of additions. The running sums of one block depend on each
+//! other, so several blocks of a short run are summed side by side; which blocks does not change the bits. Blocks of a
+//! long run, which comes from memory, are summed one after the other, because the processor prefetches one stream twice
+//! as well as several alternating ones.
 //!
-//! No loop over elements is in a closure: closures are not inlined into each instruction set's version, but compiled once
-//! for the least of them.
+//! No loop over elements is inside a closure: a closure is not inlined into the versions for each instruction set, but
+//! compiled once, for the least of them.
 
 use super::plain::Bounds;
 use crate::driver::pairwise::{BLOCK, Unit};

@@ -1,8 +1,8 @@
 //! An external BLAS, registered by a front end.
 //!
-//! In: addresses of CBLAS routines with 64-bit integers, for instance those of the library that NumPy
-//! brings, so that speed and numbers are NumPy's own. Out: typed calls with factors of one and zero. What is to be
-//! called for which operands is `rules.rs`; without the routines, products are the `matrixmultiply` crate's.
+//! In: addresses of CBLAS routines with 64-bit integers, for instance those of the library that NumPy has loaded, so
+//! that speed and numbers are NumPy's. Out: typed calls with factors of one and zero. `rules.rs` decides which routine
+//! is called for which operands. Without these routines, products are those of the `matrixmultiply` crate.
 
 use numelt_ir::{C32, C64};
 use numelt_runtime::blas::{Axpy, BlasTable, Dot, DotSub, Gemm, Gemv, Syrk};

@@ -1,8 +1,8 @@
 //! Matrix products.
 //!
-//! In: operands `(…, m, k)` and `(…, k, n)` of any strides. Out: `(…, m, n)`. Products of floats and
-//! complex run in a registered BLAS as `rules.rs` says, or in the `matrixmultiply` crate on all threads; integers and
-//! bool run in loops of this file. Strided and transposed operands are read where they lie.
+//! In: operands `(…, m, k)` and `(…, k, n)` with any strides. Out: `(…, m, n)`. Products of floats and complex numbers
+//! run in a registered BLAS as `rules.rs` says, or in the `matrixmultiply` crate on all threads. Products of integers
+//! and bools run in loops of this file. Strided and transposed operands are read without copying them.
 
 use super::blas::{Blas, Element, Extents};
 use super::rules::{self, Matrix};

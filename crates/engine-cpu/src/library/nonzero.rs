@@ -1,7 +1,8 @@
 //! Positions of the elements that are not zero.
 //!
-//! In: an operand of any dtype and strides. Out: one row of indices per true element, in C order. Two passes: pieces
-//! of the operand are counted, then each piece writes where the counts before it say. Both run on all threads.
+//! In: an operand of any dtype and strides. Out: one row of indices per true element, in C order. There are two passes:
+//! the first counts the true elements of each piece of the operand, the second writes each piece's rows behind those of
+//! the pieces before it. Both run on all threads.
 
 use crate::isa::{Isa, versions};
 use crate::threads::Threads;

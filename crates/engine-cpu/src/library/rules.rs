@@ -1,9 +1,9 @@
-//! Which BLAS routine serves a product, and with which arguments: NumPy's own choice, on which the last places of
-//! its results depend.
+//! Which BLAS routine computes a product, and with which arguments. It is NumPy's own choice, because the last places
+//! of the results depend on it.
 //!
-//! In: operands of one dtype with byte strides. Out: the product, rounded as NumPy rounds it. NumPy has two ways: that
-//! of its ufuncs (`matmul`, `matvec`, `vecdot`, `vecmat`), which reads operands where they lie if BLAS can, and that of
-//! `dot`, which copies what is not one segment. Both leave some shapes to plain loops in order of the summed index.
+//! In: operands of one dtype with byte strides. Out: the product, rounded as NumPy rounds it. NumPy has two methods.
+//! Its ufuncs (`matmul`, `matvec`, `vecdot`, `vecmat`) read operands without copying them if BLAS can. `dot` copies
+//! operands that are not one contiguous segment. Both leave some shapes to plain loops in order of the summed index.
 
 use super::blas::{Blas, Element, Extents, Order, Turn};
 use super::matmul::loops;

@@ -1,8 +1,8 @@
-//! Running sums, products, extremes and the like along one axis.
+//! Scans: running sums, products, extremes and the like along one axis.
 //!
-//! In: operands of any strides and dtypes; input and output may be the same memory. Out: the output
-//! written. Lines are scanned one by one along their axis in order, as NumPy does; where neighbours
-//! in memory belong to different lines, a block of lines advances together.
+//! In: operands of any strides and dtypes; input and output may be the same memory. Out: the output written. Lines are
+//! scanned one by one along their axis, in order, as NumPy does. If neighbours in memory belong to different lines, a
+//! block of lines advances together.
 
 use crate::driver::Lines;
 use crate::isa::{Isa, versions};

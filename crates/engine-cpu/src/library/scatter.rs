@@ -1,8 +1,9 @@
 //! Writing elements by position.
 //!
-//! In: a target, values, positions, in memory or made by a kernel a part at a time. Out: the target with the values at their positions, or combined with what is
-//! there. Equal positions take their values in order, on any number of threads: ascending positions are shared as
-//! they come, others by where they lead.
+//! In: a target, values and positions, which are in memory or which a kernel computes part by part. Out: the target
+//! with the values at their positions, or combined with the elements there. Values for equal positions are stored in
+//! order, on any number of threads: ascending positions are shared as they come, others by the part of the target to
+//! which they point.
 
 use crate::threads::Threads;
 use crate::tier0::{self, Elem, Rect, pack, unpack, with};

@@ -1,10 +1,10 @@
 //! Integers below a bound from a random stream, by multiplication and rejection.
 //!
-//! In: a stream, a bound and a count. Out: integers in dense memory, and how many elements of the stream they
-//! took. The high part of `element * bound` is the integer; elements whose low part falls below
-//! `2^bits mod bound` are skipped, which keeps the integers uniform (Lemire 2019; NumPy's rule). How many are
-//! skipped is known only afterwards, so this cannot be lazy; rejections are rare, so threads take
-//! stretches as if there were none, and what lies behind a rejection is made again.
+//! In: a stream, a bound and a count. Out: integers in dense memory, and the number of stream elements that they took.
+//! The integer is the high part of `element * bound`. Elements whose low part is below `2^bits mod bound` are skipped,
+//! which keeps the integers uniform (Lemire 2019; NumPy's rule). The number of skipped elements is known only
+//! afterwards, so this cannot be lazy. Rejections are rare, so threads take stretches as if there were none, and the
+//! integers behind a rejection are computed again.
 
 use super::fill::{self, Fill, Source};
 use crate::isa::{Isa, versions};

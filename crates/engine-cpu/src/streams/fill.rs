@@ -1,8 +1,8 @@
 //! Filling memory with elements of a random stream.
 //!
 //! In: a generator's state, a position, a step and a count. Out: elements in dense memory. Jumping to the first
-//! position costs about a hundred nanoseconds; then eight states run side by side, so that the latency of
-//! the multiplications is hidden. The meaning is that of `numelt_ir::interp::random`.
+//! position costs about a hundred nanoseconds. Then eight states run side by side, which hides the latency of the
+//! multiplications. The meaning is that of `numelt_ir::interp::random`.
 
 use crate::isa::{Isa, versions};
 use numelt_ir::interp::random::{

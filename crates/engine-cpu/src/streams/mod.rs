@@ -1,9 +1,9 @@
-//! Random streams in kernels: values that no memory holds, made tile by tile where they are consumed.
+//! Random streams in kernels: values that are not stored, but computed tile by tile where they are used.
 //!
-//! In: a kernel with random streams. Out: a kernel that loads them from scratch memory instead, and what
-//! fills that memory: the driver does so right before a tile is evaluated, for the tile's points only, so the
-//! numbers live in the L1 or L2 cache and both tiers stay as they are. Every tile jumps to its own
-//! place in the stream; threads and tile sizes do not change a bit.
+//! In: a kernel with random streams. Out: a kernel that loads them from scratch memory instead, and the means to fill
+//! that memory. The driver fills it right before a tile is evaluated, for the tile's points only. So the numbers stay
+//! in the L1 or L2 cache, and both tiers see ordinary loads. Every tile jumps to its own position in the stream;
+//! threads and tile sizes do not change a bit.
 
 mod bounded;
 mod fill;

@@ -1,9 +1,9 @@
-//! Generators whose numbers come one after the other: the Mersenne Twister and SFC64.
+//! Generators that can only be run one number after the other: the Mersenne Twister and SFC64.
 //!
-//! In: a generator's state and dense memory. Out: the memory filled, the state moved. These streams cannot
-//! be entered in the middle, so nothing here is lazy; but the twister makes 624 words at a time in vector
-//! registers, and what is made of the words (doubles, integers under a mask, normal numbers by Marsaglia's polar
-//! method) is a loop over a block that lies in cache. The logarithms of normal numbers are shared by threads.
+//! In: a generator's state and dense memory. Out: the memory filled, and the state moved on. These streams cannot be
+//! entered in the middle, so nothing here is lazy. But the twister makes 624 words at a time in vector registers, and
+//! the numbers that are made from the words (doubles, integers under a mask, normal numbers by Marsaglia's polar
+//! method) are computed in a loop over a block in cache. Threads share the logarithms of normal numbers.
 
 use super::bounded::Integer;
 use crate::isa::{Isa, versions};

@@ -1,9 +1,9 @@
-//! One launch as its threads see it: chunks of units, dealt out in advance, taken back where a thread is late.
+//! One launch as its threads see it: chunks of units, assigned in advance, and reassigned if a thread is late.
 //!
 //! In: a function on ranges of units. Out: every unit done once. Thread `i` of `n` starts with the `i`-th share of the
-//! chunks, the same share in every launch of as many units: a program that sweeps over an array again and again finds
-//! each part in the cache of the thread that had it before. Who has finished takes chunks from the end of the share
-//! that has most left. Not here: threads.
+//! chunks, which is the same share in every launch of as many units. So if a program sweeps over an array repeatedly,
+//! each part is in the cache of the thread that had it before. A thread that has finished its share takes chunks from
+//! the end of the share that has most left. Not here: threads.
 
 use numelt_vecmath::flags;
 use smallvec::SmallVec;

@@ -1,12 +1,12 @@
 //! The thread pool: one launch at a time is shared between pinned workers and the caller.
 //!
-//! In: a number of units and a function on ranges of them. Out: every unit done once, and how long it took. Units are dealt out
-//! in advance (`job`); the caller works too. Floating-point flags that workers raise are raised on the caller. A process
-//! that was forked gets fresh workers. Not here: what a unit is.
+//! In: a number of units and a function on ranges of them. Out: every unit done once, and how long it took. Units are
+//! assigned in advance (`job`), and the caller works, too. Floating-point flags that workers raise are raised on the
+//! caller. A forked process gets new workers. Not here: what a unit is.
 //!
-//! Small work stays on the caller, and less small work while the machine is [crowded](crate::crowd). What is small depends on
-//! the workers (`pool`): one that sleeps takes tens of microseconds to come, one that is looking for work about one.
-//! Work that is small for sleeping workers only, and keeps coming, wakes them.
+//! Small work stays on the caller. While the machine is [crowded](crate::crowd), more work counts as small. The limit
+//! depends on the workers (`pool`): waking one that sleeps takes tens of microseconds, giving work to one that polls
+//! for it about one. Work that is too small only for sleeping workers, and that keeps coming, wakes them.
 
 mod job;
 mod pin;

@@ -1,7 +1,7 @@
-//! Pinning. After a pause the scheduler tends to wake a worker on the caller's processor and leave both
-//! there for milliseconds; pinned workers, away from the caller, avoid it.
+//! Pinning of threads to processors. After a pause, the scheduler tends to wake a worker on the caller's processor and
+//! to leave both there for milliseconds. Workers that are pinned to other processors than the caller's avoid this.
 //!
-//! In: who launches and which workers there are. Out: workers moved. Nothing is pinned where the system has no call for it.
+//! In: the launching thread and the workers. Out: workers moved. If the system has no call for it, nothing is pinned.
 
 #[cfg(target_os = "linux")]
 pub use linux::Pins;

@@ -1,8 +1,8 @@
-//! Pinned workers and how a launch reaches them.
+//! The workers, and how a launch reaches them.
 //!
-//! In: jobs, one at a time. Out: jobs done, and how long the caller's part took. Every worker has a place where the caller
-//! leaves the job; the worker takes it from there, or the caller takes it back when it has done everything itself.
-//! A worker looks for the next job as long as jobs have been coming in close succession, and then sleeps.
+//! In: jobs, one at a time. Out: jobs done, and how long the caller's part took. Every worker has a slot in which the
+//! caller puts the job. The worker takes it from there; or the caller takes it back if it has done everything itself. A
+//! worker polls for the next job as long as jobs have been coming in close succession, and then sleeps.
 
 use super::job::{Job, Work};
 use super::pin::Pins;

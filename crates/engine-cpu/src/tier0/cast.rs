@@ -1,7 +1,7 @@
 //! Conversions between every pair of element types, with the results of C on x86-64.
 //!
-//! In: a value. Out: a value. Out-of-range floats give what the processor's conversion gives NumPy: the
-//! smallest 32- or 64-bit integer, of which the shorter types keep the low bits.
+//! In: a value. Out: a value. A float that is out of range gives the result of the processor's conversion, as in NumPy:
+//! the smallest 32- or 64-bit integer, of which the shorter types keep the low bits.
 
 use crate::tier0::elem::{B8, Elem};
 use numelt_ir::{C32, C64};

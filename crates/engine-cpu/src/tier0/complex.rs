@@ -1,8 +1,8 @@
 //! Complex arithmetic with NumPy's formulas, and the C library's complex functions.
 //!
-//! In: values. Out: values. A product fuses one multiplication of each part with the addition, as NumPy's loops
-//! do; inside folded runs and powers NumPy rounds every product. NumPy itself calls the C library for `sqrt`, `exp`, `log`, `sin`, `cos` and
-//! `power` of complex numbers, so calling the same functions gives the same bits.
+//! In: values. Out: values. A product fuses one multiplication of each part with the addition, as NumPy's loops do;
+//! inside folded runs and powers, NumPy rounds every product. NumPy itself calls the C library for `sqrt`, `exp`,
+//! `log`, `sin`, `cos` and `power` of complex numbers, so calling the same functions gives the same bits.
 
 use crate::tier0::elem::{Any, Inexact, Number};
 use numelt_ir::{C32, C64};

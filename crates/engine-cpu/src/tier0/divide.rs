@@ -1,9 +1,10 @@
 //! Integer division over runs of elements.
 //!
-//! In: dividends and divisors. Out: quotients rounded down, remainders with the divisor's sign, or C's remainders; zero where
-//! the divisor is. A run divided by one number is multiplied by its inverse, as a fixed-point fraction; other divisors
-//! go through floats in which quotients are exact, those of 64 bits where all operands near them are small enough.
-//! Processors divide no vectors of integers. Not here: flags.
+//! In: dividends and divisors. Out: quotients rounded down, remainders with the divisor's sign, or C's remainders; zero
+//! if the divisor is zero. If a run is divided by one number, it is multiplied by the inverse of that number, as a
+//! fixed-point fraction. Other divisions go through floats in which quotients are exact; for 64-bit integers, only
+//! where all operands nearby are small enough. The reason is that processors have no instruction for dividing vectors
+//! of integers. Not here: flags.
 
 use crate::tier0::elem::{Bits, Elem, Integer, Real};
 use crate::tier0::ops::{FloorDivide, Fmod, Remainder};

@@ -1,7 +1,7 @@
 //! Gathers over a block: elements picked from memory by index.
 //!
-//! In: the source's rectangle at the block, one index per point. Out: a dense register. An index beyond the end
-//! counts as the last, so that no index, whatever it holds, leads outside the source.
+//! In: the part of the source that belongs to the block, and one index per point. Out: a dense register. An index
+//! beyond the end counts as the last, so that no index, whatever its value, leads outside the source.
 
 use crate::tier0::pack::Rect;
 use numelt_opt::{Kernel, Node, StrideClass, ValueId};

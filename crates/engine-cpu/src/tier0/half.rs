@@ -1,7 +1,7 @@
 //! Half-precision elements: every operation goes through f32 and rounds once.
 //!
-//! In: values. Out: values. Kernels compute in f32 already (the kernel form converts); what is left for this
-//! type are folds, scans and selection.
+//! In: values. Out: values. Kernels compute in f32 already (the kernel form inserts the conversions). Only folds, scans
+//! and selections use this type directly.
 
 use crate::tier0::cast::To;
 use crate::tier0::elem::{Any, B8, Number};

@@ -1,8 +1,8 @@
-//! The loops of the blocked interpreter: one operation over a run of neighbours.
+//! The loops of the blocked interpreter: one operation over a run of contiguous elements.
 //!
-//! In: pointers to runs of elements and a count. Out: a run of results. Every loop is written once and
-//! compiled for each instruction set by `versions!`; the compiler's vectoriser does the rest. Not here:
-//! strides (see `pack.rs`), the choice of a loop for an operation (see `select.rs`).
+//! In: pointers to runs of elements, and a count. Out: a run of results. Every loop is written once and compiled for
+//! each instruction set by `versions!`; the compiler vectorizes it. Not here: strides (`pack.rs`), and which loop
+//! belongs to an operation (`select.rs`).
 
 use crate::isa::{Isa, versions};
 use crate::tier0::cast::To;

@@ -1,7 +1,7 @@
 //! Tier 0: a blocked interpreter that needs no compiler.
 //!
-//! In: a kernel. Out: a [`Body`]. Each operation of the kernel runs as one loop over a block of points
-//! whose values fit the L1 cache. Not here: threads, folding, loops beyond the two innermost.
+//! In: a kernel. Out: a [`Body`]. Each operation of the kernel runs as one loop over a block of points, whose values
+//! fit the L1 cache. Not here: threads, folding, loops beyond the two innermost.
 
 mod cast;
 mod complex;

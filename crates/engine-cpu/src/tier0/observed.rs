@@ -1,8 +1,8 @@
-//! Conditions that neither results nor the loops' own flags tell: of complex arithmetic and the C library's
-//! complex functions, and of comparisons inside NumPy's loops.
+//! Conditions that can be inferred neither from results nor from the flags of numelt's own loops: those of complex
+//! arithmetic and the C library's complex functions, and of comparisons inside NumPy's loops.
 //!
-//! In: an operation and its loop dtype, or runs of operands and results. Out: conditions. An audit computes
-//! complex values once more, one by one, and looks at the processor's flags, as NumPy does.
+//! In: an operation and its loop dtype, or runs of operands and results. Out: conditions. An audit computes complex
+//! values once more, one by one, and reads the processor's flags, as NumPy does.
 
 use crate::tier0::complex::Complex;
 use crate::tier0::elem::{Any, Elem, Inexact, Number};

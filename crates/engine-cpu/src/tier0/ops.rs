@@ -1,7 +1,7 @@
 //! The operations of the table as types, for the generic loops.
 //!
-//! In: values. Out: values. One row per operation; what a row means per element type is in `elem.rs`. Rows of the macros `one` and
-//! `two` are those of the op table, by which `select` finds them.
+//! In: values. Out: values. There is one row per operation; `elem.rs` defines the meaning of a row for each element
+//! type. The rows of the macros `one` and `two` have the names of the op table, by which `select` finds them.
 
 use crate::isa::Isa;
 use crate::tier0::complex::Complex;

@@ -1,6 +1,6 @@
 //! Moving elements between strided memory and dense block registers.
 //!
-//! In: an address with two strides and a rectangle. Out: the same elements one after the other, or back.
+//! In: an address with two strides and a rectangle. Out: the same elements one after the other, or the reverse.
 //! Elements are moved as plain bytes of their size. Not here: conversions.
 
 /// A rectangle of elements in memory: `rows` rows of `inner` elements.

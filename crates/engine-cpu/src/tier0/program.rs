@@ -1,9 +1,9 @@
 //! From a kernel to a list of block instructions over slots.
 //!
-//! In: a kernel and an instruction set. Out: a [`Code`]: instructions in order, where each value lives, and
-//! which stores may be written in place. Slots are numbered: one per argument (in place or packed), one per
-//! parameter, then block registers that results reuse (linear scan). A result never shares a register with
-//! its operands, because the loops may not overlap.
+//! In: a kernel and an instruction set. Out: a [`Code`]: instructions in order, the location of each value, and the
+//! stores that may be written directly to memory. Slots are numbered: one per argument (in memory or packed), one per
+//! parameter, then block registers, which results reuse (linear scan). A result never shares a register with its
+//! operands, because operands and results of a loop must not overlap.
 
 use crate::isa::Isa;
 use crate::tier0::gather::{self, Pick};

@@ -1,9 +1,9 @@
 //! Floating-point conditions of tier 0: which flags its loops raise, and which values meet which condition.
 //!
-//! In: an operation and its loop dtype, or runs of operands and results. Out: flags. The rules are NumPy's, as
-//! its ufuncs show them: a NaN from numbers is invalid, an infinity from finite operands is an overflow or,
-//! at a pole, a division by zero; what was NaN before stays silent. The processor's flags say that a launch
-//! may have met a condition; the rules on values say which operation did.
+//! In: an operation and its loop dtype, or runs of operands and results. Out: flags. The rules are NumPy's, as its
+//! ufuncs show them: a NaN from numbers is invalid; an infinity from finite operands is an overflow or, at a pole, a
+//! division by zero; an operand that was NaN already raises nothing. The processor's flags say that a launch may have
+//! met a condition; the rules on values say which operation did.
 
 use crate::isa::{self, versions};
 use crate::tier0::elem::Any;

@@ -1,8 +1,8 @@
 //! Running block instructions over a tile.
 //!
-//! In: a tile and the code. Out: stores done, reduction values in scratch. A tile is cut into blocks of
-//! so many points that all registers stay in the L1 cache; several short rows share a block. All loads of
-//! a block come before its stores, so that a store may overwrite what the same point reads.
+//! In: a tile and the code. Out: stores done, and reduction values in scratch memory. A tile is cut into blocks of so
+//! many points that all registers stay in the L1 cache; several short rows share a block. All loads of a block come
+//! before its stores, so that a store may overwrite what the same point reads.
 
 use crate::tier0::gather::Axis;
 use crate::tier0::pack::{Rect, iota, pack, splat, unpack};

@@ -1,7 +1,7 @@
-//! The choice of a loop: which function does an operation on an element type with an instruction set.
+//! The choice of a loop: the function for an operation on an element type with an instruction set.
 //!
-//! In: an operation, its loop dtype, the instruction set. Out: a function. Most operations have a row in `ops`; here stand those whose loop
-//! is chosen in another way.
+//! In: an operation, its loop dtype, the instruction set. Out: a function. Most operations have a row in `ops`. The
+//! others, whose loop is chosen in another way, are in this file.
 
 use crate::isa::Isa;
 use crate::tier0::divide::Divide;

@@ -1,10 +1,10 @@
 //! One operation on few elements, without a kernel.
 //!
-//! In: a [`SmallCall`] and the conditions that somebody wants reported. Out: the output's elements, or word that
-//! it was not done: where the operation is none for this way, or meets such a condition, the caller records it
-//! instead. The loops and folds are those of the interpreter, so the values are too. Operands that lie one after the
-//! other are used where they are; others pass through rooms on the stack, a piece at a time. Not here: which memory is
-//! ready to be used.
+//! In: a [`SmallCall`], and the conditions that must be reported. Out: the output's elements, or the answer that
+//! nothing was done: if this way does not support the operation, or if it meets such a condition, the caller records it
+//! instead. The loops and folds are those of the interpreter, so the values are the same. Contiguous operands are used
+//! where they are; others are copied, a piece at a time, to buffers on the stack. Not here: which memory is ready to be
+//! used.
 
 use crate::driver;
 use crate::isa::Isa;

@@ -1,8 +1,8 @@
 //! A reduction of few elements, without a kernel.
 //!
-//! In: a [`SmallCall`] of a reduction. Out: the output's elements, or word that it was not done. Only operands
-//! whose reduced axes lie side by side, and which NumPy goes through in C order where the order matters: there NumPy's
-//! order is that of the folds. Outputs are fresh memory, in which the folds accumulate.
+//! In: a [`SmallCall`] of a reduction. Out: the output's elements, or the answer that nothing was done. Only operands
+//! are supported whose reduced axes are adjacent and which, if the order matters, NumPy traverses in C order: then
+//! NumPy's order is that of the folds. Outputs are new memory, in which the folds accumulate.
 
 use crate::fold::{self, Fold, Order};
 use crate::isa::Isa;

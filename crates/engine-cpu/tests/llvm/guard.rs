@@ -1,4 +1,4 @@
-//! Arrays that end, or begin, where the next byte may not be touched.
+//! Arrays that begin or end at memory that must not be touched.
 
 use numelt_ir::DType;
 

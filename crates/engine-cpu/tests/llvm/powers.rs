@@ -1,4 +1,4 @@
-//! Powers by one number: the bits are those of the vector math function, whichever way they come about.
+//! Powers by one number have the bits of the vector math function, whichever way they are computed.
 
 use super::*;
 use numelt_ir::interp::cast;

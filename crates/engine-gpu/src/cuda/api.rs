@@ -1,8 +1,8 @@
-//! The functions of the CUDA driver, found in its library when they are first asked for.
+//! The functions of the CUDA driver, which are looked up in its library when they are first called.
 //!
-//! In: nothing. Out: safe types for what a context owns, each of which gives back what it holds when it is dropped; failures carry
-//! the name of the function and the driver's words. Neither building nor importing numelt needs the library. All functions
-//! have been in it since CUDA 11.2, under these names. Not here: what is computed.
+//! In: nothing. Out: safe types for the objects of a context, each of which releases what it holds when it is dropped.
+//! Errors have the name of the function and the driver's message. Neither building nor importing numelt needs the
+//! library. All functions have been in it, under these names, since CUDA 11.2. Not here: what is computed.
 
 use crate::device::Argument;
 use crate::library::{Library, functions};

@@ -1,7 +1,8 @@
 //! NVRTC, which compiles CUDA C++ to machine code. It needs no device.
 //!
-//! In: a text and the version of a device's instructions. Out: a cubin; PTX where this NVRTC is older than the device. The library
-//! comes with CUDA toolkits and as PyPI packages, which the extras `cuda12` and `cuda13` of numelt ask for.
+//! In: a text and the version of a device's instructions. Out: a cubin, or PTX if this NVRTC is older than the device.
+//! The library comes with CUDA toolkits and as PyPI packages, on which the extras `cuda12` and `cuda13` of numelt
+//! depend.
 
 use crate::library::{Library, functions};
 use numelt_ir::{Error, Result};

@@ -1,6 +1,6 @@
 //! Library calls on the device: scans and scatters.
 //!
-//! In: a call. Out: the launches of its text's functions, or a refusal where the host takes less time.
+//! In: a call. Out: the launches of the functions of its text, or a refusal if the host takes less time.
 
 use super::compiled::Compiler;
 use super::launch::{FEW_RESULTS, queue};

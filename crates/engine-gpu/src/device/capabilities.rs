@@ -1,4 +1,4 @@
-//! What a device can do, and what plans should be like for it.
+//! What a device supports, and which plans suit it.
 
 use super::calls;
 use crate::render::{self, Variant};

@@ -1,4 +1,4 @@
-//! Kernels as the driver compiled them.
+//! Kernels that the driver has compiled.
 
 use super::{Code, Driver};
 use crate::render::{self, Kind, Param, Variant};

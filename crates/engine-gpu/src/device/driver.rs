@@ -1,4 +1,4 @@
-//! What an engine needs of a driver.
+//! The interface between the engine and a driver.
 
 use super::{Capabilities, Devices};
 use crate::render::Dialect;

@@ -1,8 +1,9 @@
 //! An engine for a device with memory of its own, over a [`Driver`].
 //!
-//! One device, one queue that works in the order in which it is given work: waiting for a ticket is reading what the launch has
-//! written, or waiting for the queue. A kernel that may meet floating-point conditions collects them in a word of the
-//! device's memory, which is read when somebody waits for it. Not here: calls of a driver's library.
+//! There is one device with one queue, which works in the order of submission. Waiting for a ticket means reading what
+//! the launch has written, or waiting for the queue. A kernel that may meet floating-point conditions collects them in
+//! a word of the device's memory, which is read when somebody waits for the kernel. Not here: calls of a driver's
+//! library.
 
 mod calls;
 mod capabilities;

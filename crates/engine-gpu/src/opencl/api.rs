@@ -1,8 +1,8 @@
-//! The functions of OpenCL, found in the system's loader library when they are first asked for.
+//! The functions of OpenCL, which are looked up in the system's loader library when they are first called.
 //!
-//! In: nothing. Out: safe types for what a context owns, each of which gives back what it holds when it is dropped; failures carry
-//! the name of the function and OpenCL's error code. Neither building nor importing numelt needs an OpenCL library. The
-//! library is never closed: drivers keep threads of their own. Not here: what is computed.
+//! In: nothing. Out: safe types for the objects of a context, each of which releases what it holds when it is dropped.
+//! Errors have the name of the function and OpenCL's error code. Neither building nor importing numelt needs an OpenCL
+//! library. The library is never closed, because drivers keep threads of their own. Not here: what is computed.
 
 use super::signals::Handlers;
 use crate::device::Argument;

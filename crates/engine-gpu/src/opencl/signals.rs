@@ -1,8 +1,8 @@
-//! The process's signal handlers, kept from drivers.
+//! Keeps the process's signal handlers when a driver replaces them.
 //!
-//! Drivers that contain LLVM, such as PoCL, install handlers of their own for SIGINT, SIGTERM and others when they first
-//! compile something, and leave them there. A program that handles Ctrl-C would lose its handler. In: the handlers as they
-//! are. Out: the same again, when the value is dropped.
+//! Drivers that contain LLVM, such as PoCL, install handlers of their own for SIGINT, SIGTERM and others when they
+//! first compile something, and leave them there. A program that handles Ctrl-C would lose its handler. In: the current
+//! handlers. Out: the same handlers, restored when the value is dropped.
 
 use std::mem::MaybeUninit;
 

@@ -1,14 +1,14 @@
-//! Scans and scatters, in C: the library calls that a device does.
+//! Scans and scatters in C: the library calls that a device runs.
 //!
-//! In: the form of a call, which is all that its text depends on. Out: the text, and its functions' parameters. Extents, strides
-//! and places are parameters, in units of the memory that they belong to (see [`super::unit`]).
+//! In: the form of a call, on which alone its text depends. Out: the text, and the parameters of its functions.
+//! Extents, strides and positions are parameters, in units of the memory to which they belong (see [`super::unit`]).
 //!
-//! A scan is done line by line, a work-item for each, in the order that defines it. Where the order does not matter to the bits
-//! (integers, extremes) a long line is cut into parts: each is folded, the folds are joined, and each part is then scanned from
-//! the fold of those before it.
+//! A scan processes each line with one work-item, in the order that defines it. If the order does not affect the bits
+//! (integers, extremes), a long line is cut into parts: each part is folded, the folds are joined, and each part is
+//! then scanned from the fold of those before it.
 //!
-//! A scatter first finds for each position the last value that goes there, then stores those. Sums and extremes of integers are
-//! combined by atomic operations, whose order does not matter.
+//! A scatter first finds for each position the last value that goes there, and then stores these values. Sums and
+//! extremes of integers are combined by atomic operations, whose order does not matter.
 
 use super::library::needed_by;
 use super::types::{cast, name, stored, unsigned};

@@ -1,4 +1,5 @@
-//! Functions on complex numbers, in C: NumPy's formulas in NumPy's order of operations. `$R` is the type of the parts.
+//! Functions on complex numbers in C, with NumPy's formulas in NumPy's order of operations. `$R` is the type of the
+//! parts.
 
 use super::library::Template;
 use numelt_ir::DType;

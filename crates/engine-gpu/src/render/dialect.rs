@@ -1,4 +1,4 @@
-//! The two languages: what stands before a kernel's text, which is the same in both.
+//! The two languages: the prologue of a kernel's text. The text itself is the same in both.
 
 /// A language that kernels are rendered in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,8 @@
 //! Functions of the vector math crate, in C.
 //!
-//! In: the steps that an algorithm does (`numelt_vecmath::trace`). Out: a function that does the same steps, so that it has the same
-//! bits. Only the reduction of arguments of any size, which is integer arithmetic on words, is written out here.
+//! In: the steps of an algorithm (`numelt_vecmath::trace`). Out: a function that does the same steps, so that it has
+//! the same bits. Only the range reduction of large arguments, which is integer arithmetic on words, is written by
+//! hand.
 
 use super::types::number;
 use numelt_ir::{DType, Op};

@@ -1,8 +1,8 @@
 //! The functions that kernels call, in C.
 //!
-//! In: the text of a kernel. Out: the definitions of the functions that it names, and of those that they name, in an order
-//! in which each comes before its first use. The functions are templates over element types (`templates.rs`, `complex.rs`),
-//! random streams (`streams.rs`), or algorithms of the vector math crate (`functions.rs`).
+//! In: the text of a kernel. Out: the definitions of the functions that it calls, and of those that they call, each
+//! before its first use. The functions are templates over element types (`templates.rs`, `complex.rs`), random streams
+//! (`streams.rs`), or algorithms of the vector math crate (`functions.rs`).
 
 use super::{complex, functions, streams, templates};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,9 +1,9 @@
-//! Kernels as C, in one text for CUDA and OpenCL.
+//! Kernels as C, with the same text for CUDA and OpenCL.
 //!
-//! In: a [`Kernel`], a dialect, a variant. Out: a [`Source`]: the text, which compiles by itself, and what its parameters stand
-//! for. The text evaluates the kernel's body at each point of a loop over all points, as many at a time as there are
-//! work-items. Types have numelt's names; functions that are no built-ins are defined before the kernel. Not here:
-//! compilers, memory.
+//! In: a [`Kernel`], a dialect, a variant. Out: a [`Source`]: the text, which compiles by itself, and the meaning of
+//! its parameters. The text evaluates the kernel's body at each point in a loop over all points, as many at a time as
+//! there are work-items. Types have numelt's names. Functions that are not built in are defined before the kernel. Not
+//! here: compilers, memory.
 
 pub mod calls;
 mod complex;

@@ -1,4 +1,5 @@
-//! Operations in C: the expression of one elementwise operation, and of the conditions that it may have met.
+//! Operations in C: the expression of one elementwise operation, and the expression of the conditions that it may have
+//! met.
 
 use super::types::{cast, name, number, wrapping};
 use super::{functions, streams};

@@ -1,4 +1,4 @@
-//! Elementwise kernels: a loop over points, and what is done at one of them.
+//! Elementwise kernels: a loop over points, and the work at one point.
 
 use super::types::{self, cast, name};
 use super::{ENTRY, Kind, Param, Parts, Variant, fold, ops};

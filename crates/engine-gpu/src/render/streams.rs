@@ -1,7 +1,7 @@
-//! Random streams, in C: the elements of the streams that NumPy's bit generators begin, each computed from its position.
+//! Random streams in C: the elements of the streams of NumPy's bit generators, each computed from its position.
 //!
-//! A position counts 64-bit words for u64 and f64, and halves of words (the low half first) for u32 and f32. The generators
-//! of PCG64 jump to a position by powers of their multiplier, modulo 2^128 and in two words; Philox enciphers a counter.
+//! A position counts 64-bit words for u64 and f64, and halves of words (the low half first) for u32 and f32. PCG64
+//! jumps to a position by powers of its multiplier modulo 2^128, computed in two words; Philox encrypts a counter.
 
 use super::library::Template;
 use numelt_ir::interp::random::{PCG64_CHEAP_MULTIPLIER, PCG64_MULTIPLIER};

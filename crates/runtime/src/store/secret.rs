@@ -1,8 +1,8 @@
-//! The secret that compiled objects on disk are signed with.
+//! The secret with which compiled objects on disk are signed.
 //!
-//! In: the path of a file in the user's state folder. Out: its 32 bytes, made from the system's random source where there is
-//! no such file yet. The file is the user's alone (mode 0600) and does not lie with the objects: who brings a cache
-//! of objects along cannot bring the secret along.
+//! In: the path of a file in the user's state folder. Out: its 32 bytes, made from the system's random source if there
+//! is no such file yet. Only the user can read the file (mode 0600), and it is not in the folder of the objects:
+//! somebody who provides a cache of objects cannot provide the secret with it.
 
 use crate::trusted;
 use std::fs;
