@@ -115,7 +115,7 @@ PACKAGES_UPWARD = [
     Upward(
         "_jit",
         "numelt",
-        ("generalized", "operators", "vectorizing"),
+        ("collecting", "generalized", "operators", "vectorizing"),
         "operators that call functions of the user make arrays with public functions",
     ),
     Upward("_array", "numelt", ("methods",), "`__array_namespace__` returns the public namespace"),
@@ -306,6 +306,7 @@ RULES = [
             "python/numelt/_jit/twin.py",
             # what is known of a function, by its code: a function that is defined in another one is a new
             # object in each call of that
+            "python/numelt/_jit/calling.py",
             "python/numelt/_jit/drivers.py",
             "python/numelt/_jit/reporting.py",
             "python/numelt/_jit/vectorizing.py",

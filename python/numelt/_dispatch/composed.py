@@ -26,7 +26,15 @@ from numelt._dispatch.copies import copy_of
 from numelt._dispatch.native import NATIVE, NO_VALUE, native
 from numelt._dispatch.routine import routine
 
-__all__ = ["applying", "applying_compiled", "composed", "composed_in", "rebound", "understood"]
+__all__ = [
+    "applying",
+    "applying_compiled",
+    "applying_prepared",
+    "composed",
+    "composed_in",
+    "rebound",
+    "understood",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -263,6 +271,11 @@ def applying_compiled(compiled: Callable[..., Any]) -> Callable[[F], F]:
     return lambda stub: _composed(stub, numpy, _is_accepted, compiled=compiled)
 
 
+def applying_prepared(prepared: Callable[..., Any]) -> Callable[[F], F]:
+    """Return the decorator `applying` for a function whose arguments `prepared` may replace first."""
+    return lambda stub: _composed(stub, numpy, _is_accepted, prepared=prepared)
+
+
 def _is_accepted(value: Any) -> bool:
     return understood(value) or _is_function(value)
 
@@ -286,6 +299,7 @@ def _composed(
     accepted: Callable[[Any], bool],
     few: bool = True,
     compiled: Callable[..., Any] | None = None,
+    prepared: Callable[..., Any] | None = None,
 ) -> F:
     name = stub.__name__
     original = getattr(space, name, None)
@@ -303,6 +317,8 @@ def _composed(
             return fallback.call(label, original, args, kwargs)
         if compiled is not None and (made := compiled(*args, **kwargs)) is not None:
             return made
+        if prepared is not None:
+            args, kwargs = prepared(*args, **kwargs)
         if implementation is None:
             implementation = rebound(original)
         made = _core.composing(implementation, args, kwargs) if together else implementation(*args, **kwargs)

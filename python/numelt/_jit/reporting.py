@@ -9,12 +9,12 @@ import linecache
 import types
 import warnings
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from numelt._dispatch import fallback
 
-__all__ = ["Gap", "add_driver", "explanation", "forget", "gaps", "note", "register", "units"]
+__all__ = ["Gap", "add_driver", "add_units", "explanation", "forget", "gaps", "note", "register", "units"]
 
 UNITS = "__numelt_units__"
 """The name under which a twin finds its units."""
@@ -22,6 +22,8 @@ UNITS = "__numelt_units__"
 _all: weakref.WeakSet[Any] = weakref.WeakSet()
 # by the code of a function: loops of numelt's own that call it
 _drivers: dict[types.CodeType, weakref.WeakSet[types.FunctionType]] = {}
+# by the code of a function: loops of it, compiled because NumPy calls the function
+_of_called: dict[types.CodeType, weakref.WeakSet[Any]] = {}
 _warned: dict[Any, Any] = {}
 
 
@@ -58,6 +60,11 @@ def register(unit: Any) -> None:
 def add_driver(code: types.CodeType, twin: types.FunctionType) -> None:
     """Remember a loop of numelt's own that calls functions with this code."""
     _drivers.setdefault(code, weakref.WeakSet()).add(twin)
+
+
+def add_units(code: types.CodeType, units: Iterable[Any]) -> None:
+    """Remember units of the loops in functions with this code."""
+    _of_called.setdefault(code, weakref.WeakSet()).update(units)
 
 
 def note(function: str, filename: str, lineno: int, reason: str, is_strict: bool) -> None:
@@ -107,6 +114,7 @@ def units(function: types.FunctionType) -> list[Any]:
     """Return the units of the loops in a function, and of loops of numelt's own that call it."""
     own = getattr(function, "__wrapped__", function)
     found = [unit for twin in _drivers.get(own.__code__, ()) for unit in _of_twin(twin)]
+    found += _of_called.get(own.__code__, ())
     if UNITS in function.__code__.co_freevars:
         return _of_twin(function) + found
     name = function.__qualname__

@@ -1,8 +1,9 @@
 """The syntax tree of a function.
 
-In: a function. Out: the node of the tree that it was compiled from, or None. The whole file is parsed and
-compiled again, and the node is returned only if the code object made from it equals that of the function. So
-files that were edited after the import, rewritten asserts and generated functions are noticed.
+In: a function or generator expression. Out: the node of the tree that it was compiled from, or None. The
+whole file is parsed and compiled again, and the node is returned only if the code object made from it equals
+that of the function. So files that were edited after the import, rewritten asserts and generated functions
+are noticed.
 
 Modules and functions that this package has replaced by twins are registered with the trees that they were
 made from.
@@ -17,11 +18,11 @@ import linecache
 import types
 import warnings
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from numelt._jit.scopes import Function, Scope
 
-__all__ = ["FUTURE", "Located", "find", "locate", "register"]
+__all__ = ["FUTURE", "Located", "find", "locate", "locate_code", "register"]
 
 FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -29,11 +30,13 @@ FUTURE = functools.reduce(
 
 
 class Located(NamedTuple):
-    """A function in the syntax tree of its module."""
+    """A function or generator expression in the syntax tree of its module."""
 
-    node: Function
+    node: Any
+    """A `Function`, or an `ast.GeneratorExp`."""
     scope: Scope
-    """Its names; `Scope.parent` leads to the scopes that enclose it."""
+    """The names of a function; `Scope.parent` leads to the scopes that enclose it. For a generator expression
+    those of the function that it stands in."""
     tree: ast.Module
 
 
@@ -56,7 +59,7 @@ class _Module:
         if code not in self.codes:
             return None
         candidates = self.index.get((code.co_name, code.co_firstlineno), [])
-        if code.co_name == "<lambda>" and len(candidates) > 1:
+        if code.co_name in ("<lambda>", "<genexpr>") and len(candidates) > 1:
             return _by_columns(code, candidates)
         return candidates[0] if len(candidates) == 1 else None
 
@@ -79,15 +82,19 @@ def _twin(code: types.CodeType) -> _Module | None:
 def find(function: Any) -> Function | None:
     """Return the syntax tree of a function, or None if it is not known for certain."""
     located = locate(function)
-    return None if located is None else located.node
+    return None if located is None else cast(Function, located.node)
 
 
 def locate(function: Any) -> Located | None:
     """Return a function in the syntax tree of its module, or None if it is not known for certain."""
     if type(function) is not types.FunctionType:
         return None
-    code = function.__code__
-    module = _twin(code) or _read(code, function.__globals__)
+    return locate_code(function.__code__, function.__globals__)
+
+
+def locate_code(code: types.CodeType, namespace: dict[str, Any]) -> Located | None:
+    """Return the function or generator expression of a code object, or None if it is not certain."""
+    module = _twin(code) or _read(code, namespace)
     return None if module is None else module.locate(code)
 
 
@@ -130,6 +137,8 @@ def _collect(
             lines = [decorator.lineno for decorator in getattr(child, "decorator_list", ())]
             key = getattr(child, "name", "<lambda>"), min([child.lineno, *lines])
             found.setdefault(key, []).append(Located(child, inner, tree))
+        elif isinstance(child, ast.GeneratorExp):
+            found.setdefault(("<genexpr>", child.lineno), []).append(Located(child, scope, tree))
         _collect(child, inner, tree, found)
 
 
@@ -138,12 +147,12 @@ def _span(node: ast.expr) -> tuple[int, int, int, int]:
 
 
 def _by_columns(code: types.CodeType, candidates: list[Located]) -> Located | None:
-    """Return the lambda whose body has the positions that the instructions of a code object name."""
+    """Return the expression that has the positions which the instructions of a code object name."""
 
     def innermost(line: int, column: int, end_line: int, end_column: int) -> Located | None:
         holding = []
         for candidate in candidates:
-            body = _span(candidate.node.body)  # type: ignore[arg-type]
+            body = _span(getattr(candidate.node, "body", candidate.node))
             if body[:2] <= (line, column) and (end_line, end_column) <= body[2:]:
                 holding.append((body[:2], candidate))
         return max(holding, key=lambda pair: pair[0])[1] if holding else None

@@ -34,7 +34,7 @@ import copy
 import types
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from numelt import _core
 from numelt._jit import reporting, resuming, source
@@ -43,7 +43,7 @@ from numelt._jit.lower import REST, Lowered, lowered
 from numelt._jit.numbering import Loop, Span, is_numbered_loop, spans
 from numelt._jit.scopes import Function, Scope, argument_names, bound_names, children, own_nodes, with_loops
 
-__all__ = ["function_twin", "module_twin"]
+__all__ = ["Template", "function_twin", "instance", "module_twin", "template"]
 
 # loops nested more deeply than this have no units of their own: each level doubles the code
 _DEEPEST = 4
@@ -445,16 +445,20 @@ def idle_unit() -> Any:
     return _idle
 
 
-def function_twin(
-    function: types.FunctionType, is_strict: bool = False, is_asked: bool = True
-) -> types.FunctionType | None:
-    """Return the twin of a function, or None if its source is not known or it has no loops.
+class Template(NamedTuple):
+    """The code of a function's twin, for all functions with the same code."""
 
-    If it is strict, what CPython has to do in its loops is an error. If it is not asked for, loops of few
-    turns are compiled only after some runs.
-    """
+    code: types.CodeType
+    hidden: dict[str, Any]
+    """The names that the twin uses, with their values."""
+
+
+def template(function: types.FunctionType, is_strict: bool = False, is_asked: bool = True) -> Template | None:
+    """Return the code of a function's twin, or None if its source is not known or it has no loops."""
     found = source.locate(function)
-    if found is None or isinstance(found.node, ast.Lambda) or _has_private_names(found.node, found.scope):
+    if found is None or not isinstance(found.node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    if _has_private_names(found.node, found.scope):
         return None
     units = _Units(function.__code__.co_filename, is_asked, is_strict)
     node = copy.copy(found.node)
@@ -467,6 +471,24 @@ def function_twin(
     if code is None:
         return None
     source.register(code, found.tree)
+    return Template(code, hidden)
+
+
+def function_twin(
+    function: types.FunctionType, is_strict: bool = False, is_asked: bool = True
+) -> types.FunctionType | None:
+    """Return the twin of a function, or None if its source is not known or it has no loops.
+
+    If it is strict, what CPython has to do in its loops is an error. If it is not asked for, loops of few
+    turns are compiled only after some runs.
+    """
+    found = template(function, is_strict, is_asked)
+    return None if found is None else instance(found, function)
+
+
+def instance(template: Template, function: types.FunctionType) -> types.FunctionType:
+    """Return the twin of a function for which there is a template."""
+    code, hidden = template
     cells = {name: types.CellType(value) for name, value in hidden.items()}
     cells |= dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     closure = tuple(cells[name] for name in code.co_freevars)

@@ -1,12 +1,15 @@
 """Functional programming: functions that call a function of the user, along axes or over indices.
 
 The functions are NumPy's, run over our arrays (`composed`). The function of the user gets our arrays.
-`vectorize` and `apply_along_axis`, which call it in a loop, are compiled together with it if it is a Python
-function and the arrays are large enough (`numelt._jit.vectorizing`).
+If that is a Python function and the arrays are large enough, it is compiled: together with `vectorize` and
+`apply_along_axis`, which call it in a loop (`numelt._jit.vectorizing`), and so is a generator expression that
+`fromiter` collects (`numelt._jit.collecting`). The others call it with whole arrays; its own loops are
+compiled (`numelt._jit.calling`).
 """
 
 from __future__ import annotations
 
+import math
 import types
 from typing import Any
 
@@ -14,7 +17,7 @@ import numpy
 
 from numelt import _core
 from numelt._dispatch import fallback
-from numelt._dispatch.composed import applying, applying_compiled
+from numelt._dispatch.composed import applying, applying_compiled, applying_prepared
 from numelt._dispatch.mirror import replace
 from numelt._dispatch.native import present
 from numelt._dispatch.pickling import Named
@@ -25,18 +28,23 @@ __all__ = ["apply_along_axis", "apply_over_axes", "fromfunction", "mask_indices"
 
 # fewer elements than this, over all calls of a function, do not repay the milliseconds that compiling takes
 _FEW = 2000
-# by code of a function: for how many elements it was called
+# the same for elements that an expression gives, which CPython computes sooner than a call of a function
+_FEW_GIVEN = 10000
+# by code of a function or expression: for how many elements it was called
 _elements: dict[types.CodeType, int] = {}
 
 
 def _is_worthwhile(function: Any, count: int) -> bool:
     """Has a Python function been called for so many elements that it is worth compiling?"""
-    if type(function) is not types.FunctionType:
-        return False
+    return type(function) is types.FunctionType and _count(function.__code__, count) >= _FEW
+
+
+def _count(code: types.CodeType, count: int) -> int:
+    """Return for how many elements code has run, with those that it runs for now."""
     if len(_elements) > 1000:
         _elements.clear()
-    total = _elements[function.__code__] = _elements.get(function.__code__, 0) + count
-    return total >= _FEW
+    total = _elements[code] = _elements.get(code, 0) + count
+    return total
 
 
 def _compiled_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
@@ -59,7 +67,39 @@ def apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any
     """
 
 
-@applying
+def _looping(function: Any, count: int) -> Any:
+    """Return a Python function whose loops run compiled, if it has been called for enough elements."""
+    if not _is_worthwhile(function, count):
+        return function
+    from numelt._jit.calling import with_compiled_loops  # few programs need it
+
+    return with_compiled_loops(function)
+
+
+def _with_function(*args: Any, **kwargs: Any) -> Any:
+    """Return the arguments of `apply_over_axes` with a compiled function."""
+    if len(args) >= 2:
+        args = _looping(args[0], _size(args[1])), *args[1:]
+    return args, kwargs
+
+
+def _with_function_of_indices(*args: Any, **kwargs: Any) -> Any:
+    """Return the arguments of `fromfunction` with a compiled function."""
+    if len(args) >= 2:
+        extents = args[1] if isinstance(args[1], tuple | list) else (args[1],)
+        count = math.prod(extents) if all(type(extent) is int for extent in extents) else 0
+        args = _looping(args[0], count), *args[1:]
+    return args, kwargs
+
+
+def _with_functions(*args: Any, **kwargs: Any) -> Any:
+    """Return the arguments of `piecewise` with compiled functions."""
+    if len(args) >= 3 and type(args[2]) in (list, tuple):
+        args = *args[:2], [_looping(function, _size(args[0])) for function in args[2]], *args[3:]
+    return args, kwargs
+
+
+@applying_prepared(_with_function)
 def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     """Apply a function over one axis after the other, keeping them.
 
@@ -71,7 +111,7 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     """
 
 
-@applying
+@applying_prepared(_with_function_of_indices)
 def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any) -> Any:
     """Return what a function makes of the indices of an array.
 
@@ -96,7 +136,7 @@ def mask_indices(n: Any, mask_func: Any, k: Any = 0) -> Any:
     """
 
 
-@applying
+@applying_prepared(_with_functions)
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """Evaluate one function or value where each of several conditions holds.
 
@@ -147,7 +187,28 @@ def frompyfunc(func: Any, /, nin: int, nout: int, **kwargs: Any) -> Any:
     return _core.ufunc(numpy.frompyfunc(func, nin, nout, **kwargs), None)
 
 
+def fromiter(iter: Any, dtype: Any, count: Any = -1, *, like: Any = None) -> Any:
+    """Return an array of what an iterator gives.
+
+    Examples
+    --------
+    >>> import numelt as np
+    >>> np.fromiter((x * x for x in range(4)), dtype=int)
+    array([0, 1, 4, 9])
+    """
+    if type(iter) is types.GeneratorType and like is None and type(count) is int:
+        from numelt._jit import collecting  # few programs need it
+
+        if _count(iter.gi_code, collecting.length(iter)) >= _FEW_GIVEN:
+            made = collecting.collected(iter, dtype, count)
+            if made is not None:
+                return made
+    kwargs = {} if like is None else {"like": like}
+    return fallback.uncounted(numpy.fromiter, (iter, dtype, count), kwargs)
+
+
 Vectorize.__name__ = Vectorize.__qualname__ = "vectorize"
 Vectorize.__module__ = "numpy"
 replace(numpy.vectorize, Vectorize)
 replace(numpy.frompyfunc, present(routine("frompyfunc", numpy.frompyfunc, frompyfunc), numpy.frompyfunc))
+replace(numpy.fromiter, present(routine("fromiter", numpy.fromiter, fromiter), numpy.fromiter))

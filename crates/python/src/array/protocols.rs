@@ -69,6 +69,21 @@ impl ArrayIterator {
         let n = extents(self.array.bind(py))?.first().copied().unwrap_or(0);
         Ok((n - self.next.load(Ordering::Relaxed)).max(0))
     }
+
+    /// What `copy` and `pickle` ask for, as for the iterators of NumPy's arrays: how to make one like this, and its position.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> Out<'py> {
+        let iter = py.import("builtins")?.getattr("iter")?;
+        if self.__length_hint__(py)? == 0 {
+            return Ok((iter, (PyTuple::empty(py),)).into_pyobject(py)?.into_any());
+        }
+        let position = self.next.load(Ordering::Relaxed);
+        Ok((iter, (self.array.bind(py),), position).into_pyobject(py)?.into_any())
+    }
+
+    /// Moves to a position.
+    fn __setstate__(&self, position: i64) {
+        self.next.store(position.max(0), Ordering::Relaxed);
+    }
 }
 
 /// The only element of an array of size one, for conversions to Python numbers; `None` for other arrays.

@@ -1,0 +1,60 @@
+"""Functions of the user that NumPy calls with whole arrays: their own loops run compiled.
+
+`numpy.fromfunction`, `piecewise` and `apply_over_axes` call a function a few times, with arrays. Operations
+on arrays in it are recorded as ever; if it has loops, it is replaced by its twin (`twin`).
+"""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import re
+import types
+
+from numelt._jit import reporting, twin
+
+__all__ = ["with_compiled_loops"]
+
+_LOOP = re.compile(r"\b(for|while)\b")
+
+
+def with_compiled_loops(function: types.FunctionType) -> types.FunctionType:
+    """Return a function whose loops run compiled, or the function itself if it has none.
+
+    Functions with the same code share the compiled loops.
+    """
+    code, names = function.__code__, function.__code__.co_freevars
+    # its loops are compiled already: `numelt.jit`, `--jit-loops`
+    if reporting.UNITS in names or reporting.UNITS in function.__globals__ or not _may_loop(code):
+        return function
+    found = _template(code, _Function(function))
+    return function if found is None else twin.instance(found, function)
+
+
+@functools.lru_cache(1024)
+def _may_loop(code: types.CodeType) -> bool:
+    """Does one of a function's lines have the word of a loop? Reading and compiling a file takes longer."""
+    lines = [line for _, _, line in code.co_lines() if line is not None]
+    text = (linecache.getline(code.co_filename, line) for line in range(min(lines), max(lines) + 1))
+    return any(map(_LOOP.search, text))
+
+
+class _Function:
+    """A function as a part of a key: only its global variables count."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.function = function
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Function) and self.function.__globals__ is other.function.__globals__
+
+    def __hash__(self) -> int:
+        return id(self.function.__globals__)
+
+
+@functools.lru_cache(256)
+def _template(code: types.CodeType, key: _Function) -> twin.Template | None:
+    found = twin.template(key.function, is_asked=False)
+    if found is not None:
+        reporting.add_units(code, found.hidden[reporting.UNITS])
+    return found

@@ -1,0 +1,210 @@
+"""`numpy.fromiter` over a generator expression, with its loop compiled.
+
+In: a generator that has not begun, over a range or an array, and the dtype of the result. Out: the array, or
+None where NumPy has to collect the elements.
+
+Compiled code runs the expression for one element after the other, and writes to nothing but the result.
+Where it stops, the generator's own iterator is moved to that element, and NumPy collects the rest from the
+generator.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import types
+from typing import Any, NamedTuple, cast
+
+import numpy
+
+from numelt import _core
+from numelt._jit import reporting, source
+from numelt._jit.lower import REST, Lowered, lowered
+from numelt._jit.scopes import Scope, own_nodes
+
+__all__ = ["collected", "length"]
+
+_NATIVE = frozenset("?bBhHiIlLqQfdFD")
+# variables of the loop: what it iterates over, or a range's first item and step; the result; turns that are
+# done; elements that are kept, and how many there may be
+_ITEMS, _FIRST, _STEP, _OUT = "__numelt_items__", "__numelt_first__", "__numelt_step__", "__numelt_out__"
+_TURNS, _KEPT, _MOST = "__numelt_turns__", "__numelt_kept__", "__numelt_most__"
+_ALL = f"""
+for {_TURNS} in {REST}:
+    target = {_ITEMS}[{_TURNS}]
+    {_OUT}[{_TURNS}] = element
+"""
+_ALL_OF_RANGE = _ALL.replace(f"{_ITEMS}[{_TURNS}]", f"{_FIRST} + {_TURNS} * {_STEP}")
+_SOME = f"""
+for target in {REST}:
+    if test:
+        {_OUT}[{_KEPT}] = element
+        {_KEPT} += 1
+    {_TURNS} += 1
+    if {_KEPT} == {_MOST}:
+        break
+"""
+
+
+class _Loop(NamedTuple):
+    """The loop of a generator expression."""
+
+    unit: Any
+    lowered: Lowered
+    is_filtered: bool
+    """Does it leave out some of the elements?"""
+
+
+def length(generator: Any) -> int:
+    """Return how many elements a generator iterates over, if it is an expression over a range or an array.
+
+    Returns
+    -------
+    int
+        The number; 0 for all others, and for those that have begun.
+    """
+    found = _iterated(generator)
+    return 0 if found is None else len(found[0]) - found[1]
+
+
+def collected(generator: Any, dtype: Any, count: int) -> Any:
+    """Return what `numpy.fromiter` makes of a generator, or None if NumPy has to do it.
+
+    Parameters
+    ----------
+    generator : generator
+        The generator. If the result is an array, it is left as NumPy leaves it.
+    dtype : dtype
+        That of the result.
+    count : int
+        How many elements are taken; -1 for all.
+    """
+    import numelt as np
+
+    found, kind = _iterated(generator), numpy.dtype(dtype)
+    if found is None or kind.char not in _NATIVE or not kind.isnative:
+        return None
+    items, position = found
+    loop = _loop(generator.gi_code, _Same(generator.gi_frame.f_globals), type(items) is range)
+    if loop is None:
+        return None
+    items = items[position:]
+    is_short = 0 <= count <= len(items)
+    if not loop.is_filtered and is_short:
+        items = items[:count]
+    out = np.empty(count if is_short else len(items), kind)
+    answer = _answer(loop, generator, items, out, count)
+    if answer is None or answer[0] < 0:
+        return None
+    made = dict(zip(loop.lowered.assigned, answer[1 + len(loop.lowered.loops) :], strict=True))
+    is_stopped = answer[0] > 0
+    turns = made[_TURNS] if loop.is_filtered or is_stopped else len(items)
+    kept = made[_KEPT] if loop.is_filtered else turns
+    if is_stopped:
+        return _finished(generator, out[:kept], position + turns, count)
+    if kept < count:
+        return None  # NumPy's error
+    generator.gi_frame.f_locals[".0"].__setstate__(position + turns)
+    if count < 0:
+        generator.close()
+    return out if kept == len(out) else out[:kept].copy()
+
+
+def _answer(loop: _Loop, generator: Any, items: Any, out: Any, count: int) -> Any:
+    """Run a loop: the number of the statement where it stopped, and its variables, or None."""
+    values = {REST: items, _OUT: out, _TURNS: 0, _KEPT: 0, _MOST: count}
+    if not loop.is_filtered:
+        values |= {REST: range(len(items)), _ITEMS: items}
+        if type(items) is range:
+            values |= {_FIRST: items.start, _STEP: items.step}
+    free = generator.gi_frame.f_locals
+    slots = loop.lowered.slots
+    return loop.unit(*(values[n] if n in values else free.get(n, _core.jit_unbound) for n in slots))
+
+
+def _finished(generator: Any, begun: Any, position: int, count: int) -> Any:
+    """Collect what is left of a generator at whose element with this position compiled code has stopped."""
+    import numelt as np
+
+    try:
+        _core.jit_pending()
+    except BaseException:
+        generator.close()
+        raise
+    if count >= 0:
+        return (
+            None  # compiled code has changed nothing, and NumPy's error may tell how many elements there are
+        )
+    generator.gi_frame.f_locals[".0"].__setstate__(position)
+    return np.concatenate([begun, numpy.fromiter(generator, begun.dtype)])
+
+
+def _iterated(generator: Any) -> tuple[Any, int] | None:
+    """Return what a generator expression that has not begun iterates over, and the position."""
+    if type(generator) is not types.GeneratorType or generator.gi_code.co_name != "<genexpr>":
+        return None
+    if inspect.getgeneratorstate(generator) != inspect.GEN_CREATED:
+        return None
+    frame: Any = generator.gi_frame
+    iterator: Any = frame.f_locals.get(".0")
+    if type(iterator) not in _ITERATORS:
+        return None
+    _, (items,), *positions = iterator.__reduce__()
+    is_array = type(items) in (numpy.ndarray, _core.ndarray) and items.ndim
+    return (items, positions[0] or 0) if (is_array or type(items) is range) and positions else None
+
+
+# of ranges, of NumPy's arrays (and all other sequences), of numelt's arrays
+_ITERATORS = [type(iter(items)) for items in (range(0), numpy.empty(1), _core.asarray(numpy.empty(1)))]
+
+
+class _Same:
+    """A namespace as a part of a key: only its identity counts."""
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        self.namespace = namespace
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.namespace is other.namespace
+
+    def __hash__(self) -> int:
+        return id(self.namespace)
+
+
+@functools.lru_cache(256)
+def _loop(code: types.CodeType, key: _Same, is_range: bool) -> _Loop | None:
+    """Return the loop of a generator expression; None if its source is not known, or it has several loops."""
+    found = source.locate_code(code, key.namespace)
+    if found is None or not isinstance(found.node, ast.GeneratorExp) or found.scope.is_watched:
+        return None
+    node = found.node
+    if len(node.generators) != 1 or any(isinstance(inner, ast.NamedExpr) for inner in own_nodes([node])):
+        return None
+    loop = _written(node, is_range)
+    # the function that CPython makes of the expression
+    parameters = [ast.arg(name) for name in (REST, _ITEMS, _FIRST, _STEP, _OUT, _TURNS, _KEPT, _MOST)]
+    arguments = ast.arguments([], parameters, None, [], [], None, [])
+    around = ast.FunctionDef("<genexpr>", arguments, [loop], [])
+    low = lowered(loop, Scope(around, found.scope), is_resumed=True)
+    unit = _core.JitUnit(low.text, key.namespace, code.co_qualname, code.co_filename, False, False, False)
+    reporting.register(unit)
+    reporting.add_units(code, [unit])
+    return _Loop(unit, low, bool(node.generators[0].ifs))
+
+
+def _written(node: ast.GeneratorExp, is_range: bool) -> ast.For:
+    """Return the loop that stands for a generator expression."""
+    part: Any = node.generators[0]
+    loop: Any = ast.parse(_SOME if part.ifs else _ALL_OF_RANGE if is_range else _ALL).body[0]
+    if part.ifs:
+        loop.target = part.target
+        loop.body[0].test = part.ifs[0] if len(part.ifs) == 1 else ast.BoolOp(ast.And(), part.ifs)
+        loop.body[0].body[0].value = node.elt
+    else:
+        loop.body[0].targets = [part.target]
+        loop.body[1].value = node.elt
+    for statement in ast.walk(loop):
+        if isinstance(statement, ast.stmt):
+            ast.copy_location(statement, node.elt)
+    return cast(ast.For, loop)
