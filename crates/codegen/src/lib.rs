@@ -95,6 +95,20 @@ fn open_store(options: &Options) -> std::result::Result<Option<Store>, String> {
     store.map(Some).map_err(|error| format!("cannot use {}: {error}", directory.display()))
 }
 
+/// What was kept for a key, if it is whole and this user's numelt kept it. Keys begin with what they are for.
+pub fn kept(key: &[u8]) -> Option<Vec<u8>> {
+    store()?.load(key)
+}
+
+/// Keeps something that costs time to make on disk, beside the objects.
+pub fn keep(key: &[u8], bytes: &[u8]) {
+    if let Some(store) = store()
+        && let Err(error) = store.save(key, bytes)
+    {
+        cache_warning(&error.to_string());
+    }
+}
+
 fn cache_warning(why: &str) {
     static ONCE: Once = Once::new();
     warn(&ONCE, &format!("compiled kernels are not kept on disk: {why}"));

@@ -12,6 +12,7 @@ import re
 import types
 
 from numelt._jit import reporting, twin
+from numelt._jit.units import UNITS
 
 __all__ = ["with_compiled_loops"]
 
@@ -25,7 +26,7 @@ def with_compiled_loops(function: types.FunctionType) -> types.FunctionType:
     """
     code, names = function.__code__, function.__code__.co_freevars
     # its loops are compiled already: `numelt.jit`, `--jit-loops`
-    if reporting.UNITS in names or reporting.UNITS in function.__globals__ or not _may_loop(code):
+    if UNITS in names or UNITS in function.__globals__ or not _may_loop(code):
         return function
     found = _template(code, _Function(function))
     return function if found is None else twin.instance(found, function)
@@ -56,5 +57,5 @@ class _Function:
 def _template(code: types.CodeType, key: _Function) -> twin.Template | None:
     found = twin.template(key.function, is_asked=False)
     if found is not None:
-        reporting.add_units(code, found.hidden[reporting.UNITS])
+        reporting.add_units(code, found.hidden[UNITS])
     return found

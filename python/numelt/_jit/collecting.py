@@ -22,6 +22,7 @@ from numelt import _core
 from numelt._jit import reporting, source
 from numelt._jit.lower import REST, Lowered, lowered
 from numelt._jit.scopes import Scope, own_nodes
+from numelt._jit.units import ALL
 
 __all__ = ["collected", "length"]
 
@@ -188,7 +189,7 @@ def _loop(code: types.CodeType, key: _Same, is_range: bool) -> _Loop | None:
     around = ast.FunctionDef("<genexpr>", arguments, [loop], [])
     low = lowered(loop, Scope(around, found.scope), is_resumed=True)
     unit = _core.JitUnit(low.text, key.namespace, code.co_qualname, code.co_filename, False, False, False)
-    reporting.register(unit)
+    ALL.add(unit)
     reporting.add_units(code, [unit])
     return _Loop(unit, low, bool(node.generators[0].ifs))
 

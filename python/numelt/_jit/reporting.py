@@ -13,13 +13,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from numelt._dispatch import fallback
+from numelt._jit.units import ALL, UNITS
 
-__all__ = ["Gap", "add_driver", "add_units", "explanation", "forget", "gaps", "note", "register", "units"]
+__all__ = ["Gap", "add_driver", "add_units", "explanation", "forget", "gaps", "note", "units"]
 
-UNITS = "__numelt_units__"
-"""The name under which a twin finds its units."""
-
-_all: weakref.WeakSet[Any] = weakref.WeakSet()
 # by the code of a function: loops of numelt's own that call it
 _drivers: dict[types.CodeType, weakref.WeakSet[types.FunctionType]] = {}
 # by the code of a function: loops of it, compiled because NumPy calls the function
@@ -52,11 +49,6 @@ class Gap(NamedTuple):
     types: str
 
 
-def register(unit: Any) -> None:
-    """Remember a unit for the reports, as long as its twin exists."""
-    _all.add(unit)
-
-
 def add_driver(code: types.CodeType, twin: types.FunctionType) -> None:
     """Remember a loop of numelt's own that calls functions with this code."""
     _drivers.setdefault(code, weakref.WeakSet()).add(twin)
@@ -85,7 +77,7 @@ def note(function: str, filename: str, lineno: int, reason: str, is_strict: bool
 def gaps() -> list[Gap]:
     """Return what was left to CPython, most frequent first."""
     found: dict[tuple[str, str, int, str], Gap] = {}
-    for unit in list(_all):
+    for unit in list(ALL):
         for gap in _gaps(unit.report()):
             key = gap.function, gap.filename, gap.lineno, gap.reason
             before = found.get(key)
@@ -106,7 +98,7 @@ def _gaps(report: dict[str, Any]) -> Iterator[Gap]:
 
 def forget() -> None:
     """Set the counts of all loops to zero."""
-    for unit in list(_all):
+    for unit in list(ALL):
         unit.forget_counts()
 
 

@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
+from numelt._jit import units
 from numelt._jit.scopes import Function, Scope
 
 __all__ = ["FUTURE", "Located", "find", "locate", "locate_code", "register"]
@@ -76,6 +77,8 @@ def register(code: types.CodeType, tree: ast.Module) -> None:
 
 
 def _twin(code: types.CodeType) -> _Module | None:
+    for loaded, text in units.LOADED.pop(code.co_filename, ()):
+        register(loaded, ast.parse(text, code.co_filename))
     return next((m for m in _twins.get(code.co_filename, ()) if code in m.codes), None)
 
 

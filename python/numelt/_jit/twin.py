@@ -36,20 +36,17 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from numelt import _core
-from numelt._jit import reporting, resuming, source
+from numelt._jit import source
 from numelt._jit.flow import bound_at_loops
 from numelt._jit.lower import REST, Lowered, lowered
 from numelt._jit.numbering import Loop, Span, is_numbered_loop, spans
 from numelt._jit.scopes import Function, Scope, argument_names, bound_names, children, own_nodes, with_loops
+from numelt._jit.units import AGAIN, BEGUN, NAME_ERROR, PENDING, UNBOUND, UNITS, hidden
 
 __all__ = ["Template", "function_twin", "instance", "module_twin", "template"]
 
 # loops nested more deeply than this have no units of their own: each level doubles the code
 _DEEPEST = 4
-_UNITS, _UNBOUND = reporting.UNITS, "__numelt_unbound__"
-_PENDING, _NAME_ERROR = "__numelt_pending__", "__numelt_NameError__"
-_AGAIN, _BEGUN = "__numelt_again__", "__numelt_begun__"
 _LEAVES = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
 
@@ -70,20 +67,7 @@ class _Units:
 
     def hidden(self, namespace: dict[str, Any]) -> dict[str, Any]:
         """Return the names that a twin uses, with their values."""
-        made = tuple(
-            _core.JitUnit(text, namespace, name, self._filename, *self._flags, is_resumed)
-            for text, name, is_resumed in self.texts
-        )
-        for unit in made:
-            reporting.register(unit)
-        return {
-            _UNITS: made,
-            _UNBOUND: _core.jit_unbound,
-            _PENDING: _core.jit_pending,
-            _NAME_ERROR: NameError,
-            _AGAIN: resuming.again,
-            _BEGUN: resuming.begun,
-        }
+        return hidden(self.texts, namespace, self._filename, *self._flags)
 
 
 def _name(name: str, context: ast.expr_context | None = None) -> ast.Name:
@@ -219,7 +203,7 @@ class _Rewriter:
         own = [name for name in made.slots if name != REST]
         unsure = [n for n in own if n not in bound and n not in new and not self._scope.is_free(n)]
         unit = self._of_unit(self._units.add(made.text, self._scope.name, False))
-        values = [_name(_UNBOUND if name in new else name) for name in made.slots]
+        values = [_name(UNBOUND if name in new else name) for name in made.slots]
         values = [_name(self._source(loop)) if value.id == REST else value for value in values]
         taken = [self._k(loop), *(self._rest(inner) for inner in made.loops), *made.assigned]
         return [_if(unit, self._call(loop, unit, values, taken, made.assigned, unsure, []))]
@@ -235,7 +219,7 @@ class _Rewriter:
         values = [_name(self._rest(loop) if name == REST else name) for name in made.slots]
         rests = [self._more(loop) if inner is loop else self._rest(inner) for inner in made.loops]
         follow = ast.Attribute(_name(self._rest(loop)), "follow", ast.Load())
-        go_on: list[ast.stmt] = [ast.Expr(ast.Call(_name(_PENDING), [], []))]
+        go_on: list[ast.stmt] = [ast.Expr(ast.Call(_name(PENDING), [], []))]
         if is_for:
             go_on.append(ast.Expr(ast.Call(follow, [_name(self._more(loop))], [])))
         if shift:
@@ -250,7 +234,7 @@ class _Rewriter:
         return [_if(due, call)]
 
     def _of_unit(self, number: int) -> ast.expr:
-        return ast.Subscript(_name(_UNITS), ast.Constant(number), ast.Load())
+        return ast.Subscript(_name(UNITS), ast.Constant(number), ast.Load())
 
     def _more(self, loop: ast.stmt) -> str:
         return f"__numelt_m{loop.lineno}_{loop.col_offset}__"
@@ -300,12 +284,12 @@ class _Rewriter:
 
     def _forget(self, name: str) -> ast.stmt:
         """Leave a variable without value if it has the value that says so."""
-        is_unbound = ast.Compare(_name(name), [ast.Is()], [_name(_UNBOUND)])
+        is_unbound = ast.Compare(_name(name), [ast.Is()], [_name(UNBOUND)])
         return _if(is_unbound, [ast.Delete([_name(name, ast.Del())])])
 
     def _look(self, name: str) -> ast.stmt:
         """Give a variable without value the value that says so."""
-        handler = ast.ExceptHandler(_name(_NAME_ERROR), None, [ast.Assign([_store(name)], _name(_UNBOUND))])
+        handler = ast.ExceptHandler(_name(NAME_ERROR), None, [ast.Assign([_store(name)], _name(UNBOUND))])
         return ast.Try([ast.Expr(_name(name))], [handler], [], [])
 
     def _go_on(
@@ -331,10 +315,10 @@ class _Rewriter:
             *self._ask_again(loop, here, shift),
         ]
         rest, source = self._rest(loop), self._source(loop)
-        going_on: list[ast.stmt] = [ast.Expr(ast.Call(_name(_PENDING), [], []))]
+        going_on: list[ast.stmt] = [ast.Expr(ast.Call(_name(PENDING), [], []))]
         resumed: ast.stmt
         if isinstance(loop, ast.For):
-            again = ast.Call(_name(_AGAIN), [_name(rest), _loaded(loop.target)], [])
+            again = ast.Call(_name(AGAIN), [_name(rest), _loaded(loop.target)], [])
             # at the end of a turn there is nothing to go on with, and the first one may not have begun
             is_within = _is(k, ast.Lt(), numbers[loop].last)
             begin_again: list[ast.stmt] = [ast.Assign([_store(rest)], again)]
@@ -346,7 +330,7 @@ class _Rewriter:
         if is_inner and self._nested(loop):
             begin_anew: list[ast.stmt] = []
             if isinstance(loop, ast.For):
-                iterable = ast.Call(_name(_BEGUN), [_name(source) if is_hoisted else loop.iter], [])
+                iterable = ast.Call(_name(BEGUN), [_name(source) if is_hoisted else loop.iter], [])
                 begin_anew = [ast.Assign([_store(rest)], iterable)]
             made = [_if(_is(k, ast.Lt(), 0), begin_anew, [_if(_is(k, ast.Gt(), 0), going_on)])]
             made.append(_if(_is(k, ast.NotEq(), 0), [resumed]))
@@ -537,8 +521,14 @@ def _renamed(code: types.CodeType, old: str, new: str) -> types.CodeType:
     return code.replace(co_qualname=new + code.co_qualname[len(old) :], co_consts=constants)
 
 
-def module_twin(tree: ast.Module, filename: str, namespace: dict[str, Any]) -> types.CodeType:
-    """Return the code of a module's twin. The names that it needs are put into the namespace for it."""
+def module_twin(
+    text: bytes | str, filename: str, namespace: dict[str, Any]
+) -> tuple[types.CodeType, list[tuple[str, str, bool]]]:
+    """Return the code of a module's twin, and its loops as `units.hidden` takes them.
+
+    The names that the code needs are put into the namespace for it.
+    """
+    tree = ast.parse(text, filename)
     units = _Units(filename, False)
     holding = with_loops(tree)
     made = ast.Module(
@@ -548,4 +538,4 @@ def module_twin(tree: ast.Module, filename: str, namespace: dict[str, Any]) -> t
     source.register(code, tree)
     if units.texts:
         namespace.update(units.hidden(namespace))
-    return code
+    return code, units.texts

@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import numelt as np
-from numelt._jit import reporting
+from numelt._jit import reporting, units
 
 pytestmark = pytest.mark.core
 
@@ -158,7 +158,7 @@ def test_it_is_compiled():
     np.fromiter((clipped(x) - 0.125 for x in np.asarray(FLOATS)), float)
     found = [
         unit.report()
-        for unit in list(reporting._all)
+        for unit in list(units.ALL)
         if unit.report()["name"].endswith("compiled.<locals>.<genexpr>")
     ]
     assert sum(variant["runs"] for report in found for variant in report["variants"]) > 0

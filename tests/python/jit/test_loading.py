@@ -76,3 +76,82 @@ def test_programs_print_the_same(folder, way):
 def test_errors_of_syntax_are_pythons(folder):
     (folder / "program.py").write_text("for i in range(3)\n    pass\n")
     assert run(folder, "--jit-loops").stderr == run(folder).stderr
+
+
+TOLD = """
+import sys
+
+import numpy as np
+
+
+def half(x):
+    return x / 2
+
+
+def sums(a):
+    s = 0.0
+    for i in range(len(a)):
+        s += half(a[i])
+    return s
+
+
+a = np.linspace(0, 1, 40_000)
+print(sums(a), sums(a))
+"""
+# the modules that look at syntax trees, and whether the loops have run compiled
+REPORT = """
+print([name for name in ("twin", "lower") if f"numelt._jit.{name}" in sys.modules], file=sys.stderr)
+print(any(r["runs"] for u in __numelt_units__ for r in u.report()["variants"]), file=sys.stderr)
+"""
+
+
+def runs(folder, count, **settings):
+    """Run the program so many times; return what each run tells."""
+    settings = {"NUMELT_CACHE_DIR": str(folder / "cache"), **settings}
+    made = [run(folder, "--jit-loops", **settings) for _ in range(count)]
+    assert [one.stdout for one in made] == [run(folder).stdout] * count
+    return [one.stderr.splitlines() for one in made]
+
+
+def test_twins_are_kept_on_disk(folder):
+    (folder / "program.py").write_text(TOLD.replace("half(a[i])", "a[i] / 2") + REPORT)
+    assert runs(folder, 2) == [["['twin', 'lower']", "True"], ["[]", "True"]]
+    # a loop that calls a function needs the file's tree, not the twin
+    (folder / "program.py").write_text(TOLD + REPORT)
+    assert runs(folder, 2) == [["['twin', 'lower']", "True"], ["['lower']", "True"]]
+
+
+def test_twins_belong_to_a_text_and_a_name(folder):
+    (folder / "program.py").write_text(TOLD)
+    runs(folder, 2)
+    (folder / "program.py").write_text(TOLD.replace("x / 2", "x / 4"))
+    runs(folder, 2)
+    (folder / "program.py").write_text(TOLD + "\n\nnothing\n")
+    (folder / "other.py").write_text(TOLD + "\n\nnothing\n")
+    first = run(folder, "--jit-loops", NUMELT_CACHE_DIR=str(folder / "cache"))
+    assert "program.py" in first.stderr
+    (folder / "program.py").rename(folder / "before.py")
+    (folder / "other.py").rename(folder / "program.py")
+    assert run(folder, "--jit-loops", NUMELT_CACHE_DIR=str(folder / "cache")).stderr == first.stderr
+
+
+def test_what_others_wrote_is_not_read(folder):
+    (folder / "program.py").write_text(TOLD + REPORT)
+    runs(folder, 1)
+    kept = [path for path in (folder / "cache").rglob("*.o") if b"__numelt_units__" in path.read_bytes()]
+    assert kept
+    for path in kept:
+        data = bytearray(path.read_bytes())
+        data[-200] ^= 1
+        path.write_bytes(data)
+    assert runs(folder, 2)[0][0] == "['twin', 'lower']"
+
+
+def test_the_main_file_warns_in_each_run(folder):
+    (folder / "program.py").write_text("for i in range(3):\n    print(i is 2)\n")
+    settings = {"NUMELT_CACHE_DIR": str(folder / "cache")}
+    wanted = run(folder)
+    assert "SyntaxWarning" in wanted.stderr
+    for _ in range(2):
+        assert run(folder, "--jit-loops", **settings).stderr == wanted.stderr
+        assert run(folder, "--jit-loops", **settings, PYTHONWARNINGS="ignore").stderr == ""

@@ -6,6 +6,7 @@
 
 pub mod ahead;
 pub mod given;
+pub mod kept;
 pub mod pool;
 pub mod rest;
 pub mod results;
@@ -22,6 +23,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<rest::Rest>()?;
     module.add("jit_unbound", given::unbound(module.py())?)?;
     module.add_function(wrap_pyfunction!(unit::jit_pending, module)?)?;
+    module.add_function(wrap_pyfunction!(kept::jit_kept, module)?)?;
+    module.add_function(wrap_pyfunction!(kept::jit_keep, module)?)?;
     module.add_function(wrap_pyfunction!(world::jit_setup, module)?)?;
     module.add_function(wrap_pyfunction!(world::jit_force_exit, module)?)?;
     module.add_function(wrap_pyfunction!(world::jit_turns_ahead, module)?)?;
