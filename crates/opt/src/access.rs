@@ -13,13 +13,13 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 
-/// Overlap tests whose answers are kept: a bound on memory, not on time.
+/// The number of overlap tests whose answers are kept. It bounds memory, not time.
 const REMEMBERED: usize = 1 << 16;
 
 /// Index of an interned view.
 pub(crate) type ViewId = u32;
 
-/// Loops in the order that a reduction's rounding or counting asks for.
+/// The order of loops that a reduction's rounding or counting requires.
 pub(crate) type LoopOrder = SmallVec<[u8; 4]>;
 
 /// How an instruction may be fused.
@@ -41,13 +41,13 @@ pub(crate) struct InstrInfo {
     pub domain: u32,
     pub write: ViewId,
     pub reads: SmallVec<[ViewId; 3]>,
-    /// The first of the reads is what is gathered from or rolled: any of its elements may be read at any point.
+    /// Whether the first operand is the source of a gather or a roll: any of its elements may be read at any point.
     pub gathers: bool,
-    /// The order its loops must have for its bits to be right, if it matters.
+    /// The order that its loops must have for its bits to be right, if the order matters.
     pub order: Option<LoopOrder>,
-    /// How its runs must be cut, if it matters.
+    /// How its runs must be cut, if that matters.
     pub pieces: Option<Pieces>,
-    /// Upper bound of the nodes it adds to a kernel's body.
+    /// An upper bound on the nodes that it adds to a kernel's body.
     pub nodes: u32,
 }
 
@@ -61,11 +61,11 @@ pub(crate) struct ViewInfo {
     pub high: i64,
     /// Bytes of the distinct elements: the cost of accessing it once.
     pub bytes: u64,
-    /// Elements start at multiples of this from the offset; zero for a single element.
+    /// All elements start at multiples of this number of bytes from the offset; zero for a single element.
     pitch: i64,
     /// The offset modulo the pitch.
     phase: i64,
-    /// No other view of the program shares a byte with it.
+    /// Whether no other view of the program shares a byte with it.
     pub apart: bool,
 }
 
@@ -73,13 +73,13 @@ pub(crate) struct ViewInfo {
 pub(crate) struct AccessTable {
     pub views: Vec<ViewInfo>,
     pub instrs: Vec<InstrInfo>,
-    /// Per base: how many operands of the program lie in it.
+    /// For each base, the number of operands of the program that are views of it.
     pub uses: Vec<u32>,
     /// The program's bases.
     pub bases: Vec<Base>,
-    /// What the partition and the kernels are for.
+    /// The machine for which the program is partitioned.
     pub target: Target,
-    /// Answers of overlap tests that were not settled by byte ranges or pitch.
+    /// The answers of overlap tests that byte ranges and pitch did not decide.
     tested: RefCell<FxHashMap<(ViewId, ViewId), bool>>,
 }
 
@@ -102,8 +102,8 @@ impl AccessTable {
         table
     }
 
-    /// Finds the views that overlap no other. Most do, and then nothing has to be compared pair by pair: a base
-    /// seen as one view only, rows and columns of a matrix.
+    /// Finds the views that overlap no other view. Most views do not, and are then not compared pair by pair: the only
+    /// view of a base, rows and columns of a matrix.
     fn find_apart(&mut self) {
         let views = &mut self.views;
         let mut sorted: Vec<Placed> =
@@ -113,7 +113,7 @@ impl AccessTable {
             if mark_apart(views, group) {
                 continue;
             }
-            // Columns of a matrix, interleaved halves: places in the lattice that all of them lie on.
+            // columns of a matrix, interleaved halves: positions in one lattice
             let pitch = views[group[0].id as usize].pitch;
             let on_lattice = group.iter_mut().all(|place| {
                 let v = &views[place.id as usize];
@@ -135,7 +135,7 @@ impl AccessTable {
             OpKind::Scan | OpKind::Library => Role::Alone,
         };
         let mut reads = SmallVec::new();
-        // the corner of what is rolled is a part of it
+        // the corner of a rolled array is a part of it
         let count = if instr.op == Op::Roll { 1 } else { instr.ins.len() };
         for view in instr.reads().take(count) {
             self.uses[view.base as usize] += 1;
@@ -154,7 +154,7 @@ impl AccessTable {
         }
     }
 
-    /// Do two different interned views of one base share a byte?
+    /// Whether two different interned views of one base share a byte.
     pub fn overlap(&self, a: ViewId, b: ViewId) -> bool {
         let (x, y) = (&self.views[a as usize], &self.views[b as usize]);
         if x.apart || y.apart || x.low >= y.high || y.low >= x.high {
@@ -163,7 +163,7 @@ impl AccessTable {
         if x.view.offset == y.view.offset {
             return true;
         }
-        // Columns of a matrix, interleaved halves: the same lattice, shifted by more than an element.
+        // columns of a matrix, interleaved halves: the same lattice, shifted by more than an element
         if x.pitch == y.pitch && x.pitch > 0 {
             let ahead = y.phase - x.phase;
             let ahead = if ahead < 0 { ahead + x.pitch } else { ahead };
@@ -183,7 +183,7 @@ impl AccessTable {
         answer
     }
 
-    /// Is the base neither input nor output, so that it needs memory only between kernels?
+    /// Whether the base is neither input nor output, so that it needs memory only between kernels.
     pub fn is_inner(&self, base: BaseId) -> bool {
         let base = &self.bases[base as usize];
         !base.input && !base.output
@@ -201,7 +201,7 @@ impl AccessTable {
     }
 }
 
-/// Where a view lies.
+/// The position of a view in its base.
 struct Placed {
     base: BaseId,
     low: i64,
@@ -209,7 +209,8 @@ struct Placed {
     id: ViewId,
 }
 
-/// Marks the views that meet no other of one base; true if that is all. They are sorted by where they start.
+/// Marks the views of one base that overlap no other; true if that is all of them. `sorted` is in order of the
+/// positions at which they start.
 fn mark_apart(views: &mut [ViewInfo], sorted: &[Placed]) -> bool {
     let (mut reached, mut all) = (i64::MIN, true);
     for (at, place) in sorted.iter().enumerate() {
@@ -222,7 +223,7 @@ fn mark_apart(views: &mut [ViewInfo], sorted: &[Placed]) -> bool {
     all
 }
 
-/// Views that are looked for without a hash table.
+/// Up to this many views are searched without a hash table.
 const FEW: usize = 16;
 
 #[derive(Default)]
@@ -240,7 +241,7 @@ impl Interner {
         }
         let (low, high) = canonical.byte_range().unwrap_or((0, 0));
         let elements = canonical.unique_size() as u64 * canonical.dtype.size() as u64;
-        // Sliding windows have more elements than memory.
+        // sliding windows have more elements than memory
         let bytes = elements.min((high - low) as u64);
         let pitch = pitch(&canonical);
         let phase = if pitch > 0 { canonical.offset.rem_euclid(pitch) } else { 0 };
@@ -251,7 +252,7 @@ impl Interner {
         id
     }
 
-    /// A view seen before. The first few are compared one by one, which is quicker than hashing them.
+    /// A view that has been interned before. The first few are compared one by one, which is quicker than hashing them.
     fn known(&self, view: &View, infos: &[ViewInfo]) -> Option<ViewId> {
         let few = &infos[..infos.len().min(FEW)];
         let near = few.iter().position(|i| i.view.base == view.base && i.view == *view).map(|at| at as ViewId);
@@ -293,15 +294,15 @@ pub(crate) fn canonical_axes(axes: Axes, shape: &[i64]) -> Axes {
     out
 }
 
-/// The operation and the casts around it; what is loaded counts among the operands, and literals are neither code
-/// nor values that have to be kept.
+/// Counts the operation and the casts around it. Loads count among the operands, and literals need neither code nor
+/// registers.
 fn node_bound(instr: &Instr) -> u32 {
     let inputs = instr.ins.iter().enumerate().map(|(position, operand)| match operand {
         Operand::Const(_) => 0,
         Operand::View(view) => u32::from(view.dtype != instr.op.input_dtype(instr.ty, position)),
     });
     let work = match instr.op.kind() {
-        // The index, its cast, a product and a sum.
+        // the index, its cast, a product and a sum
         OpKind::Generator => 4,
         OpKind::Gather => 1 + u32::from(instr.ty != instr.out.dtype),
         OpKind::Roll => 1,

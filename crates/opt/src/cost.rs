@@ -10,19 +10,20 @@ use std::fmt::{self, Display, Formatter};
 
 /// What a step reads, writes and computes.
 ///
-/// Memory that exists for a stretch of a nest only, and results that a scatter takes from its kernel, count as no bytes.
+/// Memory that exists only for a stretch of a nest, and results that a scatter takes from its kernel, count as no
+/// bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cost {
-    /// Bytes that are read: each element once, whichever operands it lies in.
+    /// Bytes that are read. Each element counts once, even if several operands contain it.
     pub read: u64,
     /// Bytes that are written, counted the same way.
     pub written: u64,
-    /// Operations on elements, in additions that take as long (see [`Op::work`]).
+    /// Operations on elements, in units of an addition (see [`Op::work`]).
     pub work: u64,
-    /// Of `work`, the longest chain of operations of which each needs the result of the one before, because the order is a
-    /// part of what the step means: products, running sums and products of floats, sums of floats along an
-    /// outer axis, and scatters that add or multiply floats, whose positions may all be equal. Pairwise sums, and folds of
-    /// which the order does not matter, are trees and count nothing. Many chains may run side by side.
+    /// The part of `work` on the longest chain of operations each of which needs the result of the one before, because
+    /// the order is part of the meaning of the step: products, running sums and products of floats, sums of floats
+    /// along an outer axis, and scatters that add or multiply floats (whose positions may all be equal). Pairwise sums,
+    /// and folds whose order does not matter, are trees and count nothing. Many chains may run side by side.
     pub serial: u64,
 }
 
@@ -46,7 +47,7 @@ impl Cost {
         Cost { read, written, work, serial }
     }
 
-    /// The cost of a nest: its stages wait for each other.
+    /// The cost of a nest, whose stages run one after the other.
     pub(crate) fn of_nest(nest: &NestStep) -> Cost {
         let [read, written] = nest_bytes_moved(nest);
         let stages = nest.stages.iter().map(|stage| arithmetic(&stage.step));
@@ -76,7 +77,7 @@ fn call_bytes(instr: &Instr) -> [u64; 2] {
     [instr.bytes_touched() - written, written]
 }
 
-/// The same of a scatter, without what it takes from its kernel.
+/// The same for a scatter, without what it takes from its kernel.
 fn put_bytes(scatter: &Instr, put: &Put) -> [u64; 2] {
     let written = call_bytes(scatter)[1].min(put.bytes);
     [put.bytes - written, written]
@@ -101,7 +102,7 @@ fn node_work(node: &Node) -> u64 {
     }
 }
 
-/// Does the order in which the operation combines elements show in the result?
+/// Whether the result depends on the order in which the operation combines elements.
 fn is_ordered(op: Op, ty: DType) -> bool {
     let rounds = matches!(
         op,
@@ -130,7 +131,7 @@ fn chain(op: Op, ty: DType, kernel: &Kernel, extents: &[i64], pieces: Pieces) ->
     (links - 1).max(0) as u64 * op.work(ty)
 }
 
-/// Into how many pieces a run of so many elements is cut.
+/// The number of pieces into which a run of this length is cut.
 fn count(pieces: Pieces, run: i64) -> i64 {
     let stretch = pieces.stretch.clamp(1, run);
     let of = |length: i64| if length == 0 { 0 } else { (length - 1) / pieces.piece.clamp(1, stretch) + 1 };
@@ -154,7 +155,7 @@ fn of_library(instr: &Instr) -> (u64, u64) {
     };
     let size = |place: usize| view(place).map_or(1, |view| view.size() as u64);
     if op.scatter_step().is_some() {
-        // each position is one link for each column of the target
+        // each position is one link of the chain for each column of the target
         let serial = if is_ordered(op, instr.ty) { size(2) * work } else { 0 };
         return (size(1) * work, serial);
     }

@@ -29,9 +29,9 @@ pub struct Explanation {
     pub partition_bytes: u64,
     /// The plan itself.
     pub plan: Plan,
-    /// Where each step of the plan runs, in words; empty where there is no choice.
+    /// Where each step of the plan runs, in words; empty if there is no choice.
     pub engines: Vec<String>,
-    /// The text that each step is compiled from, of engines that show it; empty where there are none.
+    /// The text from which each step is compiled, for engines that show it; empty if there are none.
     pub sources: Vec<Option<String>>,
 }
 
@@ -110,8 +110,9 @@ impl Explanation {
         out
     }
 
-    /// The recorded instructions that a step of the plan does, ascending: those that have its instructions' operations and
-    /// bases, and where passes have changed the operation, those of the same base. What passes have added has none.
+    /// The recorded instructions that a step of the plan does, ascending. An instruction belongs to the step if it has
+    /// the operation and base of one of the step's instructions, or, if passes have changed the operation, the same
+    /// base. Instructions that passes have added have no recorded one.
     pub fn sources(&self, step: usize) -> Vec<usize> {
         let mut sources = BTreeSet::new();
         for at in self.instrs_of(&self.plan.steps[step]) {
@@ -129,7 +130,7 @@ impl Explanation {
         sources.into_iter().collect()
     }
 
-    /// Is a step of the plan a library call?
+    /// Whether a step of the plan is a library call.
     pub fn is_call(&self, step: usize) -> bool {
         matches!(self.plan.steps[step], Step::Call(_))
     }

@@ -8,8 +8,7 @@
 //!
 //! Meaning. For each point of the iteration space, in any order: evaluate `body`, then perform the stores. All loads of
 //! a point come before its stores. The optimizer guarantees that an element stored by one point is loaded by no other
-//! point, except by the store that a step's [`crate::Delay`] names.
-//! Reductions fold the value over the reduced loops:
+//! point, except by the store that a step's [`crate::Delay`] names. Reductions fold the value over the reduced loops:
 //! - `Sum`/`Prod` of floats and complex follow NumPy's order over the loops as given (outermost
 //!   first): if the innermost loops are reduced, each maximal run of innermost reduced loops,
 //!   flattened, is cut into [`Geometry::pieces`], each is summed by NumPy's pairwise scheme P (see the notes on
@@ -19,8 +18,8 @@
 //! - the others are order-free, except `Argmin`/`Argmax`, whose position counts the flattened
 //!   reduced loops as given.
 //!
-//! A reduction over an empty range stores the identity (sum 0, prod 1, any false, all true);
-//! min, max and arg-reductions over an empty range never reach a kernel.
+//! A reduction over an empty range stores the identity (sum 0, prod 1, any false, all true); min, max and
+//! arg-reductions over an empty range never reach a kernel.
 
 use numelt_ir::{DType, Dims, Op, Pieces};
 use smallvec::SmallVec;
@@ -28,12 +27,12 @@ use smallvec::SmallVec;
 /// Index of a node in [`Kernel::body`].
 pub type ValueId = u32;
 
-/// What is known at compile time about a stride.
+/// The stride of an operand along a loop, as far as it is known at compile time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StrideClass {
     /// Broadcast: the same element at each step.
     Zero,
-    /// Neighbours in memory (the stride equals the element size).
+    /// Contiguous elements (the stride equals the element size).
     Unit,
     /// Any other stride, a parameter.
     Any,
@@ -44,15 +43,15 @@ pub enum StrideClass {
 pub enum ArgKind {
     /// Memory that is read.
     Load,
-    /// Memory that is read by a [`Node::Gather`]: anywhere along one more axis than the loops. Nothing in the
-    /// kernel writes it.
+    /// Memory that a [`Node::Gather`] reads: anywhere along one more axis than the loops. Nothing in the kernel writes
+    /// it.
     Gather,
     /// Memory that is written by a [`Store`].
     Store,
     /// Memory that holds a [`Reduction`]'s result; its strides are zero on reduced loops.
     Reduced,
-    /// No memory: the integer `offset + sum(index * stride)` (generators); dtype i64,
-    /// strides and offset in units of one.
+    /// No memory: the integer `offset + sum(index * stride)` (generators); dtype i64, strides and offset in units of
+    /// one.
     Index,
 }
 
@@ -65,21 +64,21 @@ pub struct Arg {
     pub dtype: DType,
     /// Stride class per loop, outermost first.
     pub strides: SmallVec<[StrideClass; 4]>,
-    /// Known distance from another `Load`, so that the two need one address: stencils have more operands
-    /// than a processor has registers.
+    /// The known distance from another `Load`, so that the two need only one address: stencils have more operands than
+    /// a processor has registers.
     pub near: Option<Near>,
 }
 
-/// An argument is another one, moved by a few elements: same base, dtype and strides.
+/// Says that an argument is another one, moved by a few elements: it has the same base, dtype and strides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Near {
-    /// The other argument, an earlier one that is near to none itself.
+    /// The other argument, which comes earlier and is not itself near to another one.
     pub arg: u32,
-    /// How far behind it this one lies, in elements.
+    /// The distance from the other argument to this one, in elements.
     pub elements: i32,
 }
 
-/// One value of the body, in static single assignment: operands are earlier nodes.
+/// One value of the body, in static single assignment form: operands are earlier nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Node {
     /// The element of a `Load` argument at this point; dtype of the argument.
@@ -88,15 +87,15 @@ pub enum Node {
     Param(u32),
     /// The value of an `Index` argument, an i64.
     Index(u32),
-    /// The element of a `Gather` argument that lies `min(index, last) * step` bytes from its place at this point.
+    /// The element of a `Gather` argument that is `min(index, last) * step` bytes after its address at this point.
     Gather {
         /// The `Gather` argument; the value has its dtype.
         arg: u32,
-        /// An `Index` argument that never moves: the largest index.
+        /// An `Index` argument that is constant: the largest index.
         last: u32,
-        /// An `Index` argument that never moves: bytes from one index to the next.
+        /// An `Index` argument that is constant: the bytes from one index to the next.
         step: u32,
-        /// Which element, a u64.
+        /// The index of the element, a u64.
         index: ValueId,
     },
     /// Conversion with C rules, as NumPy's `astype`.
@@ -120,8 +119,8 @@ pub struct Store {
 pub struct Reduction {
     /// An operation of kind `Reduction`.
     pub op: Op,
-    /// Its loop dtype: `value` has it, the fold runs in it. The result, of
-    /// `op.output_dtype(ty)`, is converted to the argument's dtype when stored.
+    /// Its loop dtype: `value` has it, the fold runs in it. The result, of `op.output_dtype(ty)`, is converted to the
+    /// argument's dtype when stored.
     pub ty: DType,
     /// What is folded.
     pub value: ValueId,
@@ -129,11 +128,11 @@ pub struct Reduction {
     pub arg: u32,
 }
 
-/// Structure of a kernel; see the module's text for its meaning.
+/// The structure of a kernel; its meaning is in the module's documentation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Kernel {
-    /// For each loop, outermost first: is it reduced? All kernels of rank zero have one loop of
-    /// extent one instead, so there is always an innermost loop.
+    /// For each loop, outermost first, whether it is reduced. Kernels of rank zero have one loop of extent one, so
+    /// there is always an innermost loop.
     pub reduced: SmallVec<[bool; 4]>,
     /// Operands.
     pub args: Vec<Arg>,
@@ -143,7 +142,7 @@ pub struct Kernel {
     pub body: Vec<Node>,
     /// Elementwise results.
     pub stores: Vec<Store>,
-    /// Folded results. A kernel with any has at least one reduced loop; without any, none.
+    /// Folded results. A kernel with reductions has at least one reduced loop; one without them has none.
     pub reductions: Vec<Reduction>,
 }
 
@@ -176,20 +175,20 @@ pub struct Geometry {
     pub pieces: Pieces,
 }
 
-/// Where an argument lies in its base.
+/// The position of an argument in its base.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ArgGeometry {
     /// Byte offset of the point with all indices zero (for `Index`: the value there).
     pub offset: i64,
     /// Bytes per step of each loop (for `Index`: the value's increment).
     pub strides: Dims,
-    /// Only of a `Load` of what is rolled, else empty: per loop the index from which on addresses are those of as many
-    /// steps before as the loop has, zero for no such index.
+    /// Only for a `Load` of a rolled array, otherwise empty: for each loop, the index from which on the address is
+    /// lower by the whole extent of the loop, or zero if it does not wrap.
     pub wraps: Dims,
 }
 
 impl ArgGeometry {
-    /// Without an index at which the loops wrap.
+    /// A geometry in which no loop wraps.
     pub fn new(offset: i64, strides: Dims) -> ArgGeometry {
         ArgGeometry { offset, strides, wraps: Dims::new() }
     }

@@ -15,7 +15,7 @@ pub enum Fuse {
     /// The pair of blocks that saves most bytes is fused first.
     #[default]
     Greedy,
-    /// Only pairs that every optimal partition may fuse.
+    /// Only pairs that an optimal partition need not keep apart.
     Unintrusive,
     /// Branch and bound within a budget; never worse than greedy. For reports: its time is not near-linear.
     Optimal,
@@ -58,17 +58,17 @@ impl FromStr for Fuse {
 pub enum Pass {
     /// Unread results are not computed.
     Dead,
-    /// One base per life of a reused buffer.
+    /// Each life of a reused buffer gets a base of its own.
     Rename,
-    /// Copies that nobody needs are not made.
+    /// Copies that are not needed are not made.
     Copies,
-    /// Arrays that are put together from another one's parts, moved, are read where they come from.
+    /// Arrays that are assembled from the moved parts of another one are read from their source.
     Rolls,
-    /// Rules that keep every bit.
+    /// Algebraic rules that keep every bit.
     Algebra,
-    /// What was computed before is not computed again.
+    /// Repeated expressions are computed once.
     Common,
-    /// A reduction of a reduction is one.
+    /// A reduction of a reduction becomes one reduction.
     Collapse,
     /// Sweeps that overwrite what they read take turns between two arrays.
     Alternate,
@@ -109,7 +109,7 @@ pub struct Passes(u16);
 impl Passes {
     /// All of them, the default.
     pub const ALL: Passes = Passes((1 << Pass::ALL.len()) - 1);
-    /// None: only what the form of a plan needs is done to the program.
+    /// No optional pass: the program is only brought into the form that a plan needs.
     pub const NONE: Passes = Passes(0);
 
     /// A set of one.
@@ -175,9 +175,10 @@ pub struct Options {
     pub passes: Passes,
     /// Nodes that the search of [`Fuse::Optimal`] may visit.
     pub budget: u32,
-    /// Values of at least so many bytes may take the place of others, in programs that need 32 times as much.
+    /// Values of at least this many bytes may be stored in the memory of others, in programs that need 32 times as
+    /// much.
     pub reuse: u64,
-    /// The machine that is planned for.
+    /// The machine for which a plan is made.
     pub target: Target,
 }
 

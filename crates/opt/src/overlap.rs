@@ -11,7 +11,7 @@
 use numelt_ir::View;
 use smallvec::SmallVec;
 
-/// Nodes that the exact search may visit before it gives up and answers "may overlap".
+/// The most nodes that the exact search may visit before it gives up and answers "may overlap".
 const SEARCH_BUDGET: u32 = 2048;
 
 /// One variable of the distance: `step * x` with `0 <= x <= count`.
@@ -30,7 +30,7 @@ pub(crate) fn overlaps(a: &View, b: &View) -> bool {
     if a_low >= b_high || b_low >= a_high {
         return false;
     }
-    // Dense views, and pairs that start at the same element, need no search.
+    // dense views, and pairs that start at the same element, need no search
     if a.offset == b.offset {
         return true;
     }
@@ -48,7 +48,7 @@ pub(crate) fn pitch(view: &View) -> i64 {
     view.strides.iter().fold(0, |gcd, &s| greatest_common_divisor(gcd, s.abs()))
 }
 
-/// The variables of a distance, by step; `shift` holds what normalizing ranges to `0..=count` moved.
+/// The variables of a distance, by step. `shift` is the constant part that results from changing ranges to `0..=count`.
 #[derive(Default)]
 struct Terms {
     terms: SmallVec<[Term; 8]>,
@@ -73,10 +73,10 @@ impl Terms {
         }
     }
 
-    /// Is there a choice of all variables whose sum lies in `low..=high`?
+    /// Whether there are values of all variables whose sum is in `low..=high`.
     fn reaches(&mut self, low: i64, high: i64) -> bool {
         self.terms.sort_unstable_by_key(|t| std::cmp::Reverse(t.step));
-        // Per position, what the variables from there on can add, and the step they share.
+        // for each position, the range of the sum of the variables from there on, and their common step
         let mut tails: SmallVec<[(i64, i64); 8]> = SmallVec::from_elem((0, 0), self.terms.len() + 1);
         for k in (0..self.terms.len()).rev() {
             let (reach, gcd) = tails[k + 1];
@@ -96,7 +96,7 @@ fn search(terms: &[Term], tails: &[(i64, i64)], low: i64, high: i64, budget: &mu
     if gcd == 0 {
         return low <= 0;
     }
-    // The sum is a multiple of gcd.
+    // the sum is a multiple of the greatest common divisor
     if low > 0 && high.div_euclid(gcd) * gcd < low {
         return false;
     }
@@ -108,7 +108,7 @@ fn search(terms: &[Term], tails: &[(i64, i64)], low: i64, high: i64, budget: &mu
     }
     *budget -= 1;
     let (term, rest) = (terms[0], tails[1].0);
-    // `rest` is the most that the others add, so this variable must bring the sum close enough.
+    // `rest` is the most that the others can add, so this variable must bring the sum close enough
     let first = ((low - rest).max(0) + term.step - 1) / term.step;
     let last = (high / term.step).min(term.count);
     (first..=last).any(|x| search(&terms[1..], &tails[1..], low - x * term.step, high - x * term.step, budget))

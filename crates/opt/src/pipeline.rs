@@ -11,11 +11,11 @@ use crate::plan::EqualLiterals;
 use crate::{Cost, KernelStep, Plan, Step, Target, fuse, passes};
 use numelt_ir::{OpKind, Program, Result};
 
-/// What a pass does to a program for a target; true if that may have left dead code behind. Common sub-expressions note
-/// what they take literals to be.
+/// A pass over a program for a target; true if it may have left dead code. The pass for common sub-expressions notes
+/// the literals that it assumes to be equal.
 type Run = fn(&mut Program, &mut EqualLiterals, &Target) -> Result<bool>;
 
-/// A pass in the order of things.
+/// A stage of the pipeline.
 enum Stage {
     /// Brings the program into a form that later stages rely on; always runs.
     Form(&'static str, Run),
@@ -47,19 +47,21 @@ fn dead(program: &mut Program, _: &mut EqualLiterals, _: &Target) -> Result<bool
     Ok(false)
 }
 
-/// The passes, first to last.
+/// The passes, in order.
 ///
-/// 1. `empty` first: nothing after it has to think about iteration spaces without points.
-/// 2. `unread` says what `dead` must leave for its warnings; `dead` before all others, which need not look at what
-///    nobody sees.
-/// 3. `rename` after `dead`, so that no dead write looks like the start of a life; before the passes that look for
-///    bases of one value, because it makes such bases; and before `overlap`, because it can remove an overlap.
-/// 4. `copies`, `rolls` and `algebra` before `common`: values that were written differently become equal; `rolls` after `copies`,
-///    which may put an array together where it is copied to; `collapse` takes what is left of reductions.
-/// 5. `dead` again, for what the four left without readers.
-/// 6. `alternate` when all is read that is read at all.
-/// 7. `overlap` last: it brings the program into the form that fusion expects (every instruction is
-///    data-parallel), and a later pass could break that form again.
+/// 1. `empty` is first, so that no later pass meets an iteration space without points.
+/// 2. `unread` marks the results that `dead` must keep for their warnings. `dead` comes before all others, so that they
+///    need not look at results that nobody reads.
+/// 3. `rename` comes after `dead`, so that no dead write looks like the start of a life. It comes before the passes
+///    that look for bases with one value, because it makes such bases, and before `overlap`, because it can remove an
+///    overlap.
+/// 4. `copies`, `rolls` and `algebra` come before `common`, because they make values equal that were written
+///    differently. `rolls` comes after `copies`, which may assemble an array directly in its destination. `collapse`
+///    takes the reductions that remain.
+/// 5. `dead` runs again for results that these passes left without readers.
+/// 6. `alternate` comes when the remaining reads are final.
+/// 7. `overlap` is last: it brings the program into the form that fusion expects (every instruction is data-parallel),
+///    and a later pass could break that form again.
 const STAGES: [Stage; 12] = [
     Stage::Form("empty", |p, _, _| passes::empty::run(p).map(|()| false)),
     Stage::Form("unread", |p, _, _| {
@@ -84,7 +86,7 @@ const STAGES: [Stage; 12] = [
     }),
 ];
 
-/// A program that went through the passes, with its partition.
+/// A program after the passes, with its partition.
 pub(crate) struct Partitioned {
     pub program: Program,
     pub table: AccessTable,
@@ -92,7 +94,7 @@ pub(crate) struct Partitioned {
     pub equal: EqualLiterals,
 }
 
-/// Passes, then the partition. `observe` sees the program after each pass.
+/// Runs the passes, then the partition. `observe` gets the program after each pass.
 pub(crate) fn partition(
     mut program: Program,
     options: &Options,
@@ -122,12 +124,12 @@ pub(crate) fn partition(
 /// [`Plan::accepts`] them.
 ///
 /// # Errors
-/// When the program asks for something without meaning, such as the minimum of no elements.
+/// If the program asks for something that is not defined, such as the minimum of no elements.
 pub fn plan(program: &Program, options: &Options) -> Result<Plan> {
     plan_owned(program.clone(), options)
 }
 
-/// The same for a program that nobody needs any more: a long one takes a megabyte.
+/// The same for a program that is not needed any more: a long one takes a megabyte.
 ///
 /// # Errors
 /// As [`plan`].
@@ -163,7 +165,7 @@ pub(crate) fn finish(parts: Partitioned, fuse: Fuse) -> Plan {
     Plan { program, steps, costs, contracted, equal, bytes_moved }
 }
 
-/// A plan's steps in the making.
+/// The steps of a plan under construction.
 struct Steps<'a> {
     program: &'a Program,
     table: &'a AccessTable,
@@ -188,7 +190,7 @@ impl Steps<'_> {
         }
     }
 
-    /// One kernel that overwrites what it reads, if it may.
+    /// Adds one kernel that overwrites what it reads, if that is allowed.
     fn in_place(&mut self, block: &Block) -> bool {
         let Some(step) = build::in_place(self.program, self.table, block, &mut self.kernels) else { return false };
         self.contract(block);

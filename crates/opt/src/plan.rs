@@ -4,24 +4,24 @@ use crate::{Cost, Geometry, Kernel, Recipe};
 use numelt_ir::{BaseId, ConstId, Op, Program, Scalar};
 use std::sync::Arc;
 
-/// A finished plan for a program of one exact geometry; literals stay parameters, but for `equal`.
+/// A finished plan for a program of one exact geometry. Literals are parameters, except for the pairs in `equal`.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The program after the passes: steps refer to its bases, literals and instructions.
-    /// Its first bases and all literals are those of the recorded program; bases that passes
-    /// added (copies that break overlaps) come after them and are neither input nor output.
+    /// The program after the passes. The steps refer to its bases, literals and instructions. Its first bases and all
+    /// literals are those of the recorded program. Bases that passes added (for copies that remove overlaps) come after
+    /// them and are neither input nor output.
     pub program: Program,
     /// What to run, in order.
     pub steps: Vec<Step>,
-    /// What each of them takes.
+    /// The cost of each step.
     pub costs: Vec<Cost>,
-    /// Per base of `program`: true where no memory is needed (contracted or unused).
+    /// For each base of `program`, whether it needs no memory (contracted or unused).
     pub contracted: Vec<bool>,
-    /// Pairs of literals that have the same bits in the program that was planned, and must have in any other that
-    /// the plan is used for.
+    /// Pairs of literals that have the same bits in the program for which the plan was made, and must have in any other
+    /// for which it is used.
     pub equal: EqualLiterals,
-    /// Bytes that the steps read and write: each element once per kernel, whichever operands it lies in. The sum of
-    /// what `costs` say.
+    /// The bytes that the steps read and write: each element once per kernel, even if several operands contain it. It
+    /// is the sum over `costs`.
     pub bytes_moved: u64,
 }
 
@@ -29,13 +29,13 @@ pub struct Plan {
 pub type EqualLiterals = Vec<(ConstId, ConstId)>;
 
 impl Plan {
-    /// Does no step need the value of a recipe in memory, and does the plan compute it where it could warn?
+    /// Whether no step needs the value of a recipe in memory, and the plan computes it if computing it could warn.
     pub fn leaves_out(&self, recipe: &Recipe) -> bool {
         self.contracted[recipe.base as usize]
             && (!recipe.may_warn || self.program.instrs.iter().any(|instr| instr.out.base == recipe.base))
     }
 
-    /// May the plan be used with these literals?
+    /// Whether the plan may be used with these literals.
     pub fn accepts(&self, consts: &[Scalar]) -> bool {
         let bits = |id: ConstId| (consts[id as usize].dtype(), consts[id as usize].to_bytes());
         self.equal.iter().all(|&(a, b)| bits(a) == bits(b))
@@ -47,13 +47,13 @@ impl Plan {
 pub enum Step {
     /// A fused loop nest.
     Kernel(KernelStep),
-    /// Loop nests that take turns along a loop that they share.
+    /// Loop nests that share a loop and take turns along it.
     Nest(NestStep),
     /// A library call or a scan: one instruction of `Plan::program` with materialized operands.
     Call(usize),
 }
 
-/// What to report of a value (see [`numelt_ir::warn`]), and in whose name.
+/// The conditions to report for a value (see [`numelt_ir::warn`]), and the operation that is named.
 #[derive(Debug, Clone, Copy)]
 pub struct Watch {
     /// The recorded operation.
@@ -79,14 +79,14 @@ pub struct KernelStep {
     pub watch: Vec<Watch>,
     /// Instructions of `Plan::program` that this kernel performs, for `explain` and traces.
     pub instrs: Vec<usize>,
-    /// A store whose memory other points still read.
+    /// The delay of a store to memory that other points still read.
     pub delay: Option<Delay>,
-    /// Results that go where positions say. The kernel's loops then run in C order of the instructions' shape.
+    /// Results that are scattered. The kernel's loops then run in C order of the instructions' shape.
     pub puts: Vec<Put>,
 }
 
 impl KernelStep {
-    /// Is the base one of those that a put takes from the kernel as they are made, so that it needs no memory?
+    /// Whether a put takes the base's values from the kernel when they are computed, so that it needs no memory.
     pub fn streams(&self, base: BaseId) -> bool {
         let made = self.puts.iter().flat_map(|put| [put.values, put.positions]).flatten();
         made.into_iter().any(|arg| self.bases[arg as usize] == base)
@@ -98,50 +98,51 @@ impl KernelStep {
 pub enum Gathers {
     /// Nowhere.
     Not,
-    /// At each point where that point puts to: no put reaches another point's gather, if positions are distinct.
+    /// At each point, at the position to which that point puts. If positions are distinct, no put changes what another
+    /// point gathers.
     There,
     /// Anywhere in the target.
     Anywhere,
 }
 
-/// A scatter of what a kernel makes, as it makes it: element `n` of the values, in C order, is put when point `n` has been
-/// evaluated, and those before it have been put.
+/// A scatter of a kernel's results while they are computed: element `n` of the values, in C order, is put when point
+/// `n` has been evaluated and the elements before it have been put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Put {
-    /// The scatter, an instruction of `Plan::program`. Operands that no argument stands for lie in memory when a point
-    /// has been evaluated.
+    /// The scatter, an instruction of `Plan::program`. Its operands that are not arguments of the kernel are in memory
+    /// when a point has been evaluated.
     pub instr: usize,
-    /// The base that it writes. The kernel touches none of those elements, but for `gathers`.
+    /// The base that it writes. The kernel does not touch these elements, except as `gathers` says.
     pub target: BaseId,
-    /// The `Store` argument of the values, if they are needed nowhere else; its base has no memory then.
+    /// The `Store` argument of the values, if nothing else needs them; its base then has no memory.
     pub values: Option<u32>,
-    /// The same of the positions, of which there is one for each value.
+    /// The same for the positions, of which there is one for each value.
     pub positions: Option<u32>,
-    /// Does the kernel gather from the target, and where? All that is gathered is what the target held before.
+    /// Whether and where the kernel gathers from the target. Gathers read what the target held before.
     pub gathers: Gathers,
-    /// Bytes that the scatter moves, without what it takes from the kernel.
+    /// The bytes that the scatter moves, without those that it takes from the kernel.
     pub bytes: u64,
 }
 
-/// A kernel that overwrites what it reads: an element that one point stores is loaded by other points, and all of them
-/// need what it held before. Points are counted in loop order, the last loop running fastest.
+/// The delay of a kernel that overwrites what it reads: an element that one point stores is loaded by other points, and
+/// all of them need its old value. Points are counted in loop order, the last loop running fastest.
 ///
-/// What is stored at point `q` is loaded by points from `q - ahead` to `q + behind` only, and must not be written before they
-/// have been evaluated.
+/// The element that point `q` stores is loaded only by the points from `q - ahead` to `q + behind`, and must not be
+/// written before they have been evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delay {
-    /// The `Store` argument; all others follow the kernel form.
+    /// The `Store` argument with the delay; all other stores follow the kernel form.
     pub arg: u32,
     /// How many points later an element may still be loaded.
     pub behind: u64,
     /// How many points earlier it may be loaded.
     pub ahead: u64,
-    /// Does the first point follow on the last? So it is where the outermost loop wraps.
+    /// Whether the first point follows the last one, because the outermost loop wraps.
     pub cyclic: bool,
 }
 
-/// Kernels that share a kept loop. They run stage after stage for one stretch of the loop's steps, then for
-/// the next; what one stage leaves for a later one of the same stretch is still in cache.
+/// Kernels that share a kept loop. They run stage after stage for one stretch of the loop's steps, then for the next.
+/// What one stage leaves for a later one of the same stretch is still in cache.
 ///
 /// Stretches are independent of each other: they may have any length and run in any order.
 #[derive(Debug, Clone)]
@@ -152,7 +153,7 @@ pub struct NestStep {
     pub extent: i64,
     /// Fewest steps that a stretch should have.
     pub grain: i64,
-    /// Bases that need no memory but for the stretch at hand.
+    /// Bases that need memory only for the current stretch.
     pub scratch: Vec<Scratch>,
 }
 
@@ -161,9 +162,9 @@ pub struct NestStep {
 pub struct Stage {
     /// The kernel with its numbers for the whole loop.
     pub step: KernelStep,
-    /// Which of its loops is the shared one. It is kept.
+    /// The index of the shared loop among its loops. It is a kept loop.
     pub shared: usize,
-    /// Per argument, the index in [`NestStep::scratch`] of the memory it lies in, if it does.
+    /// For each argument, the index in [`NestStep::scratch`] of its memory, if it is scratch memory.
     pub places: Vec<Option<u32>>,
 }
 
@@ -172,9 +173,9 @@ pub struct Stage {
 pub struct Scratch {
     /// The base.
     pub base: BaseId,
-    /// Byte of the base where step zero starts.
+    /// The byte of the base at which step zero starts.
     pub low: i64,
-    /// Bytes that each step has to itself; the stride of all its arguments along the shared loop.
+    /// The number of bytes that belong to each step; the stride of all its arguments along the shared loop.
     pub pitch: i64,
 }
 

@@ -76,7 +76,7 @@ impl Display for Kernel {
     }
 }
 
-/// A value by name; literals by theirs.
+/// The name of a value; literals have names of their own.
 struct Name<'a>(&'a Kernel, u32);
 
 impl Display for Name<'_> {
@@ -114,7 +114,7 @@ impl Display for Shown<'_> {
     }
 }
 
-/// The loop of a nest and what lives one stretch at a time.
+/// The loop of a nest, and the bases that live for one stretch.
 struct Header<'a>(&'a NestStep);
 
 impl Display for Header<'_> {
@@ -190,7 +190,7 @@ impl Plan {
     }
 }
 
-/// Items, each after a space.
+/// Items, each preceded by a space.
 struct List<'a, T>(&'static str, &'a [T]);
 
 impl<T: Display> Display for List<'_, T> {

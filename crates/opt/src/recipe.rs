@@ -21,33 +21,33 @@ use crate::passes::single::{Single, reads};
 use numelt_ir::{Axes, Base, BaseId, ConstId, Instr, Op, OpKind, Operand, Program, View};
 use smallvec::smallvec;
 
-/// Instructions of a recipe for a value that may well be needed, at most.
+/// The most instructions of a recipe for a value that may well be needed.
 const LONGEST: usize = 8;
 
-/// Memory that the recipe of a value which may be needed reads at most, in times the value's. Storing it moves twice its size where
-/// the lines of memory are fetched before they are written, reading it again once.
+/// The most memory that such a recipe may read, as a multiple of the value's size. Storing the value moves twice its
+/// size, because cache lines are fetched before they are written, and reading it again moves it once more.
 const MOST_READ: usize = 3;
 
-/// Instructions of a recipe for a value that is about to be let go of, which is hardly ever used.
+/// The most instructions of a recipe for a value that is about to be released, which is hardly ever used.
 const LONGEST_PASSING: usize = 64;
 
-/// How to make a value once more.
+/// How to compute a value again.
 #[derive(Debug, Clone)]
 pub struct Recipe {
     /// The base of the recorded program that holds the value.
     pub base: BaseId,
-    /// Makes it, and reports nothing. Its first base is the value, then come `inputs`, then temporaries.
+    /// Computes it, and reports nothing. Its first base is the value, followed by `inputs` and then temporaries.
     pub program: Program,
-    /// Bases of the recorded program that are read, as they are when it has run.
+    /// The bases of the recorded program that are read, with the values that they have after it has run.
     pub inputs: Vec<BaseId>,
-    /// Per literal of `program`, the recorded one.
+    /// For each literal of `program`, the recorded one.
     pub consts: Vec<ConstId>,
-    /// Could computing the value warn? Then it has to be computed where the program says.
+    /// Whether computing the value could warn. Then it has to be computed where the program says.
     pub may_warn: bool,
 }
 
-/// The recipes of a program's values of at least `smallest` bytes that are held, and read by the program itself. The holders of
-/// `passing` are about to let go of them.
+/// The recipes for those values of a program that have at least `smallest` bytes, are held, and are read by the program
+/// itself. The holders of `passing` are about to release them.
 pub fn recipes(program: &Program, smallest: usize, passing: &[BaseId], tries: bool) -> Vec<Recipe> {
     let wanted = |base: &Base| base.output && !base.input && base.nbytes >= smallest;
     if !program.bases.iter().any(wanted) {
@@ -64,7 +64,7 @@ pub fn recipes(program: &Program, smallest: usize, passing: &[BaseId], tries: bo
         };
         found.extend(copied_back(program, at).or_else(|| made_again(program, &single, at, source)));
     }
-    // what others are copied back from is stored
+    // values from which others are copied back are stored
     let mut kept: Vec<Recipe> = Vec::with_capacity(found.len());
     for recipe in found {
         let left_out = |id: &BaseId| kept.iter().any(|other| other.base == *id);
@@ -76,7 +76,7 @@ pub fn recipes(program: &Program, smallest: usize, passing: &[BaseId], tries: bo
     kept
 }
 
-/// The value of the instruction at `at`, taken from where it is copied to.
+/// The recipe of the value of the instruction at `at` that copies it back from its copy.
 fn copied_back(program: &Program, at: usize) -> Option<Recipe> {
     let value = &program.instrs[at].out;
     let copies = |instr: &Instr| {
@@ -112,22 +112,23 @@ fn copied_back(program: &Program, at: usize) -> Option<Recipe> {
     })
 }
 
-/// What a value may be made of once more.
+/// What a value may be computed from again.
 #[derive(Clone, Copy, PartialEq)]
 enum Source {
-    /// Literals, by few cheap operations.
+    /// From literals, by a few cheap operations.
     Literals,
-    /// Memory, too, that the program leaves as it was read, as much as a store and a read of the value move, by few cheap operations.
+    /// Also from memory that the program leaves unchanged, at most as much as a store and a read of the value move, by
+    /// a few cheap operations.
     LittleMemory,
-    /// Memory, too, that the program leaves as it was read, by any operations element by element.
+    /// Also from memory that the program leaves unchanged, by any elementwise operations.
     Memory,
 }
 
-/// The value of the instruction at `at`, made of what `source` allows.
+/// The recipe that computes the value of the instruction at `at` from what `source` allows.
 fn made_again(program: &Program, single: &Single, at: usize, source: Source) -> Option<Recipe> {
     let (most, any) = (program.instrs[at].out.size(), source == Source::Memory);
     let longest = if any { LONGEST_PASSING } else { LONGEST };
-    // what somebody holds is left as it is by the plan, and this program does not write it any more
+    // a plan does not change what somebody holds, and this program does not write it any more
     let stays = |base: BaseId, part: usize| {
         source != Source::Literals
             && program.bases[base as usize].output
@@ -188,7 +189,7 @@ fn made_again(program: &Program, single: &Single, at: usize, source: Source) -> 
     Some(recipe)
 }
 
-/// Gives a view's base its number in a recipe.
+/// Replaces a view's base by its number in a recipe.
 fn number(bases: &mut Vec<BaseId>, view: &mut View) {
     let known = bases.iter().position(|&base| base == view.base);
     let place = known.unwrap_or_else(|| {
@@ -202,12 +203,12 @@ fn number(bases: &mut Vec<BaseId>, view: &mut View) {
 mod tests {
     use super::*;
 
-    /// Which values of a program have recipes, and what these read.
+    /// Which values of a program have recipes, and the bases that these read.
     fn found(text: &str) -> Vec<(BaseId, Vec<BaseId>)> {
         found_with(text, &[])
     }
 
-    /// The same where the holders of some are about to let go of them.
+    /// The same if the holders of some values are about to release them.
     fn found_with(text: &str, passing: &[BaseId]) -> Vec<(BaseId, Vec<BaseId>)> {
         let program = text.parse::<Program>().unwrap();
         let recipes = recipes(&program, 1, passing, false);
@@ -255,7 +256,8 @@ mod tests {
 %4[f64 (1)] = sum.f64 %3[f64 (10)] axes=(0)";
         assert_eq!(found_with(text, &[3]), [(3, vec![1, 0])]);
         assert_eq!(found(text), []);
-        // not of what the program writes later, or of what nobody holds, whose memory the plan may use for something else
+        // not of what the program writes later, or of what nobody holds, whose memory the plan may use for something
+        // else
         assert_eq!(found_with(&format!("{text}\n%1[f64 (10)] = copy.f64 $0"), &[3]), []);
         assert_eq!(found_with(&text.replace("base %1 80 in out", "base %1 80 in"), &[3]), []);
         // of what it has written before

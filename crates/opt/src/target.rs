@@ -7,105 +7,105 @@
 /// Limits and thresholds of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Target {
-    /// Memory operands that fusion puts into one kernel: loads, gathers, stores and results of reductions. Loads that
-    /// [`Target::near_loads`] lets share an address count once, as does an array that is rolled in several ways. A single
-    /// instruction may have more.
+    /// The most memory operands that fusion puts into one kernel: loads, gathers, stores and results of reductions.
+    /// Loads that share an address by [`Target::near_loads`] count once, and so does an array that is rolled in several
+    /// ways. A single instruction may have more.
     pub kernel_args: u32,
-    /// Operations and conversions that fusion puts into one kernel. They bound how long compiling takes, and how many
-    /// values are alive at a time. A single instruction may have more.
+    /// The most operations and conversions that fusion puts into one kernel. They determine how long compiling takes,
+    /// and how many values are alive at a time. A single instruction may have more.
     pub kernel_nodes: u32,
     /// How loads of one array a few elements apart share an address; `None` if each load has its own.
     pub near_loads: Option<NearLoads>,
-    /// Bytes that can be moved in the time of a launch. Neighbouring kernels that touch no more bytes together become one,
-    /// even if they share nothing.
+    /// The bytes that can be moved in the time of a launch. Neighbouring kernels that touch no more bytes together
+    /// become one, even if they share nothing.
     pub launch_bytes: u64,
-    /// Bytes of memory that a program may need without anybody trying to make it need less.
+    /// Programs that need at most this many bytes of memory are not optimized for memory.
     pub free_bytes: u64,
-    /// When kernels that share a loop take turns along it; `None` if the engine is to get no nests
-    /// ([`crate::Step::Nest`]).
+    /// When kernels that share a loop take turns along it; `None` if the engine gets no nests ([`crate::Step::Nest`]).
     pub nests: Option<NestLimits>,
-    /// When a kernel overwrites what it reads elsewhere; `None` if the engine is to get no kernels with a
+    /// When a kernel overwrites elements that it reads at other points; `None` if the engine gets no kernels with a
     /// [`crate::Delay`].
     pub delays: Option<DelayLimits>,
-    /// May a kernel scatter what it makes, as it makes it ([`crate::Put`])? Otherwise scatters are calls.
+    /// Whether a kernel may scatter its results while it computes them ([`crate::Put`]). Otherwise scatters are calls.
     pub puts: bool,
     /// When sweeps that overwrite what they read get a second array; `None` for never.
     pub alternation: Option<AlternationLimits>,
-    /// Which operations run when they are recorded, instead of waiting for what comes after them.
+    /// Which operations run when they are recorded, instead of waiting for later ones.
     pub at_once: AtOnceLimits,
-    /// What decides whether a batch of little work is planned or run operation by operation.
+    /// The costs that decide whether a batch of little work is planned or run operation by operation.
     pub planning: PlanningCosts,
-    /// Is host memory whose values have moved to the engine to be filled with garbage? So a test notices who looks there.
+    /// Whether host memory whose values have moved to the engine is filled with garbage, so that a test notices code
+    /// that reads it.
     pub spoils: bool,
 }
 
 /// Loads that share an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NearLoads {
-    /// Loads of one kernel from which on near ones share an address. With fewer, each has a register for its own, and one
-    /// compiled kernel serves all distances.
+    /// If a kernel has at least this many loads, near ones share an address. With fewer, each has a register of its
+    /// own, and one compiled kernel serves all distances.
     pub least_loads: usize,
-    /// Distance up to which two loads are near, in elements.
+    /// The largest distance at which two loads are near, in elements.
     pub reach: i64,
 }
 
 /// When kernels take turns along a loop that they share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NestLimits {
-    /// Bytes that the shortest stretch of the loop may touch: it has to stay in the cache that a core has to itself.
+    /// The most bytes that the shortest stretch of the loop may touch: it has to fit in a core's own cache.
     pub stretch_bytes: u64,
-    /// Bytes that should lie side by side in memory. Where a step of the loop touches fewer, a stretch has more steps.
+    /// The bytes that should be contiguous in memory. If a step of the loop touches fewer, a stretch has more steps.
     pub chunk_bytes: i64,
-    /// Steps of a loop that are enough to occupy all cores.
+    /// The number of steps of a loop that is enough to occupy all cores.
     pub enough_steps: i64,
-    /// Kernels of one nest.
+    /// The most kernels of one nest.
     pub stages: usize,
-    /// A nest has to save one byte of so many that its kernels move one by one.
+    /// A nest has to save at least one in this many of the bytes that its kernels move one by one.
     pub worth: u64,
 }
 
-/// When a kernel may overwrite what it reads elsewhere, so that results have to wait.
+/// When a kernel may overwrite elements that it reads at other points, so that results have to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DelayLimits {
-    /// Points of an iteration space up to which any number of results may wait.
+    /// In iteration spaces with at most this many points, any number of results may wait.
     pub few_points: i64,
-    /// Larger iteration spaces have so many times as many points as results wait.
+    /// Larger iteration spaces must have at least this many times as many points as results wait.
     pub times: i64,
 }
 
 /// When sweeps that overwrite what they read take turns between two arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AlternationLimits {
-    /// Bytes of the largest array that gets a second one: both should fit the last cache.
+    /// The size in bytes of the largest array that gets a second one: both should fit the last cache.
     pub largest_bytes: usize,
-    /// Sweeps of one batch that are worth it, whatever the size of the array.
+    /// The number of sweeps in one batch from which on it is worth it, whatever the size of the array.
     pub sweeps: usize,
-    /// Bytes of an array from which on two sweeps are.
+    /// From this size in bytes on, two sweeps are enough.
     pub large_bytes: usize,
 }
 
 /// When an operation runs as soon as it is recorded. All numbers are elements of its result, or of what it folds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AtOnceLimits {
-    /// Up to so many it always does.
+    /// With at most this many elements, it always does.
     pub few: i64,
-    /// Up to so many it does until a long chain of operations has been seen; with more, once reads have come close upon
-    /// each other.
+    /// With at most this many, it does until a long chain of operations has been seen. With more, it does once reads
+    /// have followed each other closely.
     pub middle: i64,
-    /// Up to so many an operation in place gives its array new memory instead of waiting.
+    /// With at most this many, an operation in place gives its array new memory instead of waiting.
     pub moved: i64,
 }
 
-/// What making a plan takes, and what having it saves.
+/// The time that making a plan takes, and the time that having it saves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PlanningCosts {
-    /// Nanoseconds that making a plan takes.
+    /// Nanoseconds for making a plan.
     pub plan_ns: u64,
-    /// Nanoseconds that it takes for each instruction beside that.
+    /// Additional nanoseconds for each instruction.
     pub instruction_ns: u64,
     /// Nanoseconds that a plan saves for each instruction after the first: a launch.
     pub launch_ns: u64,
-    /// Element-operations for which it saves a nanosecond, at least one.
+    /// The number of element-operations for which a plan saves a nanosecond, at least one.
     pub elements_per_ns: u64,
 }
 
@@ -131,10 +131,11 @@ impl Target {
             delays: Some(DelayLimits { few_points: 1 << 16, times: 4 }),
             puts: true,
             alternation: Some(AlternationLimits { largest_bytes: 16 << 20, sweeps: 4, large_bytes: 128 << 10 }),
-            // With `few` of 256, an ensemble sampler of 64 walkers in five dimensions reaches 1.15 times NumPy's speed and a
-            // Boltzmann machine with 480 weights 0.9, with 512 they reach 1.35 and 1.75. With 1024, the sum of 27
-            // neighbours in a block of 8 x 8 x 8 and the price of 1,000 options take twice as long. An operation in place on
-            // more elements than `moved` had better be recorded than put another array into the caches.
+            // With `few` of 256, an ensemble sampler of 64 walkers in five dimensions reaches 1.15 times NumPy's speed
+            // and a Boltzmann machine with 480 weights 0.9; with 512, they reach 1.35 and 1.75. With 1024, the sum of
+            // 27 neighbours in a block of 8 x 8 x 8 and the price of 1,000 options take twice as long. Operations in
+            // place on more elements than `moved` are better recorded than run at once, because that would put another
+            // array into the caches.
             at_once: AtOnceLimits { few: 512, middle: 2048, moved: 3 * 2048 },
             planning: PlanningCosts { plan_ns: 20_000, instruction_ns: 4_000, launch_ns: 1_000, elements_per_ns: 4 },
             spoils: false,

@@ -12,7 +12,7 @@ use numelt_ir::{BaseId, ConstId, DType, Dims, Instr, Op, OpKind, Operand, Progra
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-/// An operand of the kernel before its loops are settled; `view` gives base, offset, shape and strides.
+/// An operand of the kernel before its loops are determined. `view` gives its base, offset, shape and strides.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Slot {
     pub kind: ArgKind,
@@ -45,9 +45,9 @@ pub(super) struct Body {
     /// Last value of each written view, in order of the first write.
     pub stored: Vec<(ViewId, View, ValueId)>,
     pub folds: Vec<Fold>,
-    /// Per value, the conditions to report (see [`numelt_ir::warn`]) of the instructions that it stands for.
+    /// For each value, the conditions to report (see [`numelt_ir::warn`]) of the instructions that it represents.
     pub watch: Vec<Watch>,
-    /// The same of the instruction at hand.
+    /// The same for the current instruction.
     watching: Watch,
     dtypes: Vec<DType>,
     known: FxHashMap<Node, ValueId>,
@@ -78,7 +78,7 @@ impl Body {
     fn append(&mut self, program: &Program, table: &AccessTable, index: usize) {
         let (instr, info) = (&program.instrs[index], &table.instrs[index]);
         let generates = instr.op.kind() == OpKind::Generator;
-        // the quotient of a divmod has said it
+        // the quotient of the same divmod reports the division by zero
         let told = if instr.op == Op::Remainder && instr.watch & warn::PART != 0 { warn::DIVIDE } else { 0 };
         let bits = if generates { 0 } else { instr.watch & !told };
         self.watching = Watch { op: instr.op, bits, out: instr.out.base };
@@ -117,7 +117,7 @@ impl Body {
         }
     }
 
-    /// An operation in the dtype that it is computed in, its result rounded to its loop dtype.
+    /// An operation in the dtype in which it is computed, with its result rounded to its loop dtype.
     fn operation(&mut self, op: Op, ty: DType, mut inputs: SmallVec<[ValueId; 3]>) -> ValueId {
         let wide = op.computes_in(ty);
         if wide != ty {
@@ -179,7 +179,7 @@ impl Body {
         self.cast(value, instr.ty)
     }
 
-    /// The operand of a kind with a view, one for all that ask for it.
+    /// The operand of this kind with this view. Equal operands exist once.
     fn slot(&mut self, slot: Slot) -> u32 {
         let seen = self.loads.iter().position(|known| *known == slot);
         seen.unwrap_or_else(|| {
@@ -214,7 +214,7 @@ impl Body {
         value
     }
 
-    /// Forgets stores to contracted bases, then every value, load and literal that nothing needs.
+    /// Removes stores to contracted bases, then every value, load and literal that is not needed any more.
     pub fn finish(&mut self, contracted: impl Fn(BaseId) -> bool) {
         self.stored.retain(|(_, view, _)| !contracted(view.base));
         let mut needed = vec![false; self.nodes.len()];
@@ -268,7 +268,7 @@ impl Body {
     }
 }
 
-/// The bits of a watch byte that matter to a value: the conditions that it may report, and whose they are.
+/// The bits of a watch byte that matter to a value: the conditions that it may report, and how they are attributed.
 fn may_report(node: &Node, dtype_of: impl Fn(ValueId) -> DType) -> u8 {
     let raises = match node {
         Node::Op(op, ty, _) => op.raises(*ty),
@@ -278,7 +278,7 @@ fn may_report(node: &Node, dtype_of: impl Fn(ValueId) -> DType) -> u8 {
     if raises == 0 { 0 } else { raises | warn::PART }
 }
 
-/// Numbers things by first visit.
+/// Assigns numbers in the order of the first visit.
 struct Renumber {
     number: Vec<u32>,
     order: Vec<u32>,

@@ -13,10 +13,10 @@ use crate::{ArgGeometry, ArgKind, Delay, DelayLimits, KernelStep};
 use numelt_ir::View;
 use smallvec::SmallVec;
 
-/// The delay of the one store that other points load.
+/// The delay of the one store whose elements other points load.
 pub(super) fn of(step: &KernelStep, limits: &DelayLimits) -> Option<Delay> {
     let kernel = &*step.kernel;
-    // the driver counts the points of whole runs only
+    // the driver counts points only if the runs are whole
     if !kernel.reductions.is_empty() && kernel.reduced.contains(&false) {
         return None;
     }
@@ -32,14 +32,15 @@ pub(super) fn of(step: &KernelStep, limits: &DelayLimits) -> Option<Delay> {
     found
 }
 
-/// How many points behind and ahead of the one that stores an element others load it.
+/// The largest distances, in points, at which an element is loaded before and after the point that stores it.
 struct Reach {
     behind: i64,
     ahead: i64,
     cyclic: bool,
 }
 
-/// From where an element that is stored is loaded: `Some(None)` from nowhere else, `None` where that is not known.
+/// The distances at which a stored element is loaded: `Some(None)` if no other point loads it, `None` if they are
+/// unknown.
 fn reach(step: &KernelStep, store: usize) -> Option<Option<Reach>> {
     let (kernel, geometry) = (&*step.kernel, &step.geometry);
     let dtype = kernel.args[store].dtype;
@@ -76,8 +77,9 @@ fn reach(step: &KernelStep, store: usize) -> Option<Option<Reach>> {
     Some((low <= high).then_some(Reach { behind: (-low).max(0), ahead: high.max(0), cyclic }))
 }
 
-/// The lowest and highest distance in points from the one that loads an element to the one that stores it, where what is
-/// stored is loaded rolled. Along the outermost loop the shorter way round counts. `None` where other elements are loaded.
+/// The lowest and highest distance in points from the point that loads an element to the one that stores it, if the
+/// stored array is loaded rolled. Along the outermost loop, the shorter way round counts. `None` if other elements are
+/// loaded.
 fn rolled(extents: &[i64], own: &ArgGeometry, place: &ArgGeometry) -> Option<(i64, i64)> {
     let (mut low, mut high, mut points, mut offset) = (0, 0, 1, own.offset);
     for axis in (0..extents.len()).rev() {
@@ -95,11 +97,11 @@ fn rolled(extents: &[i64], own: &ArgGeometry, place: &ArgGeometry) -> Option<(i6
 
 /// The distances in points between the points that load and store one element.
 struct Distances {
-    /// Loops by falling strides: stride, extent, points of a step.
+    /// The loops by descending strides: stride, extent, and points per step.
     loops: SmallVec<[(i64, i64, i64); 4]>,
     /// Bytes of an element.
     size: i64,
-    /// Does each loop's step lead beyond all that the loops inside it reach?
+    /// Whether each loop's stride is larger than the range of the loops inside it.
     nested: bool,
     low: i64,
     high: i64,
@@ -124,8 +126,8 @@ impl Distances {
         Distances { loops, size, nested, low: i64::MAX, high: i64::MIN }
     }
 
-    /// Notes how far apart points may be that touch one element through views so many bytes apart; `None` where elements
-    /// overlap in part, or strides are not nested.
+    /// Adds the distances between points that touch one element through views that are `bytes` apart. `None` if
+    /// elements overlap in part, or strides are not nested.
     fn find(&mut self, bytes: i64) -> Option<()> {
         if self.nested { self.search(0, bytes, 0) } else { None }
     }
@@ -139,7 +141,7 @@ impl Distances {
             return (bytes == 0 || bytes.abs() >= self.size).then_some(());
         };
         let below = bytes.div_euclid(stride);
-        // the loops inside reach less than a stride
+        // the range of the loops inside is less than a stride
         for steps in [below, below + stride.signum()] {
             if steps.abs() < extent {
                 self.search(at + 1, bytes - steps * stride, points + steps * step)?;

@@ -9,7 +9,7 @@ use crate::access::LoopOrder;
 use numelt_ir::{DType, Dims, Instr, Op, OpKind, Operand, Pieces};
 use smallvec::SmallVec;
 
-/// Does the result of the reduction depend on the order of the fold?
+/// Whether the result of the reduction depends on the order of the fold.
 pub(crate) fn is_order_sensitive(instr: &Instr) -> bool {
     match instr.op {
         Op::Sum | Op::Prod => instr.ty.is_float() || instr.ty.is_complex(),
@@ -18,9 +18,9 @@ pub(crate) fn is_order_sensitive(instr: &Instr) -> bool {
     }
 }
 
-/// The loop order (axes of the canonical domain, outermost first) that the instruction needs: the
-/// memory order of its input for float sums and products, as NumPy walks it; logical order for
-/// arg-reductions over several axes. `None` where any order gives the same bits.
+/// The loop order (axes of the canonical domain, outermost first) that the instruction requires: for float sums and
+/// products the memory order of its input, as NumPy traverses it; for arg-reductions over several axes, the logical
+/// order. `None` if any order gives the same bits.
 pub(crate) fn demanded_order(instr: &Instr) -> Option<LoopOrder> {
     if instr.op.kind() != OpKind::Reduction || !is_order_sensitive(instr) {
         return None;
@@ -41,7 +41,7 @@ pub(crate) fn demanded_order(instr: &Instr) -> Option<LoopOrder> {
     }
 }
 
-/// How the instruction's runs must be cut for its bits to be right; `None` where that does not matter.
+/// How the instruction's runs must be cut for its bits to be right; `None` if that does not matter.
 pub(crate) fn demanded_pieces(instr: &Instr) -> Option<Pieces> {
     // products of halves are rounded after each piece
     let pieces_matter = instr.op == Op::Sum || (instr.op == Op::Prod && instr.ty == DType::F16);
@@ -52,10 +52,10 @@ pub(crate) fn demanded_pieces(instr: &Instr) -> Option<Pieces> {
     Some(Pieces::of(view, instr.axes, view.dtype != instr.ty))
 }
 
-/// Axes by descending absolute stride, outermost first. The first operand that moves along both axes
-/// decides about a pair; pairs that no operand decides, and ties, keep their logical order. For one
-/// operand this is the order in which NumPy's iterator walks it: an insertion sort from the
-/// innermost axis outwards, where undecided pairs are stepped over.
+/// The axes by descending absolute stride, outermost first. The order of a pair is determined by the first operand that
+/// moves along both axes. Pairs that no operand determines, and ties, keep their logical order. For one operand this is
+/// the order in which NumPy's iterator traverses it: an insertion sort from the innermost axis outwards, which steps
+/// over undetermined pairs.
 pub(crate) fn memory_order(rank: usize, operands: &[&[i64]]) -> LoopOrder {
     let mut inner_first: LoopOrder = (0..rank as u8).rev().collect();
     for at in 1..rank {
@@ -82,12 +82,12 @@ fn belongs_inside(axis: usize, other: usize, operands: &[&[i64]]) -> Option<bool
         .map(|(s, t)| s < t)
 }
 
-/// Loops in the making: one row of strides per operand.
+/// Loops under construction: one row of strides per operand.
 pub(crate) struct Nest {
     pub extents: Dims,
     pub reduced: SmallVec<[bool; 4]>,
     pub operands: Vec<ArgGeometry>,
-    /// A kept loop that must stay as it is: other kernels walk it too.
+    /// A kept loop that must not change, because other kernels share it.
     pub shared: Option<usize>,
 }
 
@@ -106,8 +106,8 @@ impl Nest {
         }
     }
 
-    /// Turns kept loops that more operands walk backwards than forwards. Reduced loops stay as they are:
-    /// NumPy does not turn them when it makes the result.
+    /// Reverses kept loops along which more operands have negative strides than positive ones. Reduced loops are not
+    /// reversed, because NumPy does not reverse them when it creates the result.
     pub fn flip(&mut self) {
         for axis in 0..self.extents.len() {
             if self.reduced[axis] || self.shared == Some(axis) {
@@ -129,7 +129,7 @@ impl Nest {
         }
     }
 
-    /// Joins neighbouring loops that every operand walks as one.
+    /// Joins neighbouring loops if for every operand they are equivalent to one loop.
     pub fn collapse(&mut self) {
         let mut axis = 1;
         while axis < self.extents.len() {
@@ -155,9 +155,8 @@ impl Nest {
         }
     }
 
-    /// Adds the loop of extent one that kernels without loops, and reductions without
-    /// a reduced loop, still need. It is outermost, so that it does not get between
-    /// the innermost loop and vector code.
+    /// Adds the loop of extent one that is needed by kernels without loops, and by reductions without a reduced loop.
+    /// It is outermost, so that it does not get between the innermost loop and vector code.
     pub fn ensure_loop(&mut self, reduces: bool) {
         if self.extents.is_empty() || (reduces && !self.reduced.contains(&true)) {
             self.extents.insert(0, 1);

@@ -29,7 +29,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Kernels of one plan, each structure once.
+/// The kernels of one plan, each structure once.
 #[derive(Default)]
 pub(crate) struct KernelSet(FxHashSet<Arc<Kernel>>);
 
@@ -44,7 +44,7 @@ impl KernelSet {
     }
 }
 
-/// Bases that live and die inside the block, so that they need no memory.
+/// Bases that live only inside the block, so that they need no memory.
 pub(crate) fn contracted_bases(table: &AccessTable, block: &Block) -> SmallVec<[BaseId; 8]> {
     block
         .accesses
@@ -54,7 +54,7 @@ pub(crate) fn contracted_bases(table: &AccessTable, block: &Block) -> SmallVec<[
         .collect()
 }
 
-/// The kernel of a block; `None` where nothing is left to store or fold.
+/// The kernel of a block; `None` if nothing is left to store or fold.
 pub(crate) fn kernel(
     program: &Program,
     table: &AccessTable,
@@ -64,7 +64,7 @@ pub(crate) fn kernel(
     build(program, table, block, Loops::Any, kernels).map(|(step, _)| step)
 }
 
-/// The kernel of a block and the scatters that take what it makes; `None` where nothing is left to store.
+/// The kernel of a block, with the scatters of its results; `None` if nothing is left to store.
 pub(crate) fn scattered(
     program: &Program,
     table: &AccessTable,
@@ -94,7 +94,7 @@ pub(crate) fn scattered(
     Some(step)
 }
 
-/// The kernel of a block that overwrites what it reads; `None` where that reaches too far, or nobody knows how far.
+/// The kernel of a block that overwrites what it reads; `None` if the distances are too long or unknown.
 pub(crate) fn in_place(
     program: &Program,
     table: &AccessTable,
@@ -106,7 +106,7 @@ pub(crate) fn in_place(
     Some(KernelStep { delay: Some(delay), ..step })
 }
 
-/// The kernels of a group of blocks; `None` where nothing is left to store or fold.
+/// The kernels of a group of blocks; `None` if nothing is left to store or fold.
 pub(crate) fn nest(program: &Program, table: &AccessTable, group: &Group, kernels: &mut KernelSet) -> Option<NestStep> {
     let stages = group.stages.iter().filter_map(|(block, axis)| {
         let (step, shared) = build(program, table, block, Loops::Shared(*axis), kernels)?;
@@ -122,18 +122,18 @@ pub(crate) fn nest(program: &Program, table: &AccessTable, group: &Group, kernel
     some.then(|| NestStep { stages, extent: group.extent, grain: group.grain, scratch: group.scratch.clone() })
 }
 
-/// How a kernel's loops may lie.
+/// Which orders and directions of a kernel's loops are allowed.
 #[derive(Clone, Copy)]
 enum Loops {
-    /// Any way that gives the same bits.
+    /// Any that give the same bits.
     Any,
-    /// This axis keeps its direction and is joined with no other.
+    /// This axis keeps its direction and is not joined with another one.
     Shared(u8),
     /// Points run in C order.
     InOrder,
 }
 
-/// A kernel, and where the loop that it shares ended up.
+/// A kernel, and the position of the loop that it shares.
 fn build(
     program: &Program,
     table: &AccessTable,
@@ -186,8 +186,8 @@ fn slots(body: &Body) -> Vec<Slot> {
 
 /// The loops as the instructions have them, without axes of extent one.
 ///
-/// A slot's view may come from another instruction of the block than the domain does, with axes of
-/// extent one elsewhere; only a reduction's result has fewer axes left than the domain.
+/// A slot's view may come from another instruction of the block than the domain, and may have its axes of extent one in
+/// other positions. Only a reduction's result has fewer remaining axes than the domain.
 fn loops(program: &Program, block: &Block, slots: &[Slot]) -> Nest {
     let first = &program.instrs[block.instrs[0] as usize];
     let extents: Dims = first.domain().iter().copied().filter(|&n| n != 1).collect();
@@ -211,7 +211,7 @@ fn loops(program: &Program, block: &Block, slots: &[Slot]) -> Nest {
     Nest { extents, reduced, operands, shared: None }
 }
 
-/// The order that runs along memory: of the stores if there are any, else of the loads.
+/// The order that follows memory: that of the stores if there are any, otherwise that of the loads.
 fn preferred_order(nest: &Nest, slots: &[Slot]) -> SmallVec<[u8; 4]> {
     let rank = nest.extents.len();
     if rank < 2 {
@@ -264,8 +264,8 @@ fn finish(
     (kernel, Geometry { extents: nest.extents, args: nest.operands, pieces })
 }
 
-/// Finds operands that lie near an earlier one. Where operands are few each may have its own address, and the
-/// same compiled kernel serves all distances.
+/// Finds operands that are a few elements away from an earlier one. If there are few operands, each has an address of
+/// its own, and the same compiled kernel serves all distances.
 fn find_neighbours(slots: &[Slot], nest: &Nest, args: &mut [Arg], NearLoads { least_loads, reach }: NearLoads) {
     if slots.iter().filter(|s| s.kind == ArgKind::Load).count() < least_loads {
         return;
@@ -289,8 +289,8 @@ fn find_neighbours(slots: &[Slot], nest: &Nest, args: &mut [Arg], NearLoads { le
     }
 }
 
-/// Only the innermost loop tells neighbours from other strides: outer loops step rarely, and the
-/// fewer classes, the more geometries share a compiled kernel.
+/// Strides of one element are distinguished from others only along the innermost loop: outer loops step rarely, and
+/// with fewer classes, more geometries share a compiled kernel.
 fn stride_class(stride: i64, unit: i64, innermost: bool) -> StrideClass {
     match stride {
         0 => StrideClass::Zero,

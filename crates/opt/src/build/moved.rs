@@ -6,16 +6,16 @@ use numelt_ir::BaseId;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// What operands touch, per base.
+/// The bytes that operands touch, per base.
 type Spans = FxHashMap<BaseId, SmallVec<[Span; 4]>>;
 
-/// Bytes that a kernel reads, and those that it writes: each once, however many operands they lie in. What its puts move
-/// comes on top.
+/// The bytes that a kernel reads and the bytes that it writes, each byte counted once even if several operands contain
+/// it. The bytes that its scatters move are not included.
 pub(crate) fn bytes_moved(step: &KernelStep) -> [u64; 2] {
     by_base(step).map(|spans| spans.into_values().map(|mut spans| touched(&mut spans)).sum())
 }
 
-/// What a kernel reads and what it writes.
+/// What a kernel reads and what it writes, per base.
 fn by_base(step: &KernelStep) -> [Spans; 2] {
     let mut spans: [Spans; 2] = Default::default();
     for ((arg, place), &base) in step.kernel.args.iter().zip(&step.geometry.args).zip(&step.bases) {
@@ -38,13 +38,14 @@ fn span(step: &KernelStep, arg: &Arg, place: &ArgGeometry) -> Span {
     Span { low, high: high + size, bytes: moving.map(|(&n, _)| n as u64).product::<u64>() * size as u64 }
 }
 
-/// Bytes that a nest reads from memory, and those that it writes there. What stages read of a base is read once, unless an earlier one
-/// wrote it; what they write is written once; scratch stays in cache.
+/// The bytes that a nest reads from memory, and those that it writes there. A base that several stages read is counted
+/// once, unless an earlier stage wrote it. What the stages write is counted once. Scratch memory stays in cache and
+/// does not count.
 pub(crate) fn nest_bytes_moved(nest: &NestStep) -> [u64; 2] {
     let [mut read, mut written]: [Spans; 2] = Default::default();
     let merge = |all: &mut Spans, base, spans: SmallVec<[Span; 4]>| {
         let known = all.entry(base).or_default();
-        // stages that touch the same elements touch them once
+        // elements that several stages touch count once
         spans.into_iter().for_each(|span| {
             if !known.contains(&span) {
                 known.push(span)

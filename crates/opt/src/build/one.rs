@@ -17,14 +17,14 @@ use numelt_ir::{
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Most operands of an instruction, literals among them.
+/// The most operands of an instruction, including literals.
 const MOST_INS: usize = 3;
-/// Most loops, after those have gone that need not be loops.
+/// The most loops, after collapsing.
 const MOST_LOOPS: usize = 8;
-/// Operands, the result, and the two numbers of a gather.
+/// The operands, the result, and the two numbers of a gather.
 const MOST_LANES: usize = 6;
 
-/// What an argument of a one-instruction kernel is.
+/// The meaning of an argument of a one-instruction kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// The instruction's operand of this number.
@@ -35,7 +35,7 @@ pub enum Source {
     Index,
 }
 
-/// What the kernel of an instruction depends on, packed.
+/// Everything that the kernel of an instruction depends on, packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OneKey([u64; 1 + MOST_LANES / 2]);
 
@@ -44,9 +44,9 @@ pub struct OneKey([u64; 1 + MOST_LANES / 2]);
 pub struct Outline {
     /// Instructions with the same key have the same kernel.
     pub key: OneKey,
-    /// The numbers.
+    /// The numbers of the launch.
     pub geometry: Geometry,
-    /// What each argument is.
+    /// The meaning of each argument.
     pub sources: SmallVec<[Source; MOST_LANES]>,
     reduced: SmallVec<[bool; 4]>,
 }
@@ -62,19 +62,19 @@ pub struct OneKernel {
     pub watch: Vec<Watch>,
 }
 
-/// Does the instruction read what it overwrites elsewhere, or is its result touched while it is not complete? Then
-/// it needs a temporary for its result.
+/// Whether the instruction overwrites elements that it reads at other points, or whether its result is read before it
+/// is complete. Then its result needs a temporary.
 pub fn overlaps_itself(instr: &Instr) -> bool {
     instr.reads().any(|view| view.base == instr.out.base) && passes::overlap::overlaps_itself(instr)
 }
 
-/// A dense view that has the dtype, shape and memory order of another, and its size in bytes.
+/// A dense view with the dtype, shape and memory order of another one, and its size in bytes.
 pub fn dense_like(view: &View, base: BaseId) -> (View, usize) {
     passes::dense_like(view, base)
 }
 
-/// For an instruction of which one input overlaps the output and has few elements: the copy of those to a view that
-/// `dense` makes of them, and the instruction that reads them there.
+/// For an instruction of which one input overlaps the output and has few elements: the copy of these elements to a view
+/// that `dense` makes, and the instruction that reads that view.
 pub fn copied_before(instr: &Instr, dense: impl FnOnce(&View) -> View) -> Option<(Instr, Instr)> {
     let &[place] = &passes::overlap::few_overlapping(instr)[..] else { return None };
     let mut changed = instr.clone();
@@ -82,12 +82,12 @@ pub fn copied_before(instr: &Instr, dense: impl FnOnce(&View) -> View) -> Option
     Some((copy, changed))
 }
 
-/// Does the view hold every byte of a base of so many?
+/// Whether the view covers every byte of a base of this size.
 pub fn covers(view: &View, nbytes: i64) -> bool {
     passes::covers(view, nbytes)
 }
 
-/// An argument in the making.
+/// An argument under construction.
 struct Lane {
     source: Source,
     kind: ArgKind,
@@ -97,7 +97,7 @@ struct Lane {
 
 impl Outline {
     /// The outline of an instruction that has elements to read and to write; `None` for calls, scans and rolls, and for
-    /// what is too large for a key.
+    /// instructions that are too large for a key.
     pub fn new(instr: &Instr, dtype_of: impl Fn(u32) -> DType) -> Option<Outline> {
         if matches!(instr.op.kind(), OpKind::Roll | OpKind::Scan | OpKind::Library) || instr.ins.len() > MOST_INS {
             return None;
@@ -118,10 +118,10 @@ impl Outline {
         Some(Outline { key, geometry, sources: lanes.iter().map(|l| l.source).collect(), reduced: nest.reduced })
     }
 
-    /// The kernel; `None` where the outline does not describe what kernels are made of.
+    /// The kernel; `None` if the outline does not match the kernel that the general code builds.
     pub fn kernel(&self, instr: &Instr, consts: &[Scalar]) -> Option<OneKernel> {
         let program = self.program(instr, consts)?;
-        // the table of one instruction is the same for every target
+        // the access table of one instruction is the same for every target
         let table = AccessTable::new(&program, &Target::cpu());
         let mut body = Body::new(&program, &table, &[0]);
         body.finish(|_| false);
@@ -142,14 +142,14 @@ impl Outline {
             operands: self.geometry.args.clone(),
             shared: None,
         };
-        // no loads share an address: the key does not say how far apart they are
+        // no loads share an address, because the key does not contain their distance
         let (kernel, geometry) = finish(&program, body, &slots, nest, self.geometry.pieces, None);
         debug_assert_eq!(crate::verify_kernel(&kernel, &geometry), Ok(()));
         Some(OneKernel { kernel: Arc::new(kernel), params, watch })
     }
 
-    /// The instruction by itself. Each operand has the base of its number, the result one of its own: views that
-    /// the outline takes to be different are different.
+    /// The instruction as a program. The operand with number `n` has base `n`, and the result has a base of its own, so
+    /// views that the outline takes to be different are different.
     fn program(&self, instr: &Instr, consts: &[Scalar]) -> Option<Program> {
         let mut instr = instr.clone();
         let mut own = Vec::new();
@@ -172,12 +172,12 @@ impl Outline {
     }
 }
 
-/// The number of the operand that is a literal of this id.
+/// The number of the operand that is the literal with this id.
 fn position_of(instr: &Instr, id: u32) -> Option<u8> {
     instr.ins.iter().position(|operand| *operand == Operand::Const(id)).map(|at| at as u8)
 }
 
-/// The arguments in the order of [`super::slots`]: what is read by first use, then the result.
+/// The arguments in the order of [`super::slots`]: inputs by first use, then the result.
 fn lanes(instr: &Instr, head: &mut Head) -> Option<SmallVec<[Lane; MOST_LANES]>> {
     let domain = instr.domain();
     let mut lanes: SmallVec<[Lane; MOST_LANES]> = SmallVec::new();
@@ -231,7 +231,7 @@ impl Lane {
         Lane { source, kind, dtype: view.dtype, walk: ArgGeometry::new(view.offset, strides) }
     }
 
-    /// A number that is the same at every point.
+    /// An argument that is the same number at every point.
     fn fixed(value: i64, domain: &[i64]) -> Lane {
         let strides = Dims::from_elem(0, domain.iter().filter(|n| **n != 1).count());
         let walk = ArgGeometry::new(value, strides);
@@ -266,7 +266,7 @@ fn nest(instr: &Instr, lanes: &[Lane]) -> Nest {
     nest
 }
 
-/// A key in the making.
+/// A key under construction.
 struct Head {
     words: [u64; 1 + MOST_LANES / 2],
 }
@@ -274,7 +274,7 @@ struct Head {
 impl Head {
     fn new(instr: &Instr) -> Head {
         let mut head = Head { words: [0; 1 + MOST_LANES / 2] };
-        // what is no condition says how to report one
+        // the bits that are not conditions say how to report one
         let watch = u64::from(instr.watch & (warn::ALL | warn::PART));
         head.words[0] = instr.op as u64 | (instr.ty as u64) << 16 | watch << 24;
         let literal = |(at, operand): (usize, &Operand)| u64::from(matches!(operand, Operand::Const(_))) << at;
@@ -308,7 +308,7 @@ impl Head {
                 class << (2 * axis)
             };
             let classes: u64 = walk.strides.iter().enumerate().map(class).sum();
-            // which loops are folded goes with the result
+            // the set of reduced loops is packed with the result
             let folded = if lane.source == Source::Out { folded } else { 0 };
             push(lane.dtype as u64 | classes << 8 | folded << 24);
         }

@@ -15,13 +15,13 @@ use std::ops::{Add, Sub};
 pub(crate) struct Traffic {
     /// Bytes accessed.
     pub bytes: u64,
-    /// Memory operands of the kernel: a view that is read and written counts twice, views that are read a few
-    /// elements apart count once.
+    /// Memory operands of the kernel. A view that is read and written counts twice; views that are read a few elements
+    /// apart count once.
     pub args: u32,
 }
 
 impl Traffic {
-    /// This, but no more bytes than `bound`: fusing never costs.
+    /// This, but at most as many bytes as `bound`: fusing never costs more.
     pub(super) fn at_most(self, bound: Traffic) -> Traffic {
         Traffic { bytes: self.bytes.min(bound.bytes), args: self.args }
     }
@@ -66,7 +66,7 @@ pub(super) fn of_base(table: &AccessTable, accesses: impl Iterator<Item = BlockA
     Traffic { bytes: bytes + touched(&mut spans), args }
 }
 
-/// Cost of a block's accesses to a base of which it knows one view only.
+/// The cost of a block's accesses to a base of which it has only one view.
 pub(super) fn of_one(table: &AccessTable, access: &BlockAccess) -> Traffic {
     if is_contracted(table, std::iter::once(*access)) {
         return Traffic::default();
@@ -75,14 +75,14 @@ pub(super) fn of_one(table: &AccessTable, access: &BlockAccess) -> Traffic {
     Traffic { bytes, args: u32::from(access.written) + u32::from(access.loaded) }
 }
 
-/// How many elements of `dtype` lie between two byte offsets, if they are no more than `reach`.
+/// The number of elements of `dtype` between two byte offsets, if there are at most `reach`.
 pub(crate) fn elements_between(first: i64, second: i64, dtype: DType, reach: i64) -> Option<i32> {
     let (bytes, size) = (second - first, dtype.size() as i64);
-    // in this order: divisions are slow, and most views are far from each other
+    // tests in this order, because divisions are slow and most views are far from each other
     (bytes.abs() <= reach * size && bytes % size == 0).then(|| (bytes / size) as i32)
 }
 
-/// Is one view the other, moved by a few elements? Such operands are one stream of memory and one address.
+/// Whether one view is the other, moved by a few elements. Such operands are one stream of memory and share an address.
 fn are_near(a: &View, b: &View, reach: i64) -> bool {
     a.dtype == b.dtype
         && elements_between(a.offset, b.offset, a.dtype, reach).is_some()
@@ -90,7 +90,7 @@ fn are_near(a: &View, b: &View, reach: i64) -> bool {
         && a.shape == b.shape
 }
 
-/// The byte range of a view, and how many bytes of it the view touches.
+/// The byte range of a view, and the number of bytes in it that the view touches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     pub low: i64,
@@ -98,7 +98,7 @@ pub(crate) struct Span {
     pub bytes: u64,
 }
 
-/// Bytes that views touch together: where their ranges meet, no more than the joint range has.
+/// The bytes that views touch together. If their ranges overlap, that is at most the size of the joint range.
 pub(crate) fn touched(spans: &mut [Span]) -> u64 {
     if let [one] = spans {
         return one.bytes;
@@ -122,8 +122,8 @@ pub(crate) fn touched(spans: &mut [Span]) -> u64 {
     total + joint.map_or(0, |j| j.bytes)
 }
 
-/// Does a base live and die inside the block? Given are all of the block's accesses to the base; every
-/// view of it must be written before it is read, by an elementwise instruction.
+/// Whether a base lives only inside the block. `accesses` are all of the block's accesses to the base. Every view of it
+/// must be written before it is read, by an elementwise instruction.
 pub(crate) fn is_contracted(table: &AccessTable, accesses: impl Iterator<Item = BlockAccess>) -> bool {
     let (mut uses, mut base) = (0, None);
     for access in accesses {

@@ -10,10 +10,10 @@ use super::legality::Block;
 use crate::access::{AccessTable, ViewId};
 use smallvec::SmallVec;
 
-/// Instructions, few.
+/// A short list of instructions.
 pub(crate) type Indices = SmallVec<[u32; 4]>;
 
-/// Groups per base before the older half retires.
+/// The most groups of a base; with more, the older half is replaced by a barrier.
 const MAX_GROUPS: usize = 128;
 
 /// Dependencies between instructions; every edge goes from a lower to a higher index.
@@ -25,7 +25,7 @@ pub(crate) struct Graph {
 /// The accesses to one view that later instructions may have to wait for.
 struct Group {
     view: ViewId,
-    /// Its byte range: most groups are told apart by it, without a look at the table.
+    /// Its byte range. It tells most groups apart without a look at the table.
     low: i64,
     high: i64,
     accesses: Accesses,
@@ -54,7 +54,7 @@ impl Accesses {
         self.readers.clear();
     }
 
-    /// What a write to the same bytes waits for. Readers already wait for the writer.
+    /// The instructions for which a write to the same bytes waits. Readers already wait for the writer.
     fn before_write(&self, index: u32, waits: &mut Indices) {
         if self.readers.is_empty() || self.readers[..] == [index] {
             waits.extend(self.writer);
@@ -63,11 +63,11 @@ impl Accesses {
     }
 }
 
-/// What is known about one base.
+/// The accesses to one base so far.
 #[derive(Default)]
 struct History {
     groups: Vec<Group>,
-    /// Stands for retired groups: every later access waits for it, whatever its view.
+    /// The instruction that replaces old groups: every later access waits for it, whatever its view.
     barrier: Option<u32>,
 }
 
@@ -104,7 +104,7 @@ impl Graph {
         graph
     }
 
-    /// Is the partition a partition, in an order that respects every edge?
+    /// Checks that a partition has each instruction once, in an order that respects every edge.
     pub fn check(&self, blocks: &[Block]) -> Result<(), String> {
         let mut position = vec![usize::MAX; self.preds.len()];
         for (at, block) in blocks.iter().enumerate() {
@@ -163,7 +163,7 @@ impl History {
         self.groups[at].accesses.write(index, waits);
     }
 
-    /// Starts a group for a view not seen yet.
+    /// Starts a group for a view that has not occurred yet.
     fn open(&mut self, table: &AccessTable, view: ViewId, index: u32, waits: &mut Indices) -> usize {
         if self.groups.len() >= MAX_GROUPS {
             for group in self.groups.drain(..MAX_GROUPS / 2) {

@@ -14,7 +14,7 @@ use super::order::{Order, Refusal};
 use crate::access::AccessTable;
 use std::collections::BinaryHeap;
 
-/// Bytes saved and two instructions, as one number that compares at once: of candidates that save the same, the one
+/// The bytes saved and two instructions, as one number for quick comparison. Of candidates that save the same, the one
 /// with the lowest indices is the greatest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate(u128);
@@ -36,15 +36,15 @@ impl Candidate {
     }
 }
 
-/// How often pairs that a cycle kept apart are tried again: a third block that lay between
-/// two may have joined one of them since.
+/// How often pairs that were kept apart by a cycle are tried again: a third block that lay between the two may have
+/// joined one of them in the meantime.
 const RETRIES: usize = 1;
 
-/// Pairs that are weighed anew after one fusion; the writer of a shared scalar may have thousands.
+/// The most pairs that are weighed again after one fusion; the writer of a shared scalar may have thousands.
 const REWEIGHED: usize = 24;
 
-/// Blocks in no particular order. With `stretches`, the number of its stretch per instruction, no block crosses from
-/// one stretch to another.
+/// The blocks, in no particular order. `stretches` has for each instruction the number of its stretch; if it is given,
+/// no block crosses from one stretch to another.
 pub(super) fn partition(table: &AccessTable, graph: &Graph, stretches: Option<&[u32]>) -> Vec<Block> {
     let mut pairs = pairs(table);
     if let Some(number) = stretches {
@@ -70,14 +70,14 @@ pub(super) fn partition(table: &AccessTable, graph: &Graph, stretches: Option<&[
 
 struct State<'a> {
     table: &'a AccessTable,
-    /// Per instruction, the others that it shares a view with.
+    /// For each instruction, the others with which it shares a view.
     partners: Vec<Indices>,
     order: Order,
-    /// Where the instruction that names a block is.
+    /// The blocks, each at the index of the instruction that names it.
     blocks: Vec<Option<Block>>,
 }
 
-/// Two blocks that may fuse, what that would cost, and the bytes it saves.
+/// Two blocks that may fuse, the cost of their union, and the bytes that fusing saves.
 struct Weighed {
     u: u32,
     v: u32,
@@ -90,7 +90,7 @@ impl State<'_> {
         self.blocks[name as usize].as_ref().expect("a block's name stays its place")
     }
 
-    /// What fusing the blocks of two instructions would cost and save; `None` where it is illegal or pointless.
+    /// The cost and the savings of fusing the blocks of two instructions; `None` if that is illegal or saves nothing.
     fn weigh(&mut self, i: u32, j: u32) -> Option<Weighed> {
         let (u, v) = (self.order.find(i), self.order.find(j));
         if u == v {
@@ -102,7 +102,7 @@ impl State<'_> {
         (saved > 0).then_some(Weighed { u, v, cost, saved })
     }
 
-    /// Works off a queue; true if anything fused, and the pairs that only a cycle kept apart.
+    /// Processes a queue. Returns whether anything fused, and the pairs that only a cycle kept apart.
     fn drain(&mut self, mut queue: BinaryHeap<Candidate>) -> (bool, Vec<Candidate>) {
         let (mut fused, mut rejected) = (false, Vec::new());
         while let Some(candidate) = queue.pop() {
@@ -134,7 +134,7 @@ impl State<'_> {
         smaller
     }
 
-    /// Queues the pairs of a block that has just become part of a larger one, at their new weight.
+    /// Queues the pairs of a block that has just become part of a larger one, with their new weights.
     fn reweigh(&mut self, instrs: &[u32], queue: &mut BinaryHeap<Candidate>) {
         let mut left = REWEIGHED;
         for &i in instrs {
@@ -158,8 +158,8 @@ fn partners(count: usize, pairs: &[(u32, u32)]) -> Vec<Indices> {
     partners
 }
 
-/// Pairs of instructions that share a view: neighbours in the view's list of accesses, and each
-/// reader with the last writer.
+/// The pairs of instructions that share a view: neighbours in the view's list of accesses, and each reader with the
+/// last writer.
 fn pairs(table: &AccessTable) -> Vec<(u32, u32)> {
     const NONE: u32 = u32::MAX;
     let mut last = vec![NONE; table.views.len()];

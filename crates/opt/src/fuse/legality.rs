@@ -16,28 +16,28 @@ use crate::access::{AccessTable, LoopOrder, Role, ViewId};
 use numelt_ir::{Axes, BaseId, Pieces};
 use smallvec::SmallVec;
 
-/// Distinct views of one kernel, contracted ones included: bounds the cost of fusing.
+/// The most distinct views of one kernel, including contracted ones. It bounds the time of fusing.
 const MAX_VIEWS: usize = 160;
 
-/// What a block does with one view.
+/// The accesses of a block to one view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockAccess {
     pub base: BaseId,
     pub view: ViewId,
-    /// Operands that are this view.
+    /// The number of operands that are this view.
     pub uses: u32,
     /// First instruction of the block that writes it, or `u32::MAX`.
     pub first_write: u32,
     /// First instruction that reads it, or `u32::MAX`.
     pub first_read: u32,
     pub written: bool,
-    /// Read before the block wrote it.
+    /// Whether it is read before the block writes it.
     pub loaded: bool,
-    /// Written before the block read it.
+    /// Whether the block writes it before reading it.
     pub made: bool,
-    /// A reduction's result.
+    /// Whether it is a reduction's result.
     pub folded: bool,
-    /// Read by a gather or rolled: anywhere.
+    /// Whether a gather or a roll reads it, at any point.
     pub gathered: bool,
 }
 
@@ -124,7 +124,7 @@ impl Block {
 }
 
 impl Block {
-    /// The block of some instructions that may share one.
+    /// The block of several instructions that may share one.
     pub fn of(table: &AccessTable, instrs: &[u32]) -> Block {
         let mut singles = instrs.iter().map(|&index| Block::single(table, index));
         let first = singles.next().expect("a block has instructions");
@@ -136,7 +136,7 @@ impl Block {
         block
     }
 
-    /// What the block does with one base.
+    /// The block's accesses to one base.
     pub fn accesses_to(&self, base: BaseId) -> &[BlockAccess] {
         let from = self.accesses.partition_point(|a| a.base < base);
         let len = self.accesses[from..].iter().take_while(|a| a.base == base).count();
@@ -153,7 +153,7 @@ impl Block {
     }
 }
 
-/// Cost of the union of two blocks, `None` where they must not fuse. Only bases that both touch matter.
+/// The cost of the union of two blocks; `None` if they must not fuse. Only bases that both access matter.
 pub(crate) fn fused_cost(table: &AccessTable, a: &Block, b: &Block) -> Option<Traffic> {
     if !same_nest(&table.target, a, b) || a.accesses.len() + b.accesses.len() > MAX_VIEWS {
         return None;
@@ -170,7 +170,7 @@ pub(crate) fn fused_cost(table: &AccessTable, a: &Block, b: &Block) -> Option<Tr
         }
         let apart = small.cost_of(table, x) + large.cost_of(table, y);
         let joint = match (x, y) {
-            // a value between its writer and its reader, as most are
+            // a value between its writer and its reader, which is the most frequent case
             ([a], [b]) if a.view == b.view => cost::of_one(table, &a.union(*b)),
             _ => cost::of_base(table, Union { a: x, b: y }),
         };
@@ -179,8 +179,8 @@ pub(crate) fn fused_cost(table: &AccessTable, a: &Block, b: &Block) -> Option<Tr
     (total.args <= table.target.kernel_args).then_some(total)
 }
 
-/// The view that the second block writes and whose elements the first reads elsewhere, if that alone keeps the two from
-/// being one kernel: it then has to write the view with a delay.
+/// The view that the second block writes and of which the first reads elements at other points, if only this keeps the
+/// two blocks from being one kernel. The kernel then has to write the view with a delay.
 fn overwritten(table: &AccessTable, first: &Block, second: &Block) -> Option<ViewId> {
     if !same_nest(&table.target, first, second) || first.accesses.len() + second.accesses.len() > MAX_VIEWS {
         return None;
@@ -192,7 +192,7 @@ fn overwritten(table: &AccessTable, first: &Block, second: &Block) -> Option<Vie
             if a.folded || b.folded {
                 return None;
             }
-            // whether what is gathered lies near, the kernel will tell
+            // whether a gather reads nearby elements is known only when the kernel is built
             let apart = a.view != b.view || a.gathered || b.gathered;
             if apart && (a.written || b.written) && (a.written || *target.get_or_insert(b.view) != b.view) {
                 return None;
@@ -202,8 +202,9 @@ fn overwritten(table: &AccessTable, first: &Block, second: &Block) -> Option<Vie
     target
 }
 
-/// The union of two blocks as one kernel that overwrites what it reads. It pays where an array between the two vanishes that
-/// is as large as what is overwritten: else waiting costs as much as the array, while it is in cache.
+/// The union of two blocks as one kernel that overwrites what it reads. It pays only if an array between the two
+/// disappears that is as large as the overwritten one: otherwise, while the array is in cache, the delay costs as much
+/// as the array.
 pub(crate) fn overwriting(table: &AccessTable, first: &Block, second: &Block) -> Option<Block> {
     let target = overwritten(table, first, second)?;
     let cost = loose_cost(table, first, second);
@@ -223,7 +224,7 @@ pub(crate) fn overwriting(table: &AccessTable, first: &Block, second: &Block) ->
     vanishes.then_some(both)
 }
 
-/// Cost of the union of two blocks, legal or not: a bound on what fusing can reach.
+/// The cost of the union of two blocks, legal or not: a lower bound on what fusing can reach.
 pub(crate) fn loose_cost(table: &AccessTable, a: &Block, b: &Block) -> Traffic {
     let mut total = a.cost + b.cost;
     for x in a.accesses.chunk_by(|p, q| p.base == q.base) {
@@ -254,7 +255,7 @@ pub(crate) fn fuse(a: Block, b: Block, cost: Traffic) -> Block {
     block
 }
 
-/// Could both be bodies of one loop nest?
+/// Whether both could be bodies of one loop nest.
 fn same_nest(target: &Target, a: &Block, b: &Block) -> bool {
     let agree = |x: Option<Axes>, y: Option<Axes>| x.is_none() || y.is_none() || x == y;
     !a.alone
@@ -266,7 +267,7 @@ fn same_nest(target: &Target, a: &Block, b: &Block) -> bool {
         && a.nodes + b.nodes <= target.kernel_nodes
 }
 
-/// Do the accesses of two blocks to one base break Corollary 1 or touch a reduction's result?
+/// Whether the accesses of two blocks to one base violate Corollary 1 or touch a reduction's result.
 fn conflicts(table: &AccessTable, x: &[BlockAccess], y: &[BlockAccess]) -> bool {
     x.iter().any(|a| {
         on_same_bytes(table, a, y).any(|b| {
@@ -279,7 +280,7 @@ fn conflicts(table: &AccessTable, x: &[BlockAccess], y: &[BlockAccess]) -> bool 
     })
 }
 
-/// Of a block's accesses to the base of `access`, those to the same view or to one that overlaps it.
+/// The block's accesses to the same view as `access`, or to one that overlaps it.
 pub(super) fn on_same_bytes<'a>(
     table: &'a AccessTable,
     access: &'a BlockAccess,
@@ -301,7 +302,7 @@ struct Union<'a> {
     b: &'a [BlockAccess],
 }
 
-/// Takes the first element off a list that has one.
+/// Removes the first element of a list, which must not be empty.
 fn pop(list: &mut &[BlockAccess]) -> BlockAccess {
     let first = list[0];
     *list = &list[1..];

@@ -10,11 +10,11 @@ use crate::access::AccessTable;
 use numelt_ir::Base;
 use std::ops::Range;
 
-/// A stretch is not cut below so many instructions.
+/// A stretch has at least this many instructions.
 const SHORTEST: usize = 16;
 
-/// Bytes alive at most while the blocks run in order. A base is alive from its first access, or the beginning if it
-/// holds values then, to its last, or the end if somebody wants it.
+/// The most bytes that are alive at a time while the blocks run in order. A base is alive from its first access (or the
+/// beginning, if it holds values then) to its last one (or the end, if it is an output).
 pub(super) fn peak(table: &AccessTable, blocks: &[Block]) -> u64 {
     let contracted = |run: &[_]| super::cost::is_contracted(table, run.iter().copied());
     timeline(table, blocks.len(), |at, touch| {
@@ -23,7 +23,7 @@ pub(super) fn peak(table: &AccessTable, blocks: &[Block]) -> u64 {
     })
 }
 
-/// The same for the program's instructions one by one.
+/// The same if the program's instructions run one by one.
 fn peak_of_program(table: &AccessTable) -> u64 {
     timeline(table, table.instrs.len(), |at, touch| {
         let info = &table.instrs[at];
@@ -31,7 +31,7 @@ fn peak_of_program(table: &AccessTable) -> u64 {
     })
 }
 
-/// The most that a partition of the program should need; `None` where the program is too small to matter.
+/// The most memory that a partition of the program should need; `None` if the program is too small to matter.
 pub(super) fn limit(table: &AccessTable) -> Option<u64> {
     if table.bases.iter().map(|b| b.nbytes as u64).sum::<u64>() < table.target.free_bytes {
         return None;
@@ -39,7 +39,7 @@ pub(super) fn limit(table: &AccessTable) -> Option<u64> {
     Some(peak_of_program(table).max(table.target.free_bytes))
 }
 
-/// Peak of the sum of living bases over `steps` steps; `accesses` names the bases of a step.
+/// The peak of the sum of living bases over `steps` steps. `accesses` names the bases of a step.
 fn timeline(table: &AccessTable, steps: usize, accesses: impl Fn(usize, &mut dyn FnMut(usize))) -> u64 {
     let mut lives: Vec<Option<(usize, usize)>> = vec![None; table.bases.len()];
     for at in 0..steps {
@@ -48,7 +48,7 @@ fn timeline(table: &AccessTable, steps: usize, accesses: impl Fn(usize, &mut dyn
     peak_of(table, steps, &lives)
 }
 
-/// The same where first and last step of each base are known; a base without them needs no memory.
+/// The same if the first and last step of each base are known; a base without them needs no memory.
 pub(super) fn peak_of(table: &AccessTable, steps: usize, lives: &[Option<(usize, usize)>]) -> u64 {
     let mut change = vec![0i64; steps + 1];
     for (&Base { nbytes, input, output }, life) in table.bases.iter().zip(lives) {
@@ -69,8 +69,8 @@ pub(super) fn peak_of(table: &AccessTable, steps: usize, lives: &[Option<(usize,
         .unwrap_or(0) as u64
 }
 
-/// The program cut in so many stretches (a power of two) where few bytes of temporaries cross: the number of its
-/// stretch per instruction. `None` where stretches would be too short.
+/// Cuts the program into `count` stretches (a power of two) at positions which few bytes of temporaries cross. Returns
+/// the number of the stretch for each instruction; `None` if stretches would be too short.
 pub(super) fn stretches(table: &AccessTable, count: usize) -> Option<Vec<u32>> {
     let len = table.instrs.len();
     if len / count < SHORTEST {
@@ -90,7 +90,7 @@ pub(super) fn stretches(table: &AccessTable, count: usize) -> Option<Vec<u32>> {
     Some(stretch)
 }
 
-/// Where to cut a range in two parts of which none is less than a quarter of it.
+/// The position at which to cut a range in two parts, each at least a quarter of it.
 fn best_cut(crossing: &[u64], range: Range<usize>) -> usize {
     let (quarter, middle) = (range.len() / 4, range.start + range.len() / 2);
     let candidates = range.start + quarter.max(1)..range.end - quarter;

@@ -39,7 +39,7 @@ pub(crate) fn partition(table: &AccessTable, options: &Options) -> Vec<Block> {
         Fuse::Singleton => singleton::partition(table),
         Fuse::Naive => naive::partition(table),
         Fuse::Greedy | Fuse::Unintrusive | Fuse::Optimal => match whole::partition(table) {
-            // Cost only falls as blocks fuse: one block for all is as cheap as any partition.
+            // the cost never rises as blocks fuse, so one block for everything is as cheap as any partition
             Some(block) if options.fuse != Fuse::Unintrusive => vec![block],
             Some(_) | None => by_graph(table, &Graph::new(table), options),
         },
@@ -48,7 +48,7 @@ pub(crate) fn partition(table: &AccessTable, options: &Options) -> Vec<Block> {
     blocks
 }
 
-/// The partitions that look at more than program order.
+/// The partitions that use the dependency graph.
 fn by_graph(table: &AccessTable, graph: &Graph, options: &Options) -> Vec<Block> {
     let blocks = match options.fuse {
         Fuse::Optimal => optimal::partition(table, graph, options.budget),
@@ -59,11 +59,11 @@ fn by_graph(table: &AccessTable, graph: &Graph, options: &Options) -> Vec<Block>
     sweep::small(table, blocks)
 }
 
-/// Instructions of a program for which the partition by program order is looked at too.
+/// Up to this many instructions, the partition by program order is considered, too.
 const MODERATE: usize = 4096;
 
-/// The partition by program order, where it is cheaper: taking the largest saving first can spread
-/// independent chains over more kernels than one chain after the other needs.
+/// The partition by program order, if it is cheaper: taking the largest saving first can spread independent chains over
+/// more kernels than one chain after the other needs.
 fn in_program_order(table: &AccessTable, blocks: &[Block]) -> Option<Vec<Block>> {
     if blocks.len() == 1 || table.instrs.len() > MODERATE {
         return None;
@@ -72,19 +72,19 @@ fn in_program_order(table: &AccessTable, blocks: &[Block]) -> Option<Vec<Block>>
     (cost::of_partition(&naive) < cost::of_partition(blocks)).then_some(naive)
 }
 
-/// Most stretches that a program is cut into to save memory.
+/// The most stretches into which a program is cut to save memory.
 const MOST_STRETCHES: usize = 64;
 
-/// Programs with fewer instructions are not cut to save bytes: their blocks hold most of them anyway.
+/// Programs with fewer instructions are not cut to save bytes: their blocks contain most of them anyway.
 const LONG: usize = 128;
-/// Nor are pieces with fewer.
+/// Stretches have at least this many instructions.
 const SHORT_PIECE: usize = 32;
-/// Nor where so few bytes are moved that looking for a better partition takes longer.
+/// Programs that move fewer bytes are not cut: searching for a better partition would take longer than it saves.
 const FEW_BYTES: u64 = 32 << 20;
 
-/// The greedy partition, or one whose blocks stay within stretches of the program where that costs less: what saves
-/// most at first may bring together instructions of many turns of a loop, whose results then have to wait in memory
-/// for the rest of their turns.
+/// The greedy partition, or one whose blocks stay within stretches of the program if that costs less. The largest
+/// saving first may bring together instructions of many iterations of a loop, whose other results then have to wait in
+/// memory for the rest of their iterations.
 fn by_stretches(table: &AccessTable, graph: &Graph) -> Vec<Block> {
     let mut best = greedy::partition(table, graph, None);
     let len = table.instrs.len();
@@ -105,7 +105,7 @@ fn by_stretches(table: &AccessTable, graph: &Graph) -> Vec<Block> {
     best
 }
 
-/// The greedy partition, within the memory that the program needs as it was written; or that by program order.
+/// The greedy partition within the memory that the program needs as it was written; or the partition by program order.
 fn by_weight(table: &AccessTable, graph: &Graph) -> Vec<Block> {
     let ordered = |blocks| sweep::small(table, schedule::topological(graph, blocks));
     let mut best = ordered(by_stretches(table, graph));

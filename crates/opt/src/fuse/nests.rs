@@ -25,10 +25,10 @@ use numelt_ir::{BaseId, Instr, Op, Operand, Program, View};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
-/// How many units back a block may move to join a group.
+/// The most units that a block may move back to join a group.
 pub(super) const LOOK_BACK: usize = 4;
 
-/// What runs as one step.
+/// A unit that runs as one step.
 pub(crate) enum Unit {
     One(Block),
     Pair(Box<Pair>),
@@ -36,7 +36,8 @@ pub(crate) enum Unit {
     Scattered(Scattered),
 }
 
-/// Two blocks, and what they are as one kernel that overwrites what it reads; whether it may is only known when its loops are.
+/// Two blocks, and their union as one kernel that overwrites what it reads. Whether that is allowed is known only when
+/// its loops are.
 pub(crate) struct Pair {
     pub first: Block,
     pub second: Block,
@@ -45,11 +46,11 @@ pub(crate) struct Pair {
 
 /// Blocks that share a loop.
 pub(crate) struct Group {
-    /// Each with its shared axis, counted in the block's canonical domain.
+    /// The blocks, each with its shared axis, counted in the block's canonical domain.
     pub stages: Vec<(Block, u8)>,
     /// Steps of the shared loop.
     pub extent: i64,
-    /// Fewest steps of a stretch, so that memory is walked in pieces worth fetching.
+    /// The fewest steps of a stretch, so that memory is accessed in pieces that are worth fetching.
     pub grain: i64,
     /// Bases that need memory only for a stretch.
     pub scratch: Vec<Scratch>,
@@ -57,7 +58,7 @@ pub(crate) struct Group {
     step: Footprint,
 }
 
-/// Blocks, put together where that saves bytes; each on its own where nothing is to be fused.
+/// Combines blocks into units if that saves bytes. If nothing is to be fused, each block is a unit.
 pub(crate) fn units(program: &Program, table: &AccessTable, blocks: Vec<Block>, fuse: Fuse) -> Vec<Unit> {
     match fuse {
         Fuse::Singleton | Fuse::Naive => blocks.into_iter().map(Unit::One).collect(),
@@ -100,7 +101,7 @@ fn group(program: &Program, table: &AccessTable, blocks: Vec<Block>) -> Vec<Unit
 }
 
 impl Group {
-    /// Does it save one byte of `worth`?
+    /// Whether it saves at least one of `worth` bytes.
     fn pays(&self, worth: u64) -> bool {
         self.saved * worth >= self.stages.iter().map(|(b, _)| b.cost.bytes).sum::<u64>()
     }
@@ -126,7 +127,7 @@ struct Join {
     saved: u64,
 }
 
-/// The unit that a block joins: the latest that saves something, without passing a unit it depends on.
+/// The unit that a block joins: the latest with which it saves something, without passing a unit on which it depends.
 fn home(
     program: &Program,
     table: &AccessTable,
@@ -150,8 +151,8 @@ fn home(
     None
 }
 
-/// The unit that reads what a block overwrites, and could be one kernel with it: the latest, without passing a unit that
-/// the block depends on.
+/// The unit that reads what a block overwrites, and that could be one kernel with it: the latest, without passing a
+/// unit on which the block depends.
 fn overwritten(table: &AccessTable, units: &[Unit], block: &Block) -> Option<usize> {
     for (at, unit) in units.iter().enumerate().rev().take(LOOK_BACK) {
         if let Unit::One(first) = unit
@@ -173,17 +174,17 @@ fn pair_up(table: &AccessTable, unit: &mut Unit, second: Block) {
     *unit = Unit::Pair(Box::new(Pair { first: first.clone(), second, both }));
 }
 
-/// Does one of two blocks need the other's accesses to stay before or behind its own?
+/// Whether the accesses of two blocks must keep their order.
 pub(super) fn depend(table: &AccessTable, a: &Block, b: &Block) -> bool {
     !each_meeting(table, a, b, |_, _| false)
 }
 
-/// Do two blocks touch a common base?
+/// Whether two blocks touch a common base.
 fn have_common(a: &Block, b: &Block) -> bool {
     a.accesses.chunk_by(|p, q| p.base == q.base).any(|run| !b.accesses_to(run[0].base).is_empty())
 }
 
-/// Does `test` hold for all accesses of two blocks that touch a common byte, and of which one writes?
+/// Whether `test` holds for all pairs of accesses of two blocks that touch a common byte and of which one writes.
 fn each_meeting(table: &AccessTable, a: &Block, b: &Block, test: impl Fn(&BlockAccess, &BlockAccess) -> bool) -> bool {
     a.accesses.chunk_by(|p, q| p.base == q.base).all(|run| {
         let theirs = b.accesses_to(run[0].base);
@@ -204,15 +205,15 @@ fn kept_axes(program: &Program, block: &Block) -> SmallVec<[(u8, i64); 4]> {
     axes.filter(|&(axis, _)| block.reduced.is_none_or(|r| !r.contains(axis as usize)) && stays(axis as usize)).collect()
 }
 
-/// Does a roll move its source along an axis, those of extent one not counted?
+/// Whether a roll moves its source along an axis; axes of extent one do not count.
 fn moves(roll: &Instr, axis: usize) -> bool {
     let [Operand::View(source), Operand::View(corner)] = &roll.ins[..] else { return true };
     let mut axes = source.shape.iter().zip(&corner.shape).filter(|&(&n, _)| n != 1);
     axes.nth(axis).is_none_or(|(n, first)| first < n)
 }
 
-/// The axes along which two blocks share most bytes; of several, one that runs through memory in long pieces
-/// and has steps for all threads.
+/// The axes along which two blocks share most bytes. Of several such axes, one is preferred that goes through memory in
+/// long pieces and has enough steps for all threads.
 fn pair(program: &Program, table: &AccessTable, first: &Block, second: &Block, limits: &NestLimits) -> Option<Join> {
     let seconds = kept_axes(program, second);
     if seconds.is_empty() || !have_common(first, second) {
@@ -270,19 +271,19 @@ fn add(program: &Program, table: &AccessTable, unit: &mut Unit, block: Block, jo
 /// How an access moves along the shared loop.
 #[derive(Clone, Copy)]
 struct Along {
-    /// Which axis of its view that is.
+    /// The axis of its view.
     axis: usize,
     stride: i64,
 }
 
-/// How an access moves along an axis of its block's domain; `None` where it does not, or goes anywhere.
+/// How an access moves along an axis of its block's domain; `None` if it does not move, or reads anywhere.
 fn along(table: &AccessTable, (block, axis): (&Block, u8), access: &BlockAccess) -> Option<Along> {
     if access.gathered {
         return None;
     }
     let mut axis = axis as usize;
     if let Some(reduced) = block.reduced.filter(|_| access.folded) {
-        // a result has the kept axes only
+        // a result has only the kept axes
         if reduced.contains(axis) {
             return None;
         }
@@ -292,7 +293,7 @@ fn along(table: &AccessTable, (block, axis): (&Block, u8), access: &BlockAccess)
     (stride != 0).then_some(Along { axis, stride })
 }
 
-/// Are all accesses of two blocks to common bases local along their axes?
+/// Whether all accesses of two blocks to common bases are local along their axes.
 fn local(table: &AccessTable, a: (&Block, u8), b: (&Block, u8)) -> bool {
     each_meeting(table, a.0, b.0, |x, y| {
         let (Some(p), Some(q)) = (along(table, a, x), along(table, b, y)) else { return false };
@@ -323,7 +324,7 @@ fn moving(view: &View) -> impl Iterator<Item = (i64, i64)> {
     view.shape.iter().copied().zip(view.strides.iter().copied()).filter(|&(_, s)| s != 0)
 }
 
-/// Are two views the same distinct elements, broadcast axes aside, walked along the same axis?
+/// Whether two views are the same distinct elements, broadcast axes aside, traversed along the same axis.
 fn same_elements(v: &View, p: Along, w: &View, q: Along) -> bool {
     let moved_before = |view: &View, axis: usize| view.strides[..axis].iter().filter(|&&s| s != 0).count();
     let (shape, strides) = moving(v).unzip();
@@ -334,8 +335,8 @@ fn same_elements(v: &View, p: Along, w: &View, q: Along) -> bool {
         && View { shape, strides, ..v.clone() }.is_injective()
 }
 
-/// Bytes that two blocks both touch and that move along the shared loop by the same stride: those that come from
-/// cache the second time. What one walks by rows and the other by columns does not.
+/// The bytes that two blocks both touch and that move along the shared loop by the same stride. They come from cache
+/// the second time. An array that one block traverses by rows and the other by columns does not.
 fn shared_bytes(table: &AccessTable, a: (&Block, u8), b: (&Block, u8)) -> u64 {
     let mut bytes = 0;
     for run in a.0.accesses.chunk_by(|p, q| p.base == q.base) {
@@ -361,24 +362,24 @@ fn moved_bytes(table: &AccessTable, block: (&Block, u8), accesses: &[BlockAccess
     out
 }
 
-/// What one step of the shared loop touches.
+/// The memory that one step of the shared loop touches.
 #[derive(Default)]
 struct Footprint {
     /// Sorted by base.
     bases: Vec<Touch>,
 }
 
-/// What a step touches of one base.
+/// The memory of one base that a step touches.
 #[derive(Clone, Copy)]
 struct Touch {
     base: BaseId,
     bytes: u64,
-    /// Steps that make a piece of memory worth fetching.
+    /// The number of steps whose memory is a piece worth fetching.
     piece: i64,
 }
 
 impl Footprint {
-    /// One block, whose axis is shared.
+    /// The footprint of one block whose axis is shared.
     fn of(table: &AccessTable, extent: i64, (block, axis): (&Block, u8), limits: &NestLimits) -> Footprint {
         let mut bases: Vec<Touch> = Vec::new();
         for run in block.accesses.chunk_by(|p, q| p.base == q.base) {
@@ -400,7 +401,7 @@ impl Footprint {
         Footprint { bases }
     }
 
-    /// Both.
+    /// The union of two footprints.
     fn with(&self, other: &Footprint) -> Footprint {
         let (mut a, mut b) = (self.bases.iter().copied().peekable(), other.bases.iter().copied().peekable());
         let mut bases = Vec::with_capacity(self.bases.len() + other.bases.len());
@@ -415,10 +416,10 @@ impl Footprint {
         Footprint { bases }
     }
 
-    /// The fewest steps of a stretch; `None` where even that would not stay in cache.
+    /// The fewest steps of a stretch; `None` if even that would not stay in cache.
     fn grain(&self, extent: i64, limits: &NestLimits) -> Option<i64> {
         let bytes = self.bases.iter().map(|t| t.bytes).sum::<u64>();
-        // what is small beside the rest stays in cache anyway
+        // bases that are small compared to the rest stay in cache anyway
         let grain = self.bases.iter().filter(|t| t.bytes * 8 >= bytes).map(|t| t.piece).max().unwrap_or(1).min(extent);
         (bytes * grain as u64 <= limits.stretch_bytes).then_some(grain)
     }
@@ -430,15 +431,15 @@ impl Touch {
     }
 }
 
-/// Bases that live and die inside a group, are written first, and always as the same elements, of which
-/// each step has its own stretch of memory.
+/// The bases that live only inside a group, are written first, and are always accessed as the same elements, of which
+/// each step has its own range of memory.
 fn scratch(table: &AccessTable, stages: &[(Block, u8)]) -> Vec<Scratch> {
     let mut out = Vec::new();
     let mut seen: SmallVec<[BaseId; 16]> = SmallVec::new();
     for (block, _) in stages {
         for run in block.accesses.chunk_by(|p, q| p.base == q.base) {
             let base = run[0].base;
-            // most live in one block, or outside
+            // most bases live in one block, or are visible outside
             let uses = run.iter().map(|x| x.uses).sum::<u32>();
             if !table.is_inner(base) || uses == table.uses[base as usize] {
                 continue;
@@ -465,7 +466,7 @@ fn scratch_base(table: &AccessTable, stages: &[(Block, u8)], base: BaseId) -> Op
         let there = along(table, (block, axis), x);
         there.is_some_and(|q| q.stride == place.stride && same_elements(own, place, view(table, x.view), q))
     });
-    // written by the first block before anybody reads, and of use to another one
+    // written by the first block before it is read, and used by another block
     let written = first.accesses_to(base).iter().all(|x| x.made);
     let whole = table.is_inner(base) && uses == table.uses[base as usize];
     let pitch = place.stride;

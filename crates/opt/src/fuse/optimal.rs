@@ -11,7 +11,7 @@ use super::weighted::{Weighted, windows};
 use super::{cost, greedy, unintrusive};
 use crate::access::AccessTable;
 
-/// Blocks in no particular order. `budget` bounds the nodes of the search trees of all windows together.
+/// The blocks, in no particular order. `budget` bounds the nodes of the search trees of all windows together.
 pub(super) fn partition(table: &AccessTable, graph: &Graph, mut budget: u32) -> Vec<Block> {
     let mut blocks = Vec::new();
     for window in windows(table.instrs.len()) {
@@ -26,17 +26,17 @@ pub(super) fn partition(table: &AccessTable, graph: &Graph, mut budget: u32) -> 
 }
 
 struct Search<'a, 'b> {
-    /// Bytes of the cheapest legal partition so far, and that partition.
+    /// The cost in bytes of the cheapest legal partition so far, and that partition.
     best: u64,
     found: Weighted<'a>,
     budget: &'b mut u32,
 }
 
-/// Levels of recursion: every one fuses a pair, so no more than a window has.
+/// The most levels of recursion: each fuses a pair of a window's instructions.
 const DEPTH: usize = super::weighted::WINDOW;
 
 impl<'a> Search<'a, '_> {
-    /// Searches the partitions that a graph's edges lead to.
+    /// Searches the partitions that can be reached from a graph by its edges.
     fn below(&mut self, mut graph: Weighted<'a>, depth: usize) {
         loop {
             let cost = graph.cost();

@@ -12,10 +12,10 @@
 
 use super::graph::{Graph, Indices};
 
-/// Edges one search may look at before it gives up and the blocks stay apart.
+/// The most edges that one search may visit before it gives up and the blocks stay apart.
 const SEARCH_BUDGET: u32 = 192;
-/// The same once all searches together have looked at [`PER_INSTRUCTION`] edges for each instruction: only
-/// programs made to be hard get there, and for them the time must stay near-linear.
+/// The same after all searches together have visited [`PER_INSTRUCTION`] edges for each instruction. Only programs that
+/// were made to be hard get there, and for them, too, the time must stay near-linear.
 const SHORT_BUDGET: u32 = 24;
 const PER_INSTRUCTION: usize = 24;
 
@@ -29,16 +29,16 @@ pub(super) struct Order {
     prev: Vec<u32>,
     forward: Search,
     backward: Search,
-    /// Edges that searches may still look at in full.
+    /// The number of edges that searches may still visit with the full budget.
     credit: usize,
 }
 
-/// One direction of a search; `mark` holds the round in which a block was last seen.
+/// One direction of a search. `mark` holds for each block the number of the last search that visited it.
 struct Search {
     mark: Vec<u32>,
     round: u32,
     found: Vec<u32>,
-    /// Blocks of `found` whose edges have been looked at, and edges of the next one.
+    /// The number of blocks of `found` whose edges have been visited, and the number of visited edges of the next one.
     done: usize,
     edge: usize,
 }
@@ -75,7 +75,7 @@ impl Order {
     /// Every instruction is a block; program order is topological.
     pub fn new(graph: &Graph) -> Order {
         let count = graph.preds.len();
-        // The list is a ring through one more node, which stands for both ends.
+        // the list is a ring through one more node, which represents both ends
         let ring = count as u32 + 1;
         let mut order = Order {
             parent: (0..count as u32).collect(),
@@ -133,7 +133,7 @@ impl Order {
         }
     }
 
-    /// Looks at one edge that leads away from `a`.
+    /// Visits one edge that leads away from `a`.
     fn step_forward(&mut self, a: u32, b: u32) -> Progress {
         let (search, parent) = (&mut self.forward, &mut self.parent);
         let Some(&at) = search.found.get(search.done) else { return Progress::Exhausted };
@@ -153,7 +153,7 @@ impl Order {
         Progress::More
     }
 
-    /// Looks at one edge that leads to `b`.
+    /// Visits one edge that leads to `b`.
     fn step_backward(&mut self, a: u32, b: u32) -> Progress {
         let (search, parent) = (&mut self.backward, &mut self.parent);
         let Some(&at) = search.found.get(search.done) else { return Progress::Exhausted };
@@ -173,7 +173,7 @@ impl Order {
         Progress::More
     }
 
-    /// Makes one block of two; `place` is the one whose position in the order stays.
+    /// Makes one block of two. `place` is the one whose position in the order is kept.
     fn join(&mut self, a: u32, b: u32, place: u32) -> u32 {
         let weight = |i: u32| self.preds[i as usize].len() + self.succs[i as usize].len();
         let (root, other) = if weight(a) >= weight(b) { (a, b) } else { (b, a) };
@@ -203,7 +203,7 @@ impl Order {
         self.prev[next as usize] = at;
     }
 
-    /// Puts `new`, which is in no list, where `old` is.
+    /// Puts `new`, which is in no list, in the position of `old`.
     fn replace(&mut self, old: u32, new: u32) {
         let (prev, next) = (self.prev[old as usize], self.next[old as usize]);
         self.link(prev, new, next);

@@ -12,14 +12,14 @@ use super::{cost, memory};
 use crate::access::{AccessTable, ViewId};
 use numelt_ir::{BaseId, Operand, Program};
 
-/// A program's bases take at least so many times as much memory as a value that is worth moving.
+/// A program's bases must take at least this many times the memory of a value that is moved.
 const MANY: u64 = 32;
-/// Peaks have to fall by this part of them.
+/// The peak has to fall by at least one part in this many.
 const WORTH: u64 = 32;
-/// Values that are looked at.
+/// The most values that are considered.
 const MOST: usize = 256;
 
-/// Moves values of at least `least` bytes where the peak falls by it; true if some have been moved.
+/// Moves values of at least `least` bytes if the peak falls; true if some have been moved.
 pub(crate) fn run(program: &mut Program, table: &mut AccessTable, blocks: &mut [Block], least: u64) -> bool {
     if table.bases.iter().map(|base| base.nbytes as u64).sum::<u64>() < MANY.saturating_mul(least) {
         return false;
@@ -50,21 +50,21 @@ pub(crate) fn run(program: &mut Program, table: &mut AccessTable, blocks: &mut [
     true
 }
 
-/// A value that is stored in another one's place.
+/// A value that is stored in the memory of another one.
 struct Move {
     value: BaseId,
     host: BaseId,
-    /// Where in the host, in bytes.
+    /// The offset in the host, in bytes.
     low: i64,
     high: i64,
 }
 
-/// Who lives when, with the moves found so far.
+/// The lives of the bases, with the moves found so far.
 struct Places<'a> {
     table: &'a AccessTable,
     blocks: &'a [Block],
     least: u64,
-    /// First and last block of the bases that need memory.
+    /// The first and last block that accesses each base that needs memory.
     lives: Vec<Option<(usize, usize)>>,
     moves: Vec<Move>,
 }
@@ -123,7 +123,7 @@ impl<'a> Places<'a> {
         true
     }
 
-    /// Does the block make a whole base of its own, of some size?
+    /// Whether the block computes a whole base, of at least the smallest size.
     fn is_movable(&self, at: usize, access: &BlockAccess) -> bool {
         let (base, view) = (access.base, &self.table.views[access.view as usize].view);
         let bytes = self.table.bases[base as usize].nbytes;
@@ -139,7 +139,7 @@ impl<'a> Places<'a> {
             && !self.moves.iter().any(|m| m.host == base || m.value == base)
     }
 
-    /// Does the block read elements for the last time that lie as those of `value` do?
+    /// Whether the block reads, for the last time, elements with the layout of `value`.
     fn is_over(&self, at: usize, access: &BlockAccess, value: &BlockAccess) -> bool {
         let (base, views) = (access.base, &self.table.views);
         let (own, other) = (&views[access.view as usize].view, &views[value.view as usize].view);
@@ -183,7 +183,7 @@ mod tests {
         changed.then_some(program)
     }
 
-    /// Two values made of one array wait until one element of each is read.
+    /// Two values that are computed from one array wait until one element of each is read.
     const TWO: &str = "
 base %0 800 in out
 base %1 800

@@ -15,7 +15,7 @@ use crate::access::{AccessTable, ViewId};
 use crate::plan::Gathers;
 use numelt_ir::{Instr, Op, Operand, Program, View};
 
-/// A block, and the scatters of what it makes, in order.
+/// A block, and the scatters of its results, in order.
 pub(crate) struct Scattered {
     pub block: Block,
     pub calls: Vec<Call>,
@@ -25,11 +25,11 @@ pub(crate) struct Scattered {
 pub(crate) struct Call {
     pub instr: u32,
     pub block: Block,
-    /// Does the block gather from what the scatter writes?
+    /// Whether the block gathers from the scatter's target.
     pub gathers: Gathers,
 }
 
-/// Lets a scatter join what makes its values or positions; false where it cannot.
+/// Lets a scatter join the unit that computes its values or positions; false if that is impossible.
 pub(super) fn join(program: &Program, table: &AccessTable, units: &mut Vec<Unit>, call: &Block) -> bool {
     let index = call.instrs[0];
     let (instr, info) = (&program.instrs[index as usize], &table.instrs[index as usize]);
@@ -73,7 +73,7 @@ fn maker(table: &AccessTable, units: &[Unit], view: ViewId) -> Option<usize> {
     Some(from + at)
 }
 
-/// Makes two blocks one, at the place of the later; `None` where they must stay two.
+/// Makes one block of two, at the position of the later; `None` if that is illegal.
 fn merged(table: &AccessTable, units: &mut Vec<Unit>, one: usize, other: usize) -> Option<usize> {
     let (first, second) = (one.min(other), one.max(other));
     let (Unit::One(a), Unit::One(b)) = (&units[first], &units[second]) else { return None };
@@ -88,7 +88,8 @@ fn merged(table: &AccessTable, units: &mut Vec<Unit>, one: usize, other: usize) 
     Some(second - 1)
 }
 
-/// Where the unit is when nothing lies between it and the call any more; `None` where something has to.
+/// Moves units so that nothing lies between the unit and the call any more, and returns the unit's position; `None` if
+/// some unit has to stay between.
 fn bring_together(table: &AccessTable, units: &mut Vec<Unit>, at: usize, call: &Block) -> Option<usize> {
     let later = || units[at + 1..].iter().flat_map(Unit::blocks);
     if later().all(|other| !depend(table, other, call)) {
@@ -102,7 +103,7 @@ fn bring_together(table: &AccessTable, units: &mut Vec<Unit>, at: usize, call: &
     Some(units.len() - 1)
 }
 
-/// May the call join the block and its calls? Says how the block gathers from what the call writes.
+/// Whether the call may join the block and its calls, and how the block gathers from the call's target.
 fn fits(program: &Program, table: &AccessTable, block: &Block, calls: &[Call], call: &Block) -> Option<Gathers> {
     let index = call.instrs[0] as usize;
     let (instr, info) = (&program.instrs[index], &table.instrs[index]);
@@ -117,7 +118,7 @@ fn fits(program: &Program, table: &AccessTable, block: &Block, calls: &[Call], c
     if made && shape(values) != shape(positions) || calls.iter().any(|other| depend(table, &other.block, call)) {
         return None;
     }
-    // the engine tells what calls meet from what the kernel meets, but not from each other
+    // the engine distinguishes the conditions of calls from those of the kernel, but not those of several calls
     let watched = |instr: &Instr| instr.watch & instr.op.raises(instr.ty) != 0;
     if watched(instr) && calls.iter().any(|other| watched(&program.instrs[other.instr as usize])) {
         return None;
@@ -141,7 +142,7 @@ fn fits(program: &Program, table: &AccessTable, block: &Block, calls: &[Call], c
     Some(gathers)
 }
 
-/// What a block does to the bytes of one of the call's views.
+/// The accesses of a block to the bytes of one of the call's views.
 fn same_bytes<'a>(
     table: &'a AccessTable,
     block: &'a Block,
@@ -153,7 +154,7 @@ fn same_bytes<'a>(
     own.into_iter().flat_map(move |own| on_same_bytes(table, own, block.accesses_to(base)))
 }
 
-/// Does a gather read the very elements that a scatter writes?
+/// Whether a gather reads exactly the elements that a scatter writes.
 fn gathers_from(reader: &Instr, scatter: &Instr) -> bool {
     let Some(Operand::View(source)) = reader.ins.first().filter(|_| reader.op == Op::Gather) else { return false };
     // the source repeats along the axes of the positions
@@ -167,7 +168,7 @@ fn gathers_from(reader: &Instr, scatter: &Instr) -> bool {
         && moving(source) == moving(out)
 }
 
-/// Is a view made in the block for nobody but the calls, so that it needs no memory?
+/// Whether only the calls read a view that the block computes, so that it needs no memory.
 pub(crate) fn is_streamed(table: &AccessTable, block: &Block, calls: &[Call], view: ViewId) -> bool {
     let base = table.base(view);
     let [one] = block.accesses_to(base) else { return false };

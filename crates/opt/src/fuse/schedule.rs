@@ -13,7 +13,7 @@ pub(super) fn topological(graph: &Graph, mut blocks: Vec<Block>) -> Vec<Block> {
     for (at, block) in (0u32..).zip(&blocks) {
         block.instrs.iter().for_each(|&i| owner[i as usize] = at);
     }
-    // Edges between instructions of different blocks, counted with their multiplicity.
+    // edges between instructions of different blocks, counted with their multiplicity
     let mut waits = vec![0usize; blocks.len()];
     for (i, preds) in graph.preds.iter().enumerate() {
         waits[owner[i] as usize] += preds.iter().filter(|&&p| owner[p as usize] != owner[i]).count();

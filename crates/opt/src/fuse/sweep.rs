@@ -6,7 +6,7 @@
 use super::legality::{Block, fuse, fused_cost};
 use crate::access::AccessTable;
 
-/// Blocks in execution order, small neighbours fused.
+/// The blocks in execution order, with small neighbours fused.
 pub(super) fn small(table: &AccessTable, blocks: Vec<Block>) -> Vec<Block> {
     let mut swept: Vec<Block> = Vec::with_capacity(blocks.len());
     for block in blocks {

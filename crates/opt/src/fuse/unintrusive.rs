@@ -9,7 +9,7 @@ use super::legality::Block;
 use super::weighted::{Edge, WINDOW, Weighted, windows};
 use crate::access::AccessTable;
 
-/// Blocks in no particular order.
+/// The blocks, in no particular order.
 pub(super) fn partition(table: &AccessTable, graph: &Graph) -> Vec<Block> {
     let mut blocks = Vec::new();
     for window in windows(table.instrs.len()) {

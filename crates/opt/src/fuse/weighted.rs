@@ -13,7 +13,7 @@ use crate::access::AccessTable;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Vertices of one graph: bits of a [`Set`].
+/// The most vertices of one graph: the bits of a [`Set`].
 pub(super) const WINDOW: usize = u128::BITS as usize;
 
 /// A set of vertices.
@@ -43,12 +43,12 @@ pub(super) struct Weighted<'a> {
     table: &'a AccessTable,
     blocks: Vec<Option<Rc<Block>>>,
     alive: Set,
-    /// Vertices that a vertex leads to, and those that lead to it, over any number of edges.
+    /// For each vertex, the vertices that it leads to, and those that lead to it, over any number of edges.
     below: Vec<Set>,
     above: Vec<Set>,
-    /// Vertices that may not be in one block with it.
+    /// For each vertex, the vertices that must not be in one block with it.
     barred: Vec<Set>,
-    /// Vertices that a search keeps out of its block.
+    /// For each vertex, the vertices that a search keeps out of its block.
     given_up: Vec<Set>,
     /// Weight edges, in no order.
     edges: Vec<Edge>,
@@ -88,7 +88,7 @@ impl<'a> Weighted<'a> {
         self.blocks[at].as_ref().expect("a living vertex")
     }
 
-    /// Finds out whether two vertices may fuse and what that saves.
+    /// Determines whether two vertices may fuse and how much that saves.
     fn compare(&mut self, u: usize, v: usize) {
         if self.given_up[u] >> v & 1 == 1 {
             return;
@@ -121,7 +121,8 @@ impl<'a> Weighted<'a> {
         self.given_up[edge.v] |= 1 << edge.u;
     }
 
-    /// Does a third block lie between the ends? Such an edge must be ignored: fusing it alone closes a cycle.
+    /// Whether a third block lies between the ends. Such an edge must be ignored, because fusing it alone closes a
+    /// cycle.
     pub fn is_transitive(&self, edge: &Edge) -> bool {
         let between = |a: usize, b: usize| self.below[a] & self.above[b] != 0;
         between(edge.u, edge.v) || between(edge.v, edge.u)
@@ -160,8 +161,8 @@ impl<'a> Weighted<'a> {
         members(self.alive & !pair).for_each(|other| self.compare(u, other));
     }
 
-    /// What a vertex can never join (the paper's theta): its ends of fuse-preventing edges, and everything that
-    /// a path with such an edge on it leads to or comes from.
+    /// The vertices that a vertex can never join (the paper's theta): those at the other ends of its fuse-preventing
+    /// edges, and all to or from which a path with such an edge leads.
     pub fn never_joins(&self, at: usize) -> Set {
         let apart = |other: &usize| {
             let (down, up) = (self.below[at] & self.above[*other], self.above[at] & self.below[*other]);
@@ -173,8 +174,8 @@ impl<'a> Weighted<'a> {
         barred | members(self.alive & !barred & !(1 << at)).filter(apart).fold(0, |set, other| set | 1 << other)
     }
 
-    /// The fewest bytes that any partition may have that fuses over these edges and no others: all of them fused,
-    /// legal or not (Lemma 1: cost falls as blocks fuse).
+    /// A lower bound on the bytes of any partition that fuses these edges and no others: the cost if all of them are
+    /// fused, legal or not (Lemma 1: the cost falls as blocks fuse).
     pub fn bound(&self) -> u64 {
         let mut home: Vec<usize> = (0..self.blocks.len()).collect();
         for edge in &self.edges {

@@ -3,8 +3,8 @@
 use super::legality::{Block, fuse, fused_cost};
 use crate::access::AccessTable;
 
-/// One block of everything, if that is legal and every instruction either saves bytes in it or is too small for a
-/// launch of its own.
+/// One block with all instructions, if that is legal and every instruction either saves bytes in it or is too small for
+/// a launch of its own.
 pub(super) fn partition(table: &AccessTable) -> Option<Block> {
     if table.instrs.is_empty() {
         return None;

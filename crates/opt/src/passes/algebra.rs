@@ -14,7 +14,7 @@ pub(crate) fn run(program: &mut Program) -> bool {
     }
     let single = Single::of(program);
     let mut versions = Versions::new(program);
-    // Per instruction, the version of the base it read first, then.
+    // for each instruction, the version that the base of its first operand had
     let mut then: Vec<u32> = Vec::with_capacity(program.instrs.len());
     let mut changed = false;
     for at in 0..program.instrs.len() {
@@ -47,7 +47,7 @@ fn may_apply(op: Op) -> bool {
     )
 }
 
-/// A shorter operation with the same result, and what it reads.
+/// A shorter operation with the same result, and its operands.
 fn simpler(program: &Program, at: usize, single: &Single, versions: &Versions, then: &[u32]) -> Option<(Op, View)> {
     let instr = &program.instrs[at];
     if !may_apply(instr.op) {
@@ -66,7 +66,7 @@ fn simpler(program: &Program, at: usize, single: &Single, versions: &Versions, t
         }
         _ => {}
     }
-    // One value under another.
+    // one value that is computed from another one
     let (from, inner) = single.producer(program, first)?;
     let source = view_at(inner, 0)?;
     let direct = inner.ty == ty && first.dtype == inner.op.output_dtype(ty) && first.dtype == ty && source.dtype == ty;
@@ -77,7 +77,7 @@ fn simpler(program: &Program, at: usize, single: &Single, versions: &Versions, t
         (Op::Negative, Op::Negative) | (Op::Invert, Op::Invert) | (Op::Conjugate, Op::Conjugate) => plain(ty, source),
         (Op::LogicalNot, Op::LogicalNot) if ty == DType::Bool => plain(ty, source),
         (Op::Absolute, Op::Absolute) => Some((Op::Absolute, source.clone())),
-        // the negative of an unsigned number is another number
+        // negating an unsigned number gives a different number
         (Op::Absolute, Op::Negative) if ty.is_float() => Some((Op::Absolute, source.clone())),
         _ => None,
     }

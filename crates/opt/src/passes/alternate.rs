@@ -18,7 +18,7 @@ use smallvec::{SmallVec, smallvec};
 /// Sweeps over one part of a base.
 struct Sweeps {
     part: View,
-    /// Instructions that overwrite the part after others have read it elsewhere.
+    /// The instructions that overwrite the part after others have read elements of it.
     at: Vec<usize>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn run(program: &mut Program, target: &Target) -> bool {
     changed
 }
 
-/// Bases of which a part is written several times.
+/// The bases of which a part is written several times.
 fn candidates(program: &Program, limits: &AlternationLimits) -> Vec<BaseId> {
     let mut writes = vec![0; program.bases.len()];
     for instr in &program.instrs {
@@ -44,10 +44,10 @@ fn candidates(program: &Program, limits: &AlternationLimits) -> Vec<BaseId> {
     (0..).zip(writes).filter(|&(_, count)| count >= 2).map(|(base, _)| base).collect()
 }
 
-/// Most sweeps over one part without another write to the base in between.
+/// The longest series of sweeps over one part without another write to the base in between.
 fn longest(program: &Program, base: BaseId) -> Option<Sweeps> {
     let (mut best, mut now) = (None::<Sweeps>, None::<Sweeps>);
-    // what has been read since the last write
+    // the views that have been read since the last write
     let mut read: SmallVec<[&View; 8]> = SmallVec::new();
     for (at, instr) in program.instrs.iter().enumerate() {
         read.extend(instr.reads().filter(|view| view.base == base));
@@ -73,7 +73,7 @@ fn meet(a: &View, b: &View) -> bool {
     matches!((a.byte_range(), b.byte_range()), (Some(a), Some(b)) if a.0 < b.1 && b.0 < a.1)
 }
 
-/// Lets the sweeps take turns; true if that is worth it.
+/// Lets the sweeps alternate between two arrays, if that is worth it; true if it was.
 fn alternate(program: &mut Program, base: BaseId, mut sweeps: Sweeps, limits: &AlternationLimits) -> bool {
     let Base { nbytes, .. } = program.bases[base as usize];
     let Some(rest) = rest(&sweeps.part, nbytes as i64) else { return false };
@@ -114,7 +114,7 @@ fn alternate(program: &mut Program, base: BaseId, mut sweeps: Sweeps, limits: &A
     true
 }
 
-/// The last instruction before another that makes all of a base, and reads nothing of it.
+/// The last instruction before `before` that writes all of a base and reads nothing of it.
 fn made(program: &Program, base: BaseId, before: usize) -> Option<usize> {
     let nbytes = program.bases[base as usize].nbytes as i64;
     let makes = |instr: &Instr| {
@@ -131,7 +131,7 @@ fn copy(view: &View, from: BaseId, to: BaseId) -> Instr {
     Instr { op: Op::Copy, ty: view.dtype, out, ins: smallvec![Operand::View(source)], axes: Axes::default(), watch: 0 }
 }
 
-/// What a box in a dense array in C order leaves of it, in boxes; `None` where it is no such box.
+/// The part of a dense array in C order outside a box, as boxes; `None` if `part` is not such a box.
 fn rest(part: &View, nbytes: i64) -> Option<SmallVec<[View; 6]>> {
     let rank = part.rank();
     if part.strides.iter().any(|&stride| stride <= 0) || part.strides.last() != Some(&(part.dtype.size() as i64)) {

@@ -37,7 +37,8 @@ pub(crate) fn run(program: &mut Program) -> bool {
     changed
 }
 
-/// For a full reduction of the results of the same operation, which nobody else reads: that one, and what it reads.
+/// For a full reduction of the results of the same operation, which nothing else reads: the inner reduction, and its
+/// input.
 fn inner(program: &Program, at: usize, single: &Single, count: &[u32]) -> Option<(usize, View)> {
     let outer = &program.instrs[at];
     let exact = match outer.op {
@@ -53,7 +54,7 @@ fn inner(program: &Program, at: usize, single: &Single, count: &[u32]) -> Option
     let made = &program.instrs[from];
     let source = view_at(made, 0)?;
     let base = program.bases[view.base as usize];
-    // every partial result once: as many elements as the base has, none of them twice
+    // every partial result exactly once: as many elements as the base has, each only once
     let whole = view.size() == made.out.size() && super::covers(view, base.nbytes as i64);
     let (kept, folded) = (view.dtype, made.op.output_dtype(made.ty));
     let same = made.op == outer.op && kept == folded && made.out.dtype == kept && kept == outer.ty;

@@ -50,7 +50,7 @@ pub(crate) fn run(program: &mut Program, equal: &mut EqualLiterals) -> bool {
     changed
 }
 
-/// Does any operation occur twice?
+/// Whether any operation occurs twice.
 fn repeats(program: &Program) -> bool {
     let mut seen = [0u64; 4];
     program.instrs.iter().any(|instr| {
@@ -61,25 +61,25 @@ fn repeats(program: &Program) -> bool {
     })
 }
 
-/// Operand values of one instruction.
+/// The values of one instruction's operands.
 type Operands = SmallVec<[u32; 3]>;
 
 struct Numbering {
     single: Single,
-    /// Per base, the number of the value it holds now.
+    /// For each base, the number of its current value.
     numbers: Vec<u32>,
-    /// Per base, the base whose value it would hold.
+    /// For each base, the base that already has the same value.
     names: Vec<u32>,
-    /// Per base, bytes that computing its value again would load.
+    /// For each base, the bytes that computing its value again would load.
     leaves: Vec<u64>,
-    /// Per instruction, the numbers of what it reads.
+    /// For each instruction, the numbers of its operands' values.
     operands: Vec<Operands>,
-    /// First instruction with a hash.
+    /// The first instruction with a hash.
     known: FxHashMap<u64, u32>,
 }
 
 impl Numbering {
-    /// Does a product read both? It rounds differently where its operands are one matrix.
+    /// Whether a product reads both. It rounds differently if its operands are the same matrix.
     fn are_factors(&self, program: &Program, first: BaseId, second: BaseId) -> bool {
         program.instrs.iter().filter(|instr| instr.op.is_product()).any(|instr| {
             let reads = |base: BaseId| instr.reads().any(|view| self.names[view.base as usize] == base);
@@ -107,12 +107,12 @@ impl Numbering {
         }
     }
 
-    /// Numbers what an instruction makes; the earlier instruction that makes the same, if there is one.
+    /// Numbers the value that an instruction computes. Returns the earlier instruction that computes the same, if any.
     fn number(&mut self, program: &Program, at: usize, equal: &mut EqualLiterals) -> Option<usize> {
         let instr = &program.instrs[at];
         let base = instr.out.base as usize;
         let own: Operands = instr.reads().map(|v| self.numbers[v.base as usize]).collect();
-        // A chain of squarings doubles at each step.
+        // the loads of a chain of squarings double at each step
         let loads = instr.reads().fold(0u64, |sum, v| sum.saturating_add(self.loads(v)));
         self.operands.push(own);
         self.numbers[base] = program.bases.len() as u32 + at as u32;
@@ -135,7 +135,7 @@ impl Numbering {
         })
     }
 
-    /// Bytes that reading a view costs when nothing is kept.
+    /// The bytes that have to be loaded to compute the elements of a view if nothing is kept.
     fn loads(&self, view: &View) -> u64 {
         match self.leaves[view.base as usize] {
             0 => view.unique_size() as u64 * view.dtype.size() as u64,
@@ -162,13 +162,14 @@ fn hash(instr: &Instr, operands: &[u32]) -> u64 {
     hasher.finish()
 }
 
-/// Is it a product of a matrix with itself, which rounds differently?
+/// Whether it is a product of a matrix with itself, which rounds differently.
 fn squares(instr: &Instr) -> bool {
     let mut bases = instr.reads().map(|view| view.base);
     bases.next() == bases.next()
 }
 
-/// Do two instructions with equal operand numbers make the same? Notes the literals that this takes to be equal.
+/// Whether two instructions with equal operand numbers compute the same. Notes the literals that have to be equal for
+/// that.
 fn are_equal(a: &Instr, b: &Instr, consts: &[Scalar], equal: &mut EqualLiterals) -> bool {
     let alike =
         |x: &View, y: &View| x.dtype == y.dtype && x.offset == y.offset && x.shape == y.shape && x.strides == y.strides;

@@ -26,13 +26,13 @@ pub(crate) fn run(program: &mut Program) -> bool {
     assemble(program) | forwarded | bypassed
 }
 
-/// What a base of one value is a copy of.
+/// The source of a base that has one value and is a copy.
 enum Source {
     View { view: View, version: u32 },
     Fill(ConstId),
 }
 
-/// Lets readers read what was copied, where every reader can.
+/// Lets readers read the source of a copy, if every reader can.
 fn bypass(program: &mut Program, single: &Single) -> bool {
     let mut versions = Versions::new(program);
     let mut sources: Vec<Option<Source>> = Vec::new();
@@ -59,7 +59,7 @@ fn bypass(program: &mut Program, single: &Single) -> bool {
     changed
 }
 
-/// What the instruction's output is a plain copy of, if nobody outside can see it.
+/// The source of which the instruction's output is a plain copy, if the output is not visible outside.
 fn source(program: &Program, instr: &Instr, single: &Single, versions: &Versions) -> Option<Source> {
     let base = instr.out.base;
     if instr.op != Op::Copy || program.bases[base as usize].output || instr.ty != instr.out.dtype {
@@ -99,21 +99,21 @@ fn replacement(
     }
 }
 
-/// Is reading `from` as good as reading its copy?
+/// Whether reading `from` gives the same bits as reading its copy.
 fn keeps_order(from: &View, copy: &View, elementwise: bool) -> bool {
     let (from, copy) = (canonical(from), canonical(copy));
     let unit = |v: &View| v.strides.last().is_none_or(|&s| s == v.dtype.size() as i64);
     from.strides == copy.strides || (elementwise && unit(&from) && unit(&copy))
 }
 
-/// Lets reductions and calls write where their result is copied to.
+/// Lets reductions and calls write directly where their result is copied.
 fn forward(program: &mut Program, single: &Single) -> bool {
     let folds = |i: &Instr| matches!(i.op.kind(), OpKind::Reduction | OpKind::Scan) || i.op.is_product();
     if !program.instrs.iter().any(folds) {
         return false;
     }
     let count = reads(program);
-    // One more than the last instruction that touched the base.
+    // one more than the index of the last instruction that touched the base
     let mut touched = vec![0usize; program.bases.len()];
     let mut drop = vec![false; program.instrs.len()];
     for (at, dropped) in drop.iter_mut().enumerate() {
@@ -137,7 +137,7 @@ fn forward(program: &mut Program, single: &Single) -> bool {
     changed
 }
 
-/// For a copy of a value that nothing else reads: who makes it, and where it goes.
+/// For a copy of a value that nothing else reads: the instruction that computes the value, and the destination.
 fn destination(program: &Program, instr: &Instr, single: &Single, count: &[u32]) -> Option<(usize, View)> {
     if instr.op != Op::Copy || instr.ty != instr.out.dtype {
         return None;
@@ -151,12 +151,12 @@ fn destination(program: &Program, instr: &Instr, single: &Single, count: &[u32])
     (fits && !base.output && count[view.base as usize] == 1).then(|| (from, instr.out.clone()))
 }
 
-/// Lets an array that several instructions write, and that is only copied somewhere, be written there, if nothing
-/// touches that place in between.
+/// If several instructions write an array that is only copied elsewhere, lets them write to the destination, provided
+/// that nothing touches the destination in between.
 fn assemble(program: &mut Program) -> bool {
     let count = reads(program);
     let mut writers: Vec<Vec<usize>> = vec![Vec::new(); program.bases.len()];
-    // One more than the last instruction that touched the base.
+    // one more than the index of the last instruction that touched the base
     let mut touched = vec![0usize; program.bases.len()];
     let mut drop = vec![false; program.instrs.len()];
     for (at, dropped) in drop.iter_mut().enumerate() {
@@ -164,7 +164,7 @@ fn assemble(program: &mut Program) -> bool {
         let pieces = assembled(program, &program.instrs[at], &writers, &count);
         let home = pieces.filter(|&from| writers[from as usize].iter().all(|&w| touched[out.base as usize] <= w));
         if let Some(from) = home {
-            // a view that walks backwards starts at the end of its base
+            // a view with negative strides starts at the end of its base
             let shift = out.offset - view_at(&program.instrs[at], 0).map_or(0, |view| view.offset);
             for writer in std::mem::take(&mut writers[from as usize]) {
                 let piece = &mut program.instrs[writer].out;
@@ -187,7 +187,8 @@ fn assemble(program: &mut Program) -> bool {
     changed
 }
 
-/// For a copy of a whole base that was written piece by piece, that nothing else reads, and that lies as its copy does: the base.
+/// For a copy of a whole base that was written piece by piece, that nothing else reads, and that has the layout of its
+/// copy: the base.
 fn assembled(program: &Program, instr: &Instr, writers: &[Vec<usize>], count: &[u32]) -> Option<BaseId> {
     if instr.op != Op::Copy || instr.ty != instr.out.dtype {
         return None;

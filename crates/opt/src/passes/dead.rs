@@ -8,19 +8,19 @@ use crate::access::canonical;
 use crate::overlap::overlaps;
 use numelt_ir::{Program, View};
 
-/// Overwritten views remembered per base; more would make the pass superlinear.
+/// The most overwritten views that are remembered per base; more would make the pass superlinear.
 const REMEMBERED: usize = 8;
 
-/// How often each base is written; a view written once can't be overwritten.
+/// How often each base is written. A view of a base that is written once cannot be overwritten.
 fn writes(program: &Program) -> Vec<u32> {
     let mut writes = vec![0; program.bases.len()];
     program.instrs.iter().for_each(|i| writes[i.out.base as usize] += 1);
     writes
 }
 
-/// What is known about a base while walking backwards.
+/// The state of a base while the pass goes backwards.
 struct Future {
-    /// Some element may still be observed.
+    /// Whether some element may still be read.
     observed: bool,
     /// Views (canonical) that are written before anything reads them.
     overwritten: Vec<View>,

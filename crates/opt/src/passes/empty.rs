@@ -28,7 +28,7 @@ pub(crate) fn run(program: &mut Program) -> Result<()> {
     Ok(())
 }
 
-/// A scatter of no values: its target as it is.
+/// The copy of its target that a scatter without values is equal to.
 fn target_alone(mut instr: Instr) -> Option<Instr> {
     instr.ins.truncate(1);
     let changes = instr.reads().any(|target| *target != instr.out);
@@ -44,7 +44,7 @@ fn fill(program: &mut Program, instr: Instr) -> Result<Instr> {
     Ok(Instr { op: Op::Copy, ty, out: instr.out, ins: smallvec![Operand::Const(id)], axes: Axes::default(), watch: 0 })
 }
 
-/// What the operation gives for no elements, in the dtype it is stored as.
+/// The operation's result for no elements, in the dtype in which it is stored.
 fn identity(op: Op, ty: DType) -> Option<Scalar> {
     match (op, op.kind()) {
         (Op::Sum | Op::Any | Op::Nonzero, _) => Some(small(ty, false)),

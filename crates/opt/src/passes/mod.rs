@@ -18,8 +18,8 @@ pub(crate) mod unread;
 use numelt_ir::{Base, BaseId, Dims, Program, View};
 use smallvec::SmallVec;
 
-/// Adds a base that exists only between kernels, large enough for `view`, and gives the dense view of it that
-/// has `view`'s dtype, shape and memory order.
+/// Adds a base that exists only between kernels, large enough for `view`, and returns the dense view of it that has
+/// `view`'s dtype, shape and memory order.
 pub(crate) fn temporary_like(program: &mut Program, view: &View) -> View {
     let (view, nbytes) = dense_like(view, program.bases.len() as BaseId);
     program.bases.push(Base { nbytes, input: false, output: false });
@@ -28,7 +28,7 @@ pub(crate) fn temporary_like(program: &mut Program, view: &View) -> View {
 
 /// The dense view with `view`'s dtype, shape and memory order, and its size in bytes.
 pub(crate) fn dense_like(view: &View, base: BaseId) -> (View, usize) {
-    // Innermost first; the sort is stable, so that equal strides keep C order. Broadcast axes say nothing.
+    // innermost first; the sort is stable, so that equal strides keep C order; broadcast axes have no effect
     let mut axes: SmallVec<[usize; 4]> = (0..view.rank()).rev().collect();
     if !view.strides.contains(&0) {
         axes.sort_by_key(|&a| view.strides[a].abs());
@@ -42,7 +42,7 @@ pub(crate) fn dense_like(view: &View, base: BaseId) -> (View, usize) {
     (View { base, dtype: view.dtype, offset: 0, shape: view.shape.clone(), strides }, step as usize)
 }
 
-/// Does the view hold every byte of its base?
+/// Whether the view covers every byte of its base.
 pub(crate) fn covers(view: &View, nbytes: i64) -> bool {
     view.nbytes() == nbytes && view.byte_range() == Some((0, nbytes)) && view.is_injective()
 }

@@ -44,7 +44,7 @@ pub(crate) fn overlaps_itself(instr: &Instr) -> bool {
     (0..instr.ins.len()).any(|place| overlaps_at(instr, place))
 }
 
-/// Does an input overlap the output in a way that matters?
+/// Whether an input overlaps the output in a way that matters.
 fn overlaps_at(instr: &Instr, place: usize) -> bool {
     let Operand::View(view) = &instr.ins[place] else { return false };
     if view.base != instr.out.base {
@@ -52,9 +52,9 @@ fn overlaps_at(instr: &Instr, place: usize) -> bool {
     }
     let identical_is_fine = match instr.op.kind() {
         OpKind::Elementwise | OpKind::Generator | OpKind::Scan => true,
-        // the source is read anywhere, positions where the result goes
+        // the source of a gather is read anywhere; its positions are read at the point that writes the result
         OpKind::Gather => place == 1,
-        // a scatter works in its target
+        // a scatter writes to its target
         OpKind::Library => instr.op.scatter_step().is_some() && place == 0,
         OpKind::Reduction | OpKind::Roll => false,
     };
@@ -62,11 +62,11 @@ fn overlaps_at(instr: &Instr, place: usize) -> bool {
     !identical && overlaps(view, &instr.out)
 }
 
-/// How many times fewer elements than the result inputs must have to be copied in its place.
+/// Inputs are copied instead of the result if they have at most one element for this many of the result.
 const FEWER: i64 = 8;
 
-/// The inputs of an elementwise instruction that overlap its output, if they have few elements: to be copied before,
-/// instead of the result after.
+/// The inputs of an elementwise instruction that overlap its output, if they have few elements. They are copied before
+/// the instruction, instead of the result after it.
 pub(crate) fn few_overlapping(instr: &Instr) -> SmallVec<[usize; 2]> {
     if instr.op.kind() != OpKind::Elementwise {
         return SmallVec::new();
@@ -82,8 +82,8 @@ pub(crate) fn few_overlapping(instr: &Instr) -> SmallVec<[usize; 2]> {
     places
 }
 
-/// The instruction that copies an input's distinct elements to a view that `dense` makes of them; the instruction reads
-/// those from then on.
+/// The instruction that copies the distinct elements of an input to a view that `dense` makes. The original instruction
+/// reads that view from then on.
 pub(crate) fn copy_before(instr: &mut Instr, place: usize, dense: impl FnOnce(&View) -> View) -> Option<Instr> {
     let Operand::View(view) = &instr.ins[place] else { return None };
     let (few, full) = (distinct(view), view.shape.clone());
@@ -97,7 +97,7 @@ pub(crate) fn copy_before(instr: &mut Instr, place: usize, dense: impl FnOnce(&V
     Some(Instr { op: Op::Copy, ty, out, ins: smallvec![Operand::View(few)], axes: Axes::default(), watch: 0 })
 }
 
-/// A view without the repetition along its broadcast axes, which have extent one then.
+/// A view without the repetition along its broadcast axes, which have extent one in the result.
 fn distinct(view: &View) -> View {
     let mut few = view.clone();
     for axis in 0..few.rank() {

@@ -9,12 +9,12 @@
 use super::covers;
 use numelt_ir::{Base, BaseId, OpKind, Operand, Program};
 
-/// What the first walk learns about a base.
+/// What the first traversal finds out about a base.
 #[derive(Clone, Copy, Default)]
 struct Lives {
     /// Writes that start a life.
     starts: u32,
-    /// Index of the last of them.
+    /// The index of the last of them.
     last: usize,
     touched_by_call: bool,
 }

@@ -19,18 +19,18 @@ use crate::access::canonical;
 use numelt_ir::{Axes, Base, BaseId, Dims, Instr, Op, OpKind, Operand, Program, View};
 use smallvec::SmallVec;
 
-/// Most parts that are put together: of a roll along so many axes.
+/// The most parts of one array, which are those of a roll along four axes.
 const MOST: usize = 1 << 4;
 
 /// The copies that make up an array so far.
 #[derive(Default)]
 struct Parts {
     copies: SmallVec<[usize; 4]>,
-    /// How often what they copy from had been written.
+    /// How often their source had been written when they read it.
     version: u32,
-    /// Something that is no such copy.
+    /// Whether something other than such a copy has written the array.
     spoilt: bool,
-    /// What is read of the whole.
+    /// The view of the whole source.
     whole: Option<View>,
 }
 
@@ -39,14 +39,14 @@ pub(crate) fn run(program: &mut Program) -> bool {
     if copies < 2 || !join(program) {
         return false;
     }
-    // what was rolled to be rolled again is now read as a whole
+    // a roll whose source was itself a roll may now read the whole of that
     while join(program) {}
     compose(program);
     renew(program);
     true
 }
 
-/// Puts one instruction in the place of the copies that roll an array; true if there were any.
+/// Replaces the copies that roll an array by one instruction; true if there were any.
 fn join(program: &mut Program) -> bool {
     let mut drop = vec![false; program.instrs.len()];
     let found: Vec<(Parts, Instr)> =
@@ -60,10 +60,10 @@ fn join(program: &mut Program) -> bool {
     drop.contains(&true)
 }
 
-/// What a base is a roll of, how far along each axis, and how often that had been written.
+/// The array of which a base is a roll, the distance along each axis, and how often that array had been written.
 type Origin = (View, Dims, u32);
 
-/// Rolls what was rolled, or copied, from where it was first.
+/// Lets rolls of rolled or copied arrays read the first source.
 fn compose(program: &mut Program) {
     let single = Single::of(program);
     let mut versions = Versions::new(program);
@@ -92,11 +92,11 @@ fn compose(program: &mut Program) {
     }
 }
 
-/// What an instruction rolls, or copies as it is, and how far along each axis.
+/// The source that an instruction rolls or copies, and the distance along each axis.
 fn moved(instr: &Instr) -> Option<(&View, Dims)> {
     let source = view_at(instr, 0).filter(|source| source.dtype == instr.ty && instr.out.dtype == instr.ty)?;
     match instr.op {
-        // a copy that changes the memory order was made for its order
+        // a copy that changes the memory order was made to change it
         Op::Copy if source.strides == instr.out.strides => Some((source, Dims::from_elem(0, source.rank()))),
         Op::Roll => {
             let corner = view_at(instr, 1)?;
@@ -106,7 +106,7 @@ fn moved(instr: &Instr) -> Option<(&View, Dims)> {
     }
 }
 
-/// An array rolled so far along each axis, or copied if that is nowhere.
+/// An array rolled by a distance along each axis, or copied if all distances are zero.
 fn roll(source: View, shifts: &[i64], out: &View) -> Instr {
     let mut corner = source.clone();
     for (axis, &shift) in shifts.iter().enumerate().filter(|&(_, &shift)| shift != 0) {
@@ -119,8 +119,8 @@ fn roll(source: View, shifts: &[i64], out: &View) -> Instr {
     Instr { op, ty: out.dtype, out: out.clone(), ins, axes: Axes::default(), watch: 0 }
 }
 
-/// Gives a base that is rolled, and then overwritten as a whole by an elementwise operation, a new one there; what its name
-/// outside stands for at the end keeps it.
+/// If a base is rolled, and an elementwise operation then overwrites all of it, gives it a new base from there on. The
+/// last values that are visible outside keep the recorded base.
 fn renew(program: &mut Program) {
     let mut rolled = vec![false; program.bases.len()];
     let mut called = vec![false; program.bases.len()];
@@ -155,14 +155,15 @@ fn renew(program: &mut Program) {
     }
 }
 
-/// Does an elementwise operation write all of its result's base, and read of it at most the elements in their places?
+/// Whether an elementwise operation writes all of its output's base, and reads of that base at most each element at its
+/// own point.
 fn overwrites(program: &Program, instr: &Instr) -> bool {
     let nbytes = program.bases[instr.out.base as usize].nbytes as i64;
     let apart = |view: &View| view.base != instr.out.base || *view == instr.out;
     instr.op.kind() == OpKind::Elementwise && covers(&instr.out, nbytes) && instr.reads().all(apart)
 }
 
-/// The copies that each base is put together from.
+/// The copies from which each base is assembled.
 fn parts(program: &Program) -> Vec<Parts> {
     let mut bases: Vec<Parts> = Vec::new();
     let hidden = |base: &Base| Parts { spoilt: base.input || base.output, ..Parts::default() };
@@ -191,7 +192,7 @@ fn is_same(whole: &View, view: &View) -> bool {
 }
 
 impl Parts {
-    /// Takes a copy from what the others are copied from; false if it is none.
+    /// Adds a copy from the same source as the others; false if the instruction is not such a copy.
     fn take(&mut self, program: &Program, at: usize, versions: &Versions) -> bool {
         let instr = &program.instrs[at];
         let Some(from) = view_at(instr, 0) else { return false };
@@ -209,7 +210,7 @@ impl Parts {
     }
 }
 
-/// A part as it lies in what is put together and in what it comes from.
+/// A part as a view of the assembled array and as a view of its source.
 fn pair(program: &Program, copy: usize) -> (&View, &View) {
     let instr = &program.instrs[copy];
     (&instr.out, view_at(instr, 0).expect("a copy of a view"))
@@ -223,7 +224,7 @@ fn rolled(program: &Program, parts: &Parts) -> Option<Instr> {
     if to.rank() != whole.rank() || to.dtype != whole.dtype || to.strides != whole.strides {
         return None;
     }
-    // read without its end, along an axis that does not move
+    // a part of the source is left out along an axis that does not move
     if to.shape.iter().zip(&whole.shape).any(|(part, all)| part > all) {
         return None;
     }
@@ -241,7 +242,8 @@ fn rolled(program: &Program, parts: &Parts) -> Option<Instr> {
     Some(roll(source, &shifts, whole))
 }
 
-/// Where the part lies that is past the corner along the axes in `turned`, a bit each of `moved`; and where it comes from.
+/// The view of the part that is past the corner along the axes in `turned` (one bit for each of `moved`), and the view
+/// of its source.
 fn part(whole: &View, source: &View, (corner, moved): (&View, &[usize]), turned: usize) -> (View, View) {
     let (mut to, mut from) = (corner.clone(), View { shape: corner.shape.clone(), ..source.clone() });
     for (bit, &axis) in moved.iter().enumerate() {

@@ -9,7 +9,7 @@ use numelt_ir::{BaseId, Instr, Operand, Program, View};
 const NONE: u32 = u32::MAX;
 const MANY: u32 = u32::MAX - 1;
 
-/// Per base, the instruction that defines it.
+/// For each base, the instruction that defines it.
 pub(crate) struct Single(Vec<u32>);
 
 impl Single {
@@ -26,7 +26,7 @@ impl Single {
         Single(defs)
     }
 
-    /// The instruction that defines a base of one value.
+    /// The instruction that defines a base with one value.
     pub fn definition(&self, base: BaseId) -> Option<usize> {
         let at = self.0[base as usize];
         (at < MANY).then_some(at as usize)
@@ -40,8 +40,8 @@ impl Single {
     }
 }
 
-/// How often each base was written so far, for passes that walk forwards: a value read at one point is the
-/// same at a later one if its base's count is.
+/// How often each base has been written so far, for passes that go forwards: a value that is read at one point is the
+/// same at a later one if the count of its base is.
 pub(super) struct Versions(Vec<u32>);
 
 impl Versions {
@@ -58,14 +58,14 @@ impl Versions {
     }
 }
 
-/// Reads of each base, as operands.
+/// The number of reads of each base, as operands.
 pub(crate) fn reads(program: &Program) -> Vec<u32> {
     let mut reads = vec![0; program.bases.len()];
     program.instrs.iter().flat_map(Instr::reads).for_each(|v| reads[v.base as usize] += 1);
     reads
 }
 
-/// The view among an instruction's operands at a place.
+/// The view that is an instruction's operand with this index.
 pub(super) fn view_at(instr: &Instr, place: usize) -> Option<&View> {
     match instr.ins.get(place)? {
         Operand::View(view) => Some(view),
@@ -73,7 +73,7 @@ pub(super) fn view_at(instr: &Instr, place: usize) -> Option<&View> {
     }
 }
 
-/// Leaves out the instructions that `drop` marks.
+/// Removes the instructions that `drop` marks.
 pub(super) fn remove(program: &mut Program, drop: &[bool]) {
     let mut marks = drop.iter();
     program.instrs.retain(|_| !marks.next().expect("a mark per instruction"));

@@ -6,7 +6,7 @@
 
 use numelt_ir::{Instr, Program};
 
-/// Elements that a result is computed from, at most.
+/// The most elements from which a small result is computed.
 const SMALL: i64 = 128;
 
 pub(crate) fn run(program: &mut Program) {
@@ -19,7 +19,7 @@ pub(crate) fn run(program: &mut Program) {
     if !program.instrs.iter().any(unread) {
         return;
     }
-    // by base: may what was written to it warn, or what that was computed from?
+    // for each base, whether what was written to it, or an input of that, may warn
     let mut warns = vec![false; program.bases.len()];
     let mut kept = Vec::new();
     for instr in &program.instrs {

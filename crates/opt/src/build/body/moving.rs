@@ -23,7 +23,7 @@ impl Body {
         self.cast(value, instr.ty)
     }
 
-    /// The element of what is rolled.
+    /// The current element of a rolled array.
     pub(super) fn rolled(&mut self, instr: &Instr) -> ValueId {
         let [Operand::View(source), Operand::View(corner)] = &instr.ins[..] else {
             unreachable!("a roll reads two views")
