@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long nothing is asked for before LLVM's memory goes back.
+/// The idle time after which LLVM's memory is returned to the system.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// Something to be done by the thread.
+/// A piece of work for the thread.
 pub trait Task: Send {
     /// Does it.
     fn run(self: Box<Self>);
@@ -46,14 +46,14 @@ fn wait(on: &Condvar, queue: MutexGuard<'static, Queue>) -> MutexGuard<'static, 
     on.wait(queue).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Hands a task to the thread. Where no thread can be started, it is not done.
+/// Passes a task to the thread. If no thread can be started, the task is dropped.
 pub fn submit(task: Box<dyn Task>) {
     let mut queue = lock();
     queue.tasks.push_back(task);
     start(&mut queue);
 }
 
-/// In a forked child, has the tasks done that the parent had not begun.
+/// In a forked child, does the tasks that the parent had not begun.
 #[inline]
 pub fn resume() {
     if ORPHANED.load(Ordering::Relaxed) && ORPHANED.swap(false, Ordering::Relaxed) {
@@ -72,7 +72,8 @@ fn start(queue: &mut Queue) {
     }
 }
 
-/// What the thread does, for ever. When nothing was asked for a while, LLVM's memory goes back to the system.
+/// The loop of the thread, which never ends. When there have been no tasks for a while, it returns LLVM's memory to the
+/// system.
 fn serve() {
     let mut queue = lock();
     let mut rested = true;
@@ -93,9 +94,9 @@ fn serve() {
     }
 }
 
-/// Does something with the lock released.
+/// Does some work with the lock released.
 fn working(mut queue: MutexGuard<'static, Queue>, work: impl FnOnce()) -> MutexGuard<'static, Queue> {
-    /// Says that the thread is done, also where a task panics: then there is no thread any more.
+    /// Marks the thread as done, even if a task panics: then there is no thread any more.
     struct Busy;
     impl Drop for Busy {
         fn drop(&mut self) {
@@ -132,18 +133,18 @@ pub mod fork {
         while queue.busy {
             queue = wait(&DONE, queue);
         }
-        // a thread that is ending has no place to keep the lock
+        // a thread that is ending has no thread-local memory for the lock
         let _ = HELD.try_with(|held| *held.borrow_mut() = Some(queue));
     }
 
-    /// Lets it go on.
+    /// Lets the thread go on.
     pub fn parent() {
         let mut queue = held();
         queue.paused = false;
         MORE.notify_one();
     }
 
-    /// The thread does not exist here.
+    /// Notes that the thread does not exist in this process.
     pub fn child() {
         let mut queue = held();
         (queue.paused, queue.started) = (false, false);

@@ -7,7 +7,7 @@ use numelt_ir::{DType, Op};
 use numelt_opt::{Kernel, Node, Reduction, ValueId};
 use std::sync::Arc;
 
-/// The truth values behind a sum, if it is a sum of such.
+/// The truth values that a sum adds up, if it is such a sum.
 fn counted(kernel: &Kernel, reduction: &Reduction) -> Option<ValueId> {
     match kernel.body[reduction.value as usize] {
         Node::Cast(DType::I64, truth)
@@ -19,7 +19,7 @@ fn counted(kernel: &Kernel, reduction: &Reduction) -> Option<ValueId> {
     }
 }
 
-/// The kernel with truth values where it counts them.
+/// The kernel, with truth values instead of integers where it counts them.
 pub fn of_truths(kernel: Arc<Kernel>) -> Arc<Kernel> {
     if kernel.reductions.iter().all(|r| counted(&kernel, r).is_none()) {
         return kernel;

@@ -8,11 +8,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A wait beyond this and beyond the caller's own share means that a worker was not running.
+/// If the caller waits longer than this, and longer than its own share took, a worker was not running.
 const PATIENCE: Duration = Duration::from_micros(400);
-/// Work of so many nanoseconds is shared all the same.
+/// Work of at least this many nanoseconds is always shared.
 const LARGE: u64 = 4_000_000;
-/// The first pause, and the longest.
+/// The first pause, and the longest, in nanoseconds.
 const FIRST: u64 = 10_000_000;
 const LONGEST: u64 = 160_000_000;
 
@@ -30,13 +30,13 @@ impl Crowd {
         Crowd { start: Instant::now(), until: AtomicU64::new(0), pause: AtomicU64::new(FIRST) }
     }
 
-    /// Should so many nanoseconds of work stay on the caller?
+    /// Whether work of this many nanoseconds should stay on the caller.
     pub fn keeps(&self, work: u64) -> bool {
         let until = self.until.load(Ordering::Relaxed);
         until != 0 && work < LARGE && self.now() < until
     }
 
-    /// A caller worked for `own` and then waited for the others.
+    /// Notes that a caller worked for `own` and then waited for the others.
     pub fn waited(&self, own: Duration, wait: Duration) {
         if wait > PATIENCE && wait > own {
             let pause = self.pause.load(Ordering::Relaxed);

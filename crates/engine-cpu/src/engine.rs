@@ -29,14 +29,14 @@ use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
 
-/// How the engine is set up.
+/// The settings of the engine.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Threads, the caller included; zero for all that this process may use.
     pub threads: usize,
     /// When kernels are compiled.
     pub jit: Jit,
-    /// Which of the compiled code runs.
+    /// Which compiled code runs.
     pub variants: Variants,
     /// Points per block of the interpreter and steps per stretch of a nest; zero to let the caches decide.
     pub block: usize,
@@ -61,7 +61,7 @@ pub struct CpuEngine {
     promoter: Promoter,
 }
 
-/// Around a fork, the compiler's thread waits; a child has neither that nor workers.
+/// Before a fork, the compiler's thread is stopped between two tasks. A child has neither that thread nor workers.
 const FORK: Handlers = Handlers {
     prepare: background::fork::prepare,
     parent: background::fork::parent,
@@ -100,19 +100,20 @@ impl CpuEngine {
 /// A kernel ready to run.
 struct Compiled {
     kernel: Arc<Kernel>,
-    /// What the tiers evaluate: the kernel with its random streams as loads, and truth values where it counts them.
+    /// The kernel that the tiers evaluate. Random streams are loads in it, and sums that count truth values fold these
+    /// directly.
     lowered: Arc<Kernel>,
-    /// Which of its values the kernel's are.
+    /// The mapping between its values and the original kernel's.
     numbering: streams::Numbering,
     schedule: Schedule,
     interpreter: Interpreter,
     slot: Arc<Slot>,
-    /// What a point costs on the interpreter, and as compiled code.
+    /// The price of a point on the interpreter, and as compiled code.
     prices: [Price; 2],
 }
 
 impl Compiled {
-    /// What evaluates the next launch, and its price.
+    /// The body that evaluates the next launch, and its price.
     fn current(&self) -> (&dyn Body, &Price) {
         match self.slot.compiled() {
             Some(body) => (body, &self.prices[1]),
@@ -149,14 +150,14 @@ impl CpuEngine {
         Ok(flags::get() | met_by_folds(&compiled.kernel, launch))
     }
 
-    /// Tells the promoter what a kernel did.
+    /// Reports a kernel's work to the promoter.
     fn worked(&self, compiled: &Compiled, launched: &Launched) {
         let points = launched.points;
         if let Some(numbers) = &launched.numbers {
             let estimate = compiled.prices[1].of(points);
             self.promoter.recurs(&compiled.lowered, &compiled.slot, numbers, (launched.nanoseconds, estimate));
         }
-        // a launch of the interpreter takes its time also where there is hardly anything to do
+        // even with hardly any points, a launch of the interpreter takes some time
         let start = 60 * compiled.lowered.body.len() as u64;
         let nanoseconds = start + points.saturating_mul(compiled.schedule.cost) / 1000;
         self.promoter.worked(&compiled.lowered, &compiled.slot, nanoseconds);
@@ -199,7 +200,7 @@ fn own(executable: &dyn Executable) -> Result<&Compiled> {
     compiled.ok_or_else(|| Error::Engine("a kernel compiled by another engine".into()))
 }
 
-/// Conditions that sums and products of halves met: they are rounded by integer arithmetic, which raises no flags.
+/// The conditions that sums and products of halves met. They are rounded by integer arithmetic, which raises no flags.
 fn met_by_folds(kernel: &Kernel, launch: &Launch<'_>) -> u8 {
     let halves = kernel.reductions.iter().filter(|r| r.ty == DType::F16 && matches!(r.op, Op::Sum | Op::Prod));
     halves.fold(0, |met, reduction| {
@@ -213,7 +214,7 @@ fn met_by_folds(kernel: &Kernel, launch: &Launch<'_>) -> u8 {
     })
 }
 
-/// The same of running sums and products.
+/// The same for running sums and products.
 fn met_by_scan(call: &LibraryCall<'_>) -> u8 {
     if call.ty != DType::F16 || !matches!(call.op, Op::Cumsum | Op::Cumprod) || call.out.view.dtype != DType::F16 {
         return 0;
@@ -227,7 +228,7 @@ fn met_by_scan(call: &LibraryCall<'_>) -> u8 {
 }
 
 impl CpuEngine {
-    /// Runs kernels that take turns along a loop; the conditions that they may have met.
+    /// Runs kernels that take turns along a loop, and returns the conditions that they may have met.
     fn nest(&self, nest: &NestLaunch<'_>) -> Result<u8> {
         let all = nest.stages.iter().map(|s| own(s.executable)).collect::<Result<SmallVec<[&Compiled; 8]>>>()?;
         let stages: SmallVec<[Stage<'_>; 8]> =
@@ -251,7 +252,7 @@ impl CpuEngine {
 
 impl HostMemory for CpuEngine {}
 
-/// All work is done when it is submitted: a ticket holds the conditions that it met.
+/// All work is done when it is submitted, so a ticket holds the conditions that the work met.
 impl Engine for CpuEngine {
     fn name(&self) -> &'static str {
         "cpu"
@@ -293,7 +294,7 @@ impl Engine for CpuEngine {
     }
 }
 
-/// What belongs to [`Host`](numelt_runtime::Host), of which `host.rs` has the rest.
+/// Functions of [`Host`](numelt_runtime::Host); `host.rs` has the rest.
 impl CpuEngine {
     pub(crate) fn puts_now(
         &self,

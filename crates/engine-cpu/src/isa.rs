@@ -5,7 +5,7 @@
 
 pub use numelt_vecmath::Isa;
 
-/// The best instruction set that every part of this engine can use here.
+/// The best instruction set that every part of this engine can use on this machine.
 pub(crate) fn detect() -> Isa {
     clamp(Isa::Avx512)
 }
@@ -34,11 +34,10 @@ pub(crate) fn clamp(isa: Isa) -> Isa {
     }
 }
 
-/// `versions!(pick, inner, [T: Bound, ...], (arg: Type, ...))` defines `pick::<T, ...>(isa)`, which
-/// returns `inner::<T, ...>` compiled for that instruction set. `inner` must be `#[inline(always)]`. What it
-/// returns has `inner`'s contract, and runs on machines that have the instruction set.
-/// With `two` in front there is no version for AVX-512, whose machines run that for AVX2: for loops
-/// that memory bounds, half the code for the same speed.
+/// `versions!(pick, inner, [T: Bound, ...], (arg: Type, ...))` defines `pick::<T, ...>(isa)`, which returns `inner::<T,
+/// ...>` compiled for that instruction set. `inner` must be `#[inline(always)]`. The returned function has `inner`'s
+/// contract, and runs on machines that have the instruction set. With `two` in front there is no version for AVX-512,
+/// and such machines run the version for AVX2: for loops that memory bounds, that halves the code at the same speed.
 macro_rules! versions {
     (two $(#[$doc:meta])* $pick:ident, $inner:ident, [$($g:ident : $b:path),*], ($($p:ident : $t:ty),*)) => {
         $(#[$doc])*

@@ -20,10 +20,10 @@ pub use numelt_codegen::{Options, rest, set_options};
 const LOOPS: ElementLoops =
     ElementLoops { supports: |op, ty, isa| function(ElementLoops::id(op, ty), isa).is_some(), function: applying };
 
-/// What is known of an operation on a dtype.
+/// What is known about an operation on a dtype.
 type Entry = OnceLock<Option<(Func, Report)>>;
 
-/// The function of an operation on a dtype and how its flags come about, looked up at its first call.
+/// The function of an operation on a dtype, and how its flags are determined, looked up at its first call.
 fn function(id: usize, isa: Isa) -> Option<(Func, Report)> {
     static TABLES: [OnceLock<Vec<Entry>>; 3] = [const { OnceLock::new() }; 3];
     let table = TABLES[isa as usize].get_or_init(|| (0..ElementLoops::IDS).map(|_| OnceLock::new()).collect());
@@ -65,15 +65,15 @@ fn applying(isa: Isa) -> ApplyLoop {
     }
 }
 
-/// Compiles a kernel for an instruction set that this host has, or fetches its code from the cache on disk.
+/// Compiles a kernel for an instruction set that this machine has, or fetches its code from the cache on disk.
 ///
 /// # Errors
-/// `Error::Unsupported` for what is not covered; the kernel then stays on tier 0.
+/// `Error::Unsupported` if the kernel is not supported; it then stays on tier 0.
 pub fn compile(kernel: &Kernel, isa: Isa) -> Result<Arc<dyn Body>> {
     kernels::compile(kernel, None, isa, &LOOPS)
 }
 
-/// The same for tiles of one geometry, and for no others.
+/// The same for tiles of one geometry only.
 ///
 /// # Errors
 /// As [`compile`].
@@ -81,14 +81,14 @@ pub fn compile_fixed(kernel: &Kernel, constants: &Constants, isa: Isa) -> Result
     kernels::compile(kernel, Some(constants), isa, &LOOPS)
 }
 
-/// Compiles for `isa` with the lanes and tails that `shape` would have: how tests run the masked
-/// code of wider instruction sets on machines that lack them.
+/// Compiles for `isa` with the lanes and tails of `shape`. Tests use this to run the masked code of wider instruction
+/// sets on machines that lack them.
 #[doc(hidden)]
 pub fn compile_in_shape_of(kernel: &Kernel, shape: Isa, isa: Isa) -> Result<Arc<dyn Body>> {
     kernels::compile_in_shape_of(kernel, None, shape, isa, &LOOPS)
 }
 
-/// [`compile_fixed`] with the lanes that `shape` would have, as [`compile_in_shape_of`].
+/// [`compile_fixed`] with the lanes of `shape`, as [`compile_in_shape_of`].
 #[doc(hidden)]
 pub fn compile_fixed_in_shape_of(
     kernel: &Kernel,

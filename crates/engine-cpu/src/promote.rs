@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock, Weak};
 /// Estimated nanoseconds of interpreted work after which compiling (about 2 ms) pays.
 const WORTH: u64 = 4_000_000;
 
-/// Where a kernel's compiled body appears.
+/// The slot in which a kernel's compiled body appears.
 #[derive(Default)]
 pub struct Slot {
     body: OnceLock<Arc<dyn Body>>,
@@ -27,7 +27,7 @@ pub struct Slot {
     family: Family,
 }
 
-/// Compiled code: the variant that a tile fits, else the code for all geometries.
+/// Compiled code: the variant that fits a tile, otherwise the code for all geometries.
 impl Body for Slot {
     // SAFETY: the contract is the trait's.
     unsafe fn run(&self, tile: &Tile) {
@@ -43,19 +43,19 @@ impl Body for Slot {
 }
 
 impl Slot {
-    /// What runs compiled code, once there is some.
+    /// The compiled code, if there is some.
     pub fn compiled(&self) -> Option<&dyn Body> {
         let body = self.body.get()?;
         Some(if self.family.is_empty() { &**body } else { self })
     }
 
-    /// Does a variant run where it fits?
+    /// Whether variants are in use.
     pub fn specialized(&self) -> bool {
         self.family.in_use()
     }
 
     fn compile(&self, kernel: &Kernel, isa: Isa) {
-        // an error means that the kernel stays on the interpreter, which can do everything
+        // an error means that the kernel stays on the interpreter, which supports everything
         if let Ok(body) = crate::llvm::compile(kernel, isa) {
             let _ = self.body.set(body);
         }
@@ -68,7 +68,7 @@ struct Request {
     slot: Weak<Slot>,
     numbers: Option<Constants>,
     isa: Isa,
-    /// Where variants are counted.
+    /// The counter of variants.
     variants: Arc<AtomicU64>,
 }
 
@@ -98,18 +98,18 @@ impl Promoter {
         Promoter { jit, variants, isa, compiled: Arc::default(), launched: AtomicU64::new(0) }
     }
 
-    /// Variants made so far, and launches of geometries that they are for.
+    /// The number of variants that have been compiled, and of launches with the geometries of variants.
     pub fn variants(&self) -> [u64; 2] {
         [&*self.compiled, &self.launched].map(|count| count.load(Ordering::Relaxed))
     }
 
-    /// Does anybody want to know the geometries of launches of this kernel?
+    /// Whether the geometries of this kernel's launches are of interest.
     pub fn watches(&self, slot: &Slot) -> bool {
         self.jit != Jit::Off && self.variants == Variants::Selected && slot.body.get().is_some()
     }
 
-    /// Counts a launch of compiled code on one geometry, and has a variant made when that pays. The times are the measured
-    /// nanoseconds (zero where there are none), and the expected ones.
+    /// Counts a launch of compiled code on one geometry, and has a variant compiled when that pays. The times are the
+    /// measured nanoseconds (zero if there are none) and the expected ones.
     pub fn recurs(&self, kernel: &Arc<Kernel>, slot: &Arc<Slot>, numbers: &Constants, times: (u64, u64)) {
         match slot.family.note(numbers, times) {
             Seen::Known => {}

@@ -7,12 +7,12 @@
 
 use numelt_ir::DType;
 
-/// Fewest elements that are worth a thread.
+/// The fewest elements that are worth a thread.
 const SHARE: usize = 1 << 15;
 
-/// An element whose order is that of an unsigned key.
+/// An element that is ordered by an unsigned key.
 trait Keyed: Copy + Sync {
-    /// A key of the element's order.
+    /// The key.
     fn key(self) -> u64;
 }
 
@@ -52,7 +52,7 @@ macro_rules! float {
 }
 float!(f32 => u32, f64 => u64);
 
-/// A key with a position behind it.
+/// A key followed by a position.
 trait Item: Ord + Copy + Send + Sync + Default {
     fn of(key: u64, position: usize) -> Self;
     fn position(self) -> usize;
@@ -89,13 +89,13 @@ impl Item for u128 {
     }
 }
 
-/// Does [`argsort`] know this dtype?
+/// Whether [`argsort`] supports this dtype.
 pub fn sorts(dtype: DType) -> bool {
     matches!(dtype, DType::I32 | DType::U32 | DType::I64 | DType::U64 | DType::F32 | DType::F64)
 }
 
-/// Writes the stable order of values to `order`; true where no two of them are equal. `None`, without an order, for a
-/// dtype that it does not know.
+/// Writes the stable order of values to `order`; true if no two of them are equal. `None`, without an order, for a
+/// dtype that it does not support.
 ///
 /// # Safety
 /// `values` are `order.len()` dense aligned elements of the dtype.
@@ -212,8 +212,8 @@ fn merge<T: Copy + Send + Sync>(
     to[k..].copy_from_slice(&b[j..]);
 }
 
-/// Merges runs of `part` values each, sorted as NumPy sorts, in place; false for a dtype that it does not know,
-/// or where the result depends on the order of elements that compare equal but are not the same bits.
+/// Merges runs of `part` values each, sorted as NumPy sorts, in place. False for a dtype that it does not support, or
+/// if the result depends on the order of elements that compare equal but have different bits.
 ///
 /// # Safety
 /// `values` are `n` dense aligned elements of the dtype, which nobody else touches meanwhile.

@@ -16,17 +16,17 @@ use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Points of the longest rows that gain.
+/// The points of the longest rows for which a variant gains.
 pub const LONGEST: i64 = 64;
-/// Launches of a geometry after which it counts as coming back.
+/// The number of launches after which a geometry counts as recurring.
 const RECURS: u32 = 16;
-/// Nanoseconds of launches of a geometry that are worth a compilation in the background.
+/// The nanoseconds of launches of a geometry that are worth a compilation in the background.
 const WORTH: u64 = 10_000_000;
-/// Variants of a kernel.
+/// The most variants of a kernel.
 const MOST: usize = 4;
-/// Geometries of a kernel that are remembered.
+/// The most geometries of a kernel that are remembered.
 const REMEMBERED: usize = 8;
-/// Timed launches of each kind before it is decided which one stays.
+/// The number of timed launches of each kind before it is decided which code is used.
 const TRIALS: u8 = 6;
 
 /// Code for one geometry.
@@ -52,14 +52,14 @@ impl Variant {
     }
 }
 
-/// Does a variant pay? Timed launches take turns until that is known.
+/// Whether a variant pays. Timed launches alternate between the two kinds of code until that is known.
 #[derive(Default)]
 struct Trial {
-    /// One of the following.
+    /// One of the constants below.
     state: AtomicU8,
-    /// Timed launches.
+    /// The number of timed launches.
     turns: AtomicU8,
-    /// Least nanoseconds of a launch with the variant, and without.
+    /// The least nanoseconds of a launch with the variant, and without it.
     least: [AtomicU64; 2],
 }
 
@@ -73,7 +73,7 @@ impl Trial {
         matches!(self.state.load(Ordering::Relaxed), TRY_WITH | USE)
     }
 
-    /// A launch took so long.
+    /// Notes how long a launch took.
     fn timed(&self, nanoseconds: u64) {
         let state = self.state.load(Ordering::Relaxed);
         if nanoseconds == 0 || state > TRY_WITHOUT {
@@ -99,19 +99,19 @@ struct Candidate {
     numbers: Constants,
     launches: u32,
     nanoseconds: u64,
-    /// When it was last seen, in launches of the kernel.
+    /// When it was last seen, counted in launches of the kernel.
     last: u64,
     asked: bool,
 }
 
-/// The answer to a launch.
+/// What follows from a launch.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Seen {
     /// Nothing follows.
     Known,
-    /// It ran the variant for its geometry.
+    /// The launch used the variant for its geometry.
     Used,
-    /// A variant is to be made.
+    /// A variant should be compiled.
     Worth,
 }
 
@@ -120,7 +120,7 @@ pub enum Seen {
 pub struct Family {
     first: OnceLock<Box<Variant>>,
     candidates: Mutex<(u64, Vec<Candidate>)>,
-    /// Where every tile gets a variant: of what, and where they are counted.
+    /// Set if every tile gets a variant: the kernel, and the counter of variants.
     all: Option<(Arc<Kernel>, Isa, Arc<AtomicU64>)>,
 }
 
@@ -130,12 +130,12 @@ impl Family {
         Family { all: Some((kernel, isa, counter)), ..Family::default() }
     }
 
-    /// Is there nothing to choose from?
+    /// Whether there are no variants.
     pub fn is_empty(&self) -> bool {
         self.first.get().is_none() && self.all.is_none()
     }
 
-    /// Is some variant used?
+    /// Whether some variant is in use.
     pub fn in_use(&self) -> bool {
         self.iter().any(|v| v.trial.uses())
     }
@@ -165,7 +165,7 @@ impl Family {
         self.iter().find(fits).map(|v| &*v.body)
     }
 
-    /// Compiles a variant, unless there is one; one that does not compile is none.
+    /// Compiles a variant, unless it exists; if it does not compile, none is added.
     pub fn add(&self, kernel: &Kernel, numbers: Constants, isa: Isa, counter: &AtomicU64) {
         if self.iter().any(|v| v.numbers == numbers) {
             return;
@@ -174,14 +174,15 @@ impl Family {
         counter.fetch_add(1, Ordering::Relaxed);
         let mut variant = Box::new(Variant { numbers, body, trial: Trial::default(), next: OnceLock::new() });
         let mut end = &self.first;
-        // another thread may add one meanwhile
+        // another thread may add one at the same time
         while let Err(back) = end.set(variant) {
             variant = back;
             end = &end.get().expect("it was not empty").next;
         }
     }
 
-    /// A launch on one geometry that took so many nanoseconds (zero: it was not timed), and was expected to take so many.
+    /// Notes a launch on one geometry: the nanoseconds that it took (zero if it was not timed), and those that were
+    /// expected.
     pub fn note(&self, numbers: &Constants, (nanoseconds, expected): (u64, u64)) -> Seen {
         if let Some(variant) = self.iter().find(|v| v.numbers == *numbers) {
             let used = variant.trial.uses();
@@ -191,7 +192,7 @@ impl Family {
         if self.iter().count() >= MOST {
             return Seen::Known;
         }
-        // another thread may be noting a launch of its own, which will do
+        // another thread may be noting a launch at the same time; then this one is skipped
         let Ok(mut guard) = self.candidates.try_lock() else { return Seen::Known };
         let (now, candidates) = &mut *guard;
         *now += 1;

@@ -7,7 +7,7 @@ use crate::tier0::{Func, Rect, splat, unpack};
 use numelt_ir::DType;
 use std::cell::RefCell;
 
-/// Memory in 64-byte lines, so that vectors of any width are aligned. Contents start undefined.
+/// Memory in 64-byte lines, so that vectors of any width are aligned. Its contents are undefined at first.
 pub struct Lines {
     memory: Vec<Line>,
 }
@@ -16,12 +16,13 @@ pub struct Lines {
 #[repr(align(64))]
 struct Line(#[allow(dead_code)] [u8; 64]);
 
-/// Pieces of memory that a thread keeps for its next stretch, and the largest that it keeps.
+/// The number of pieces of memory that a thread keeps for its next stretch, and the size of the largest one.
 const SPARES: usize = 8;
 const LARGEST: usize = (2 << 20) / size_of::<Line>();
 
 thread_local! {
-    /// Giving a large piece back to the system and asking for it anew costs a fault per page, each time.
+    /// Kept pieces. Returning a large piece to the system and allocating it again costs a page fault per page each
+    /// time.
     static SPARE: RefCell<Vec<Vec<Line>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -29,7 +30,7 @@ impl Drop for Lines {
     fn drop(&mut self) {
         let memory = std::mem::take(&mut self.memory);
         if (1..=LARGEST).contains(&memory.capacity()) {
-            // a thread that ends has no list any more
+            // a thread that is ending has no list any more
             let _ = SPARE.try_with(|spare| {
                 let mut spare = spare.borrow_mut();
                 if spare.len() < SPARES {
@@ -41,13 +42,13 @@ impl Drop for Lines {
 }
 
 impl Lines {
-    /// Room for `bytes`.
+    /// Memory of at least `bytes`.
     pub fn new(bytes: usize) -> Lines {
         let lines = bytes.div_ceil(64);
         let kept = SPARE.try_with(|spare| {
             let mut spare = spare.borrow_mut();
             let fits = spare.iter().rposition(|memory| memory.capacity() >= lines);
-            // a list full of pieces that are too small makes room for a larger one
+            // if the list is full of pieces that are too small, one of them is dropped for a larger one
             fits.map(|at| spare.swap_remove(at)).or_else(|| {
                 if spare.len() == SPARES {
                     spare.remove(0);
@@ -69,7 +70,7 @@ impl Lines {
     }
 }
 
-/// Scratch for so many points of each value that folds take.
+/// Scratch memory for this many points of each value that is folded.
 pub fn scratch(targets: &[FoldOutput], points: usize) -> Vec<Lines> {
     let mut scratch: Vec<Lines> = Vec::with_capacity(targets.len());
     for target in targets {
@@ -80,18 +81,18 @@ pub fn scratch(targets: &[FoldOutput], points: usize) -> Vec<Lines> {
     scratch
 }
 
-/// A fold and where its result goes.
+/// A fold and the argument for its result.
 #[derive(Clone, Copy)]
 pub struct FoldOutput {
     /// The fold.
     pub fold: Fold,
     /// Index of the kernel's `Reduced` argument.
     pub arg: usize,
-    /// Number of the value that it folds: those of one value share scratch.
+    /// The number of the value that it folds. Folds of the same value share scratch memory.
     pub value: usize,
     /// dtype of the result in memory.
     pub dtype: DType,
-    /// Conversion from the fold's result, where it differs.
+    /// The conversion from the fold's result, if the dtypes differ.
     pub cast: Option<Func>,
 }
 
@@ -102,20 +103,20 @@ pub struct Accs<'a> {
     count: usize,
 }
 
-/// Bytes that the accumulators of one fold take: values at the front, positions behind.
+/// The bytes of the accumulators of one fold: values first, positions behind them.
 fn bytes(count: usize) -> usize {
     (count * 16).next_multiple_of(64) + (count * 8).next_multiple_of(64)
 }
 
 impl<'a> Accs<'a> {
-    /// Accumulators of nothing.
+    /// Accumulators of the empty range.
     pub fn new(targets: &'a [FoldOutput], count: usize) -> Accs<'a> {
         let mut accs = Accs { targets, memory: Lines::new(bytes(count) * targets.len()), count };
         accs.reset(count);
         accs
     }
 
-    /// Makes the first `count` accumulators those of nothing.
+    /// Resets the first `count` accumulators to those of the empty range.
     pub fn reset(&mut self, count: usize) {
         let count = count.min(self.count);
         for f in 0..self.targets.len() {
@@ -131,7 +132,7 @@ impl<'a> Accs<'a> {
         }
     }
 
-    /// Makes one accumulator that of nothing.
+    /// Resets one accumulator to that of the empty range.
     pub fn reset_one(&mut self, f: usize, i: usize) {
         let fold = &self.targets[f].fold;
         let size = fold.acc.size();
@@ -145,7 +146,7 @@ impl<'a> Accs<'a> {
         }
     }
 
-    /// Where accumulator `i` of fold `f` and its position lie.
+    /// The addresses of accumulator `i` of fold `f` and of its position.
     pub fn at(&mut self, f: usize, i: usize) -> (*mut u8, *mut i64) {
         debug_assert!(f < self.targets.len() && i < self.count);
         self.room().at(self.targets, f, i)
@@ -159,7 +160,7 @@ impl<'a> Accs<'a> {
         unsafe { (self.targets[f].fold.join)(value, position, other, at, 1) }
     }
 
-    /// Do the first accumulators of all folds hold these truth values?
+    /// Whether the first accumulators of all folds are these truth values.
     pub fn hold(&mut self, truths: &[bool]) -> bool {
         truths.iter().enumerate().all(|(f, &truth)| {
             debug_assert_eq!(self.targets[f].fold.acc, DType::Bool);
@@ -206,7 +207,7 @@ impl<'a> Accs<'a> {
         }
     }
 
-    /// The memory, to be written by several threads.
+    /// The memory, for writing by several threads.
     pub fn room(&mut self) -> Room {
         Room { base: self.memory.as_ptr(), count: self.count }
     }
@@ -221,10 +222,10 @@ impl<'a> Accs<'a> {
         }
     }
 
-    /// Stores the results of fold `f`: as many accumulators from `first` on as `rect` has elements.
+    /// Stores the results of fold `f`: from accumulator `first` on, as many as `rect` has elements.
     ///
     /// # Safety
-    /// The rectangle is writable memory of the target's dtype, and nobody else's.
+    /// The rectangle is writable memory of the target's dtype, and no other thread accesses it.
     pub unsafe fn finish(&mut self, f: usize, first: usize, rect: Rect) {
         let target = self.targets[f];
         let n = rect.inner * rect.rows;

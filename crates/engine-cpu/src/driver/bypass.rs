@@ -12,17 +12,19 @@ use numelt_opt::{ArgKind, Kernel};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Shortest rows, in bytes. What is left at their ends is written the usual way, and a line that is written both ways costs
-/// much: a copy into rows of 2 KB that start anywhere takes twice its time, of 4 KB the same, of 16 KB two thirds.
+/// The length in bytes of the shortest rows that bypass the caches. The ends of a row are written through the caches,
+/// and a line that is written both ways is expensive: a copy takes twice its time with rows of 2 KB at any address, the
+/// same time with 4 KB, and two thirds with 16 KB.
 const ROW: i64 = 8192;
-/// Shortest rows that are made of whole lines. A copy gains from 1 KB on, but the 27-point stencil loses a tenth at 1.6 KB.
+/// The same for rows that consist of whole lines. A copy gains from 1 KB on, but the 27-point stencil loses a tenth at
+/// 1.6 KB.
 const WHOLE_ROW: i64 = 4096;
-/// Bytes of a line.
+/// The bytes of a cache line.
 const LINE: i64 = 64;
-/// The last cache where the system does not tell how large it is.
+/// The assumed size of the last cache if the system does not say.
 const LAST_CACHE: i64 = 32 << 20;
 
-/// Should the stores of a launch bypass the caches? `pointers` holds every argument's first address.
+/// Whether the stores of a launch should bypass the caches. `pointers` holds every argument's first address.
 pub fn pays(kernel: &Kernel, nest: &Nest, pointers: &[*mut u8]) -> bool {
     let of = |kind: ArgKind| (0..kernel.args.len()).filter(move |&a| kernel.args[a].kind == kind);
     let last = nest.rank() - 1;
@@ -38,7 +40,7 @@ pub fn pays(kernel: &Kernel, nest: &Nest, pointers: &[*mut u8]) -> bool {
     // rows that wrap are cut
     let whole = nest.wraps.is_empty() && starts.into_iter().all(|at| at % LINE == 0);
     let shortest = if whole { WHOLE_ROW } else { ROW };
-    // a line that was loaded is in the cache
+    // a line that has been loaded is in the cache
     let own = range(kernel, nest, pointers, store);
     let apart = |b: usize| {
         let other = range(kernel, nest, pointers, b);
@@ -47,7 +49,7 @@ pub fn pays(kernel: &Kernel, nest: &Nest, pointers: &[*mut u8]) -> bool {
     stride == kernel.args[store].dtype.size() as i64 && row >= shortest && of(ArgKind::Load).all(apart)
 }
 
-/// Addresses that an argument spans.
+/// The range of addresses that an argument covers.
 fn range(kernel: &Kernel, nest: &Nest, pointers: &[*mut u8], a: usize) -> Range<i64> {
     let start = pointers[a].addr() as i64;
     let mut range = start..start + kernel.args[a].dtype.size() as i64;
@@ -66,8 +68,8 @@ fn range(kernel: &Kernel, nest: &Nest, pointers: &[*mut u8], a: usize) -> Range<
     range
 }
 
-/// Bytes of the last cache. The system's own files know what a virtual machine has of it; the C library asks the
-/// processor, which may tell of the whole socket.
+/// The size of the last cache in bytes. It is read from the system's files, which know what part of it a virtual
+/// machine has. The C library asks the processor, which may report that of the whole socket.
 fn last_cache() -> i64 {
     static BYTES: OnceLock<i64> = OnceLock::new();
     *BYTES.get_or_init(|| {
@@ -85,7 +87,8 @@ mod tests {
     use numelt_opt::{Arg, ArgGeometry, Geometry, Node, Store, StrideClass};
     use smallvec::smallvec;
 
-    /// Is a copy of so many rows of doubles from dense memory to `to`, rows `pitch` bytes apart, made past the caches?
+    /// Whether a copy of `rows` rows of doubles from dense memory to `to`, with `pitch` bytes between rows, bypasses
+    /// the caches.
     fn copied(rows: i64, columns: i64, to: i64, pitch: i64) -> bool {
         let arg = |kind| {
             let strides = smallvec![StrideClass::Any, StrideClass::Unit];

@@ -10,17 +10,17 @@ use crate::fold::Order;
 use crate::tier0::Rect;
 use smallvec::SmallVec;
 
-/// Points evaluated into scratch at a time.
+/// The number of points that are evaluated into scratch memory at a time.
 const TILE: usize = 4096;
 /// Most accumulators in a block.
 const WIDTH: usize = 1024;
-/// Columns of a block that threads take as one, where there are enough.
+/// If there are enough columns, threads take blocks of at least this many.
 const FAIR: usize = 64;
-/// Bytes of a row's part that is worth a thread where columns are fewer, and of a cache line.
+/// If there are few columns, the bytes of a row that are worth a thread, and the size of a cache line.
 const PART: usize = 128;
 const LINE: usize = 64;
 
-/// How results and steps are laid out.
+/// The layout of results and steps.
 struct Columns<'a> {
     task: &'a Task<'a>,
     /// Kept loops outside the block of results, and the reduced loops outside the tile.
@@ -33,7 +33,7 @@ struct Columns<'a> {
     /// Results along the innermost loop in a block, and blocks.
     width: usize,
     blocks: usize,
-    /// Results along the outer loop in a block (one where it is reduced), and blocks.
+    /// Results along the outer loop in a block (one if that loop is reduced), and blocks.
     height: usize,
     bands: usize,
     /// Combinations of the outer reduced loops.
@@ -63,7 +63,7 @@ pub unsafe fn run(task: &Task<'_>) {
     }
 }
 
-/// Columns of a block, where threads share `groups` of `extent` columns.
+/// The number of columns in a block if threads share `groups` of `extent` columns.
 fn fair(task: &Task<'_>, extent: usize, shares: usize, groups: usize, steps_in_tile: bool) -> usize {
     let targets = &task.schedule.targets;
     let bound = steps_in_tile && targets.iter().any(|t| t.fold.order != Order::Free);
@@ -71,7 +71,7 @@ fn fair(task: &Task<'_>, extent: usize, shares: usize, groups: usize, steps_in_t
     if !bound || extent.div_ceil(fair) * groups >= shares {
         return fair.min(WIDTH);
     }
-    // few columns, whose rows must be taken in order: threads take parts of each row
+    // few columns, whose rows must be added in order: each thread takes a part of every row
     let size = targets.iter().map(|t| element(t.fold.ty)).min().unwrap_or(1);
     let line = (LINE / size).max(1);
     extent.div_ceil(shares).max(PART / size).next_multiple_of(line).min(WIDTH)
@@ -90,7 +90,7 @@ impl<'a> Columns<'a> {
         let rows = nest.extents[outer_loop] as usize;
         let height = if steps_in_tile { 1 } else { (WIDTH / width).clamp(1, rows) };
         let repeats = outer.iter().map(|&l: &usize| nest.extents[l]).product::<i64>() as usize;
-        // a band of several rows lies in one piece only in scratch
+        // only in scratch memory is a band of several rows contiguous
         let direct = if height == 1 { task.direct() } else { None };
         Columns {
             task,
@@ -128,7 +128,7 @@ impl<'a> Columns<'a> {
         (index, width, height)
     }
 
-    /// Each block of results by one thread.
+    /// Folds each block of results on one thread.
     ///
     /// # Safety
     /// The launch keeps the promises of [`numelt_runtime::Launch`], and no other thread touches the results meanwhile.
@@ -148,7 +148,7 @@ impl<'a> Columns<'a> {
         });
     }
 
-    /// Each stretch of steps by one thread, the caller joins them in order.
+    /// Folds each stretch of steps on one thread; the caller joins the stretches in order.
     ///
     /// # Safety
     /// The launch keeps the promises of [`numelt_runtime::Launch`], and no other thread touches the results meanwhile.
@@ -179,10 +179,10 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Stores the results of a block whose first is at `index`.
+    /// Stores the results of a block that begins at `index`.
     ///
     /// # Safety
-    /// The block lies inside the launch; nobody else touches its results.
+    /// The block lies inside the launch, and no other thread touches its results.
     unsafe fn finish(&self, index: &[i64], width: usize, height: usize, first: usize, accs: &mut Accs<'_>) {
         let nest = self.task.nest;
         let pointers = self.task.origin(index);

@@ -14,33 +14,34 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Most points of a tile: what waits should stay in the core's own cache, next to what is read. Where results are more than
-/// that holds, and so many where they are fewer: larger tiles cost less.
+/// The most points of a tile. The delayed results should stay in the core's own cache, beside what is read. If all
+/// results fit into [`CACHED`] bytes, larger tiles are used, because they cost less.
 const TILE: usize = 4096;
 const TILE_CACHED: usize = 8192;
-/// So many bytes of results are in cache.
+/// The size of results that stay in cache.
 const CACHED: usize = 2 << 20;
-/// A chunk is so many times as long as what waits at its ends, where there are points enough.
+/// A chunk is at least this many times as long as the part of it that waits for other threads, if there are enough
+/// points.
 const TIMES: usize = 4;
-/// Nanoseconds per KB moved from a room to its place.
+/// The nanoseconds for moving a KB from scratch memory to its destination.
 const MOVE: usize = 100;
 
-/// The store of a launch that waits.
+/// The delayed store of a launch.
 pub struct Delayed {
     /// The `Store` argument, and the bytes of its elements.
     pub(super) arg: usize,
     pub(super) size: usize,
     behind: usize,
     ahead: usize,
-    /// Do the first points load what the last ones store, or the other way round?
+    /// Whether the first points load what the last ones store, or the other way round.
     cyclic: bool,
-    /// Points of a tile where a test says so, else zero.
+    /// The points of a tile if a test demands a number, otherwise zero.
     block: usize,
-    /// What waits until all threads have come back.
+    /// The results that wait until all threads have finished.
     ends: Mutex<Vec<Part>>,
 }
 
-/// Results of the points from `first` on, one after the other.
+/// The results of the points from `first` on, one after the other.
 struct Part {
     room: Lines,
     first: usize,
@@ -48,14 +49,14 @@ struct Part {
 }
 
 impl Delayed {
-    /// The delay of a kernel's launch. A test may ask for tiles of `block` points, and then gets short chunks, too.
+    /// The delay of a kernel's launch. A test may demand tiles of `block` points, and then gets short chunks, too.
     pub fn new(kernel: &Kernel, delay: &Delay, block: usize) -> Delayed {
         let (arg, behind, ahead) = (delay.arg as usize, delay.behind as usize, delay.ahead as usize);
         let (size, cyclic) = (kernel.args[arg].dtype.size(), delay.cyclic);
         Delayed { arg, size, behind, ahead, cyclic, block, ends: Mutex::default() }
     }
 
-    /// Points of a tile of a launch of so many, where others would have `target`.
+    /// The number of points of a tile of a launch with `points` points, for which other launches would use `target`.
     pub(super) fn tile(&self, points: usize, target: usize) -> usize {
         match self.block {
             0 if points * self.size > CACHED => target.min(TILE),
@@ -64,12 +65,12 @@ impl Delayed {
         }
     }
 
-    /// Fewest points of a chunk.
+    /// The fewest points of a chunk.
     pub(super) fn chunk(&self) -> usize {
         if self.block > 0 { 1 } else { TIMES * (self.behind + self.ahead) }
     }
 
-    /// Writes what has waited for all threads.
+    /// Writes the results that have waited for all threads.
     ///
     /// # Safety
     /// The task's launch keeps its promises, and all its points have been evaluated.
@@ -85,10 +86,10 @@ impl Delayed {
         });
     }
 
-    /// Writes results to their places.
+    /// Writes results to their destinations.
     ///
     /// # Safety
-    /// The task's launch keeps its promises, and nobody reads the places of these points any more.
+    /// The task's launch keeps its promises, and nobody reads the destinations of these points any more.
     unsafe fn write(&self, task: &Task<'_>, part: &Part) {
         let (nest, last) = (task.nest, task.nest.rank() - 1);
         let inner = nest.extents[last] as usize;
@@ -133,12 +134,12 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Of the points `chunk`, if something is delayed at all.
+    /// The writer for the points `chunk`, if a store is delayed.
     pub fn new(task: &'a Task<'a>, chunk: Range<usize>) -> Option<Writer<'a>> {
         task.delayed.map(|delayed| Writer { task, delayed, chunk, waiting: VecDeque::new() })
     }
 
-    /// The argument that waits, and the room for its results at the next points.
+    /// The delayed argument, and scratch memory for its results at these points.
     pub fn room(&mut self, points: Range<usize>) -> (usize, *mut u8) {
         let mut room = Lines::new(points.len() * self.delayed.size);
         let start = room.as_ptr();
@@ -146,10 +147,11 @@ impl<'a> Writer<'a> {
         (self.delayed.arg, start)
     }
 
-    /// All points before `end` have been evaluated: writes what nobody reads any more.
+    /// Writes the results that nobody reads any more, given that all points of the chunk before `end` have been
+    /// evaluated.
     ///
     /// # Safety
-    /// It is so, and the task's launch keeps its promises.
+    /// All of these points have been evaluated, and the task's launch keeps its promises.
     pub unsafe fn evaluated(&mut self, end: usize) {
         let (first, total) = (self.chunk.start, self.task.nest.points() as usize);
         while let Some(part) = self.waiting.front() {
@@ -171,7 +173,7 @@ impl<'a> Writer<'a> {
 }
 
 impl Drop for Writer<'_> {
-    /// What still waits does so for other threads.
+    /// The results that still wait are left to [`Delayed::finish`], because other threads may read their destinations.
     fn drop(&mut self) {
         self.delayed.ends.lock().unwrap_or_else(PoisonError::into_inner).extend(self.waiting.drain(..));
     }

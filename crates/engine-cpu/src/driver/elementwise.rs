@@ -43,14 +43,14 @@ pub unsafe fn run(task: &Task<'_>) {
     });
 }
 
-/// Where a tile lies.
+/// The position of a tile.
 pub(super) struct Spot {
     /// Address of each argument at its first point.
     pub pointers: SmallVec<[*mut u8; 8]>,
     /// Points along the two loops.
     inner: usize,
     outer: usize,
-    /// The numbers of its points, where tiles are whole rows or parts of one row.
+    /// The numbers of its points, if tiles are whole rows or parts of one row.
     pub points: Range<usize>,
 }
 
@@ -66,7 +66,7 @@ impl Cut {
         self.inner * self.outer
     }
 
-    /// Where a unit's tile lies.
+    /// The position of a unit's tile.
     pub fn spot(&self, task: &Task<'_>, unit: usize) -> Spot {
         let (rest, row, column) = self.place(unit);
         let mut pointers = SmallVec::<[*mut u8; 8]>::from_slice(task.pointers);
@@ -94,7 +94,7 @@ impl Cut {
         unsafe { task.tile(&spot.pointers, self.inner_loop, spot.inner, self.outer_loop, spot.outer) };
     }
 
-    /// The number of a unit's first point, where tiles are whole rows or parts of one row.
+    /// The number of a unit's first point, if tiles are whole rows or parts of one row.
     fn first(&self, task: &Task<'_>, unit: usize) -> usize {
         let (rest, row, column) = self.place(unit);
         let inner = task.nest.extents[self.inner_loop] as usize;
@@ -102,7 +102,7 @@ impl Cut {
         (rest * rows + row) * inner + column
     }
 
-    /// Where a unit starts: combination of the loops outside the tile, row, column.
+    /// The start of a unit: the combination of the loops outside the tile, the row and the column.
     fn place(&self, unit: usize) -> (usize, usize, usize) {
         let (rest, within) =
             (unit / (self.outer_tiles * self.inner_tiles), unit % (self.outer_tiles * self.inner_tiles));
@@ -123,7 +123,7 @@ pub(super) fn cut(task: &Task<'_>, points: usize, work: u64) -> Cut {
     let target = task.scattered.map_or(target, |scattered| scattered.tile());
     let (mut inner, mut outer);
     if task.schedule.strided && task.delayed.is_none() && task.scattered.is_none() && transposed(task) {
-        // an argument whose neighbours lie along the outer loop: square tiles reuse its cache lines
+        // some argument has its neighbours along the outer loop: square tiles reuse its cache lines
         inner = inner_extent.min(256);
         outer = outer_extent.min(64);
     } else {
@@ -131,7 +131,7 @@ pub(super) fn cut(task: &Task<'_>, points: usize, work: u64) -> Cut {
         outer = (target / inner).clamp(1, outer_extent);
     }
     if inner < inner_extent {
-        // cut on cache lines of every element size
+        // tiles end at cache lines for every element size
         inner = inner.next_multiple_of(64).min(inner_extent);
         outer = if inner_extent <= target { outer } else { outer.min((target / inner).max(1)) };
     }
@@ -145,7 +145,7 @@ pub(super) fn cut(task: &Task<'_>, points: usize, work: u64) -> Cut {
     }
 }
 
-/// Does some argument jump far along the innermost loop and little along the one outside it?
+/// Whether some argument has a large stride along the innermost loop and a small one along the loop outside it.
 fn transposed(task: &Task<'_>) -> bool {
     let rank = task.nest.rank();
     rank >= 2

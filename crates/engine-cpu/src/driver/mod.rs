@@ -43,23 +43,23 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// What the driver knows about a kernel at compile time.
 pub struct Schedule {
     targets: Vec<FoldOutput>,
-    /// Random streams, whose values the body loads from arguments behind the kernel's own.
+    /// The random streams. The body loads their values from arguments behind the kernel's own.
     streams: Vec<Stream>,
-    /// For each reduction the argument whose elements are folded as they lie in memory, if all are so.
+    /// For each reduction, the argument whose elements are folded directly from memory, if all can be.
     direct: Option<Vec<usize>>,
-    /// The folds of a run: those of one value together, where there is a way.
+    /// The folds of a run. Folds of one value are combined if possible.
     steps: Vec<values::Step>,
     /// Estimated picoseconds per point on one thread.
     pub cost: u64,
-    /// Where every result is of `any` or `all`, and nothing is stored or could warn: the truth value of each after which no
-    /// point changes it.
+    /// If all results are those of `any` or `all`, and nothing is stored or could warn: for each of them, the truth
+    /// value that further points do not change.
     settles: Option<Vec<bool>>,
-    /// Do the loads and stores include one whose innermost stride is not one element?
+    /// Whether the loads and stores include one whose innermost stride is not one element.
     strided: bool,
 }
 
 impl Schedule {
-    /// Checks a kernel and prepares its folds of what the tiers evaluate.
+    /// Checks a kernel, and prepares the folds of the values that the tiers compute.
     pub fn new(kernel: &Kernel, lowered: &Kernel, streams: Vec<Stream>, isa: Isa) -> Result<Schedule> {
         check(kernel)?;
         check(lowered)?;
@@ -72,7 +72,7 @@ impl Schedule {
             targets.push(FoldOutput { fold, arg: r.arg as usize, value, dtype, cast });
         }
         let loads = lowered.reductions.iter().map(|r| match lowered.body[r.value as usize] {
-            // the loads behind the kernel's own are of random streams
+            // the loads behind the kernel's own are those of random streams
             Node::Load(arg) => Some(arg as usize).filter(|&arg| arg < kernel.args.len()),
             Node::Param(_) | Node::Index(_) | Node::Gather { .. } | Node::Cast(..) | Node::Op(..) => None,
         });
@@ -85,7 +85,8 @@ impl Schedule {
     }
 }
 
-/// The truth values that settle the results of `any` and `all`, if there are no others and skipping points shows nowhere.
+/// The truth values that settle the results of `any` and `all`, if the kernel has no other results and skipping points
+/// has no visible effect.
 fn settles(kernel: &Kernel) -> Option<Vec<bool>> {
     let quiet = |node: &Node| match node {
         Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } => true,
@@ -109,7 +110,7 @@ fn settles(kernel: &Kernel) -> Option<Vec<bool>> {
         .collect()
 }
 
-/// The part of the kernel form's invariants that memory safety rests on.
+/// Checks those invariants of the kernel form on which memory safety depends.
 fn check(kernel: &Kernel) -> Result<()> {
     let rank = kernel.rank();
     let bad = |what: &str| Err(Error::Invalid(format!("kernel: {what}")));
@@ -180,23 +181,23 @@ struct Task<'a> {
     schedule: &'a Schedule,
     body: &'a dyn Body,
     price: &'a Price,
-    /// Measured nanoseconds of one thread.
+    /// The measured nanoseconds on one thread.
     spent: AtomicU64,
-    /// Do results go past the caches?
+    /// Whether results bypass the caches.
     bypass: bool,
     nest: &'a Nest,
     pointers: &'a [*mut u8],
     params: &'a [[u8; 16]],
     threads: &'a Threads,
-    /// The loops of the tiles, innermost last, once there has been one.
+    /// The loops of the tiles, innermost last. They are known after the first tile.
     loops: &'a Loops,
-    /// Element size of each argument as the tiles see it.
+    /// The element size of each argument as the tiles see it.
     sizes: SmallVec<[usize; 8]>,
     /// How runs of floating-point sums are cut.
     pieces: Pieces,
-    /// A store whose old values other points load.
+    /// The delayed store, whose old values other points load.
     delayed: Option<&'a Delayed>,
-    /// Stores whose values go where positions say.
+    /// The stores whose values are scattered.
     scattered: Option<&'a Scattered>,
 }
 
@@ -204,7 +205,7 @@ struct Task<'a> {
 // (each point is evaluated once), and the body is `Sync`.
 unsafe impl Sync for Task<'_> {}
 
-/// Which loops tiles are made of, once there has been a tile: the innermost and the one outside it.
+/// The loops of which tiles consist, known after the first tile: the innermost and the one outside it.
 #[derive(Default)]
 struct Loops(AtomicU32);
 
@@ -221,14 +222,15 @@ impl Loops {
     }
 }
 
-/// Nanoseconds of a launch below which nobody is told its numbers: that would cost more than a variant gains.
+/// Launches that take fewer nanoseconds do not report the numbers of their tiles, because that would cost more than a
+/// variant gains.
 const WATCHED: u64 = 4000;
 
 /// What a launch did.
 pub struct Launched {
     /// Points evaluated.
     pub points: u64,
-    /// Nanoseconds on one thread, if they were measured, else zero.
+    /// The nanoseconds on one thread, or zero if they were not measured.
     pub nanoseconds: u64,
     /// The numbers of its tiles, if a variant for them could gain.
     pub numbers: Option<Constants>,
@@ -253,15 +255,15 @@ impl Schedule {
     }
 }
 
-/// Parameters as the tiles read them.
+/// Parameters in the form in which the tiles read them.
 #[repr(align(16))]
 struct Aligned<const N: usize>([[u8; 16]; N]);
 
-/// Runs a kernel; whoever watches is told the numbers of its tiles.
+/// Runs a kernel. If `watch` is set, the result has the numbers of its tiles.
 ///
 /// # Safety
-/// The launch's addresses are as [`Launch`] promises, and `body` evaluates `kernel`. What a store overwrites, no other point
-/// loads, but for the delayed one, within its delay.
+/// The launch's addresses are as [`Launch`] promises, and `body` evaluates `kernel`. No other point loads what a store
+/// overwrites, except for the delayed store within its delay.
 pub unsafe fn launch(
     kernel: &Kernel,
     schedule: &Schedule,
@@ -312,9 +314,9 @@ pub unsafe fn visit(
     Ok(())
 }
 
-/// Operands of a launch as tasks take them.
+/// The operands of a launch in the form that tasks use.
 struct Inputs {
-    /// Address per argument, counters included; of an index its first value.
+    /// The address of each argument, including counters; for an index argument, its first value.
     pointers: SmallVec<[*mut u8; 8]>,
     sizes: SmallVec<[usize; 8]>,
     few: Aligned<8>,
@@ -345,7 +347,7 @@ impl Inputs {
             }
         }
         for (i, arg) in kernel.args.iter().enumerate() {
-            // compiled code reaches a neighbour from the other argument's address
+            // compiled code addresses a neighbour relative to the other argument
             let there = |n: Near| {
                 let bytes = i64::from(n.elements) * arg.dtype.size() as i64;
                 pointers[n.arg as usize].addr() as i64 + bytes == pointers[i].addr() as i64
@@ -376,7 +378,7 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// The task of evaluating `nest` from these operands.
+    /// The task of evaluating `nest` with these operands.
     fn task<'a>(
         &'a self,
         schedule: &'a Schedule,
@@ -453,11 +455,12 @@ impl Task<'_> {
         out
     }
 
-    /// Evaluates a tile whose first point is at `pointers`: `inner` points along loop `l`, `outer` rows
-    /// along loop `o`.
+    /// Evaluates a tile whose first point is at `pointers`: `inner` points along loop `l`, and `outer` rows along loop
+    /// `o`.
     ///
     /// # Safety
-    /// The tile lies inside the iteration space; `Reduced` arguments, what is delayed and what is put point at scratch with room for it.
+    /// The tile lies inside the iteration space. The pointers of `Reduced`, delayed and scattered arguments are scratch
+    /// memory of sufficient size.
     unsafe fn tile(&self, pointers: &[*mut u8], l: usize, inner: usize, o: usize, outer: usize) {
         self.loops.set(l, o);
         let mut inner_strides: SmallVec<[i64; 8]> = SmallVec::from_slice(self.nest.strides(l));
@@ -498,10 +501,10 @@ impl Task<'_> {
         }
     }
 
-    /// Evaluates a rectangle of points that lie as the strides say.
+    /// Evaluates a rectangle of points with these strides.
     ///
     /// # Safety
-    /// As for [`Task::tile`]; at none of the points an argument wraps.
+    /// As for [`Task::tile`]; no argument wraps inside the rectangle.
     unsafe fn rectangle(&self, pointers: &[*mut u8], strides: (&[i64], &[i64]), inner: usize, outer: usize) {
         let args = self.sizes.len();
         let (inner_strides, outer_strides) = (&strides.0[..args], &strides.1[..args]);
@@ -530,12 +533,12 @@ impl Task<'_> {
         self.price.of(self.nest.points() as u64)
     }
 
-    /// Shares `units` that take `work` nanoseconds between threads.
+    /// Shares `units`, which take `work` nanoseconds, among threads.
     fn parallel(&self, units: usize, work: u64, f: Work<'_>) {
         self.parallel_chunks(units, 1, work, f);
     }
 
-    /// The same, in chunks of at least so many units where that leaves one for each thread.
+    /// The same, in chunks of at least `least` units if that leaves a chunk for each thread.
     fn parallel_chunks(&self, units: usize, least: usize, work: u64, f: Work<'_>) {
         let nanoseconds = self.threads.parallel_chunks(units, least, work, f);
         if nanoseconds > 0 {
@@ -543,7 +546,7 @@ impl Task<'_> {
         }
     }
 
-    /// The arguments to fold straight from memory, where the innermost loop's strides allow it.
+    /// The arguments that are folded directly from memory, if the innermost loop's strides allow it.
     fn direct(&self) -> Option<&[usize]> {
         let last = self.nest.rank() - 1;
         let direct = self.schedule.direct.as_deref().filter(|_| self.nest.wraps.is_empty())?;
@@ -580,7 +583,7 @@ impl Task<'_> {
         index
     }
 
-    /// Is some reduction bound to go element by element?
+    /// Whether some reduction must be computed element by element.
     fn sequential(&self) -> bool {
         self.schedule.targets.iter().any(|t| matches!(t.fold.order, Order::Sequential | Order::Runs))
     }
@@ -593,7 +596,7 @@ fn advance(pointers: &mut [*mut u8], strides: &[i64], n: i64) {
     }
 }
 
-/// Bytes of the elements that a reduction folds.
+/// The bytes of the elements that a reduction folds.
 fn element(dtype: DType) -> usize {
     dtype.size()
 }

@@ -9,10 +9,10 @@ use numelt_opt::{ArgKind, Geometry, Kernel, StrideClass};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Most loops that a nest may have.
+/// The most loops of a nest.
 pub const MAX_LOOPS: usize = 64;
 
-/// Does the geometry fit its kernel, and can its points be counted?
+/// Checks that the geometry fits its kernel, and that its points can be counted.
 fn check(kernel: &Kernel, geometry: &Geometry) -> Result<()> {
     let (rank, args) = (kernel.rank(), kernel.args.len());
     let fits = geometry.extents.len() == rank
@@ -37,26 +37,27 @@ pub struct Nest {
     pub reduced: SmallVec<[bool; 8]>,
     /// Byte strides: `args` per loop, loop after loop.
     strides: SmallVec<[i64; 32]>,
-    /// Number of arguments, with a counter behind them for each loop that wraps: its address is the loop's index.
+    /// The number of arguments. Behind them there is a counter for each loop that wraps, whose address is the loop's
+    /// index.
     pub args: usize,
-    /// Where arguments go back to their loops' first addresses.
+    /// Where arguments wrap.
     pub wraps: Vec<Wrap>,
 }
 
-/// An argument that goes on with elements before those that a loop begins with.
+/// An argument that continues, from some index of a loop on, with elements before those at the loop's start.
 #[derive(Debug, Clone, Copy)]
 pub struct Wrap {
     pub arg: usize,
     /// The argument that counts the loop's steps.
     counter: usize,
-    /// The index from which on that is so.
+    /// The first index at which it has wrapped.
     at: i64,
-    /// How far it goes back, in bytes.
+    /// The distance by which it goes back, in bytes.
     back: i64,
 }
 
 impl Wrap {
-    /// Moves addresses on, from those without it.
+    /// Corrects addresses that were computed without the wrap.
     pub fn apply(&self, pointers: &mut [*mut u8]) {
         if pointers[self.counter].addr() as i64 >= self.at {
             pointers[self.arg] = pointers[self.arg].wrapping_offset(-self.back as isize);
@@ -118,7 +119,8 @@ impl Nest {
         self.wraps.iter().filter(move |wrap| self.strides(l)[wrap.counter] == 1)
     }
 
-    /// Steps `0..len` of a loop, from where the counters stand: the ends of the stretches in which nothing wraps.
+    /// Divides steps `0..len` of a loop, from the current counters on, into stretches in which nothing wraps, and
+    /// returns their ends.
     pub fn stretches(&self, pointers: &[*mut u8], l: usize, len: usize) -> SmallVec<[usize; 4]> {
         let end = |wrap: &Wrap| usize::try_from(wrap.at - pointers[wrap.counter].addr() as i64).ok();
         let mut ends: SmallVec<[usize; 4]> =
@@ -163,9 +165,9 @@ impl Nest {
         }
     }
 
-    /// May a loop of extent one go? Not if that would join two runs of reduced loops or change whether
-    /// the innermost loop is reduced (both decide the order of sums), nor if the next loop's strides
-    /// would break what the tiers compiled for the innermost one.
+    /// Whether a loop of extent one may be removed. It may not if that would join two runs of reduced loops, or change
+    /// whether the innermost loop is reduced (both determine the order of sums), or if the next loop's strides did not
+    /// match what the tiers compiled for the innermost one.
     fn droppable(&self, l: usize, kernel: &Kernel) -> bool {
         let last = self.rank() - 1;
         if last == 0 {

@@ -3,7 +3,7 @@
 //! In: a length. Out: lengths. The sums of blocks of at most 128 numbers are in `fold/`; this file knows only the shape
 //! of the tree above them, which threads share.
 
-/// What one element counts as in the tree: NumPy measures complex runs in floats.
+/// How many numbers an element counts in the tree: NumPy measures complex runs in floats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
     /// One number per element.
@@ -24,7 +24,7 @@ impl Unit {
         }
     }
 
-    /// Elements that a block's running sums take at a time.
+    /// The elements that a block's running sums absorb at a time.
     pub fn step(self) -> usize {
         match self {
             Unit::Real => 8,

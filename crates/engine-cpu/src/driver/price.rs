@@ -11,18 +11,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Price(AtomicU64);
 
 impl Price {
-    /// A price that nothing has been measured of.
+    /// A price without measurements.
     pub fn new(estimate: u64) -> Price {
         Price(AtomicU64::new(estimate))
     }
 
-    /// Nanoseconds that so many points take one thread.
+    /// The nanoseconds that this many points take on one thread.
     pub fn of(&self, points: u64) -> u64 {
         points.saturating_mul(self.0.load(Ordering::Relaxed)) / 1000
     }
 
-    /// Takes a measurement into account. A thread that lost its processor for a while looks slow, so the price
-    /// falls quickly and rises slowly.
+    /// Takes a measurement into account. A thread that loses its processor for a while looks slow, so the price falls
+    /// quickly and rises slowly.
     pub fn learn(&self, points: u64, nanoseconds: u64) {
         if points == 0 || nanoseconds == 0 {
             return;
@@ -34,7 +34,7 @@ impl Price {
     }
 }
 
-/// A rough price per point: memory traffic and arithmetic, in picoseconds.
+/// A rough price per point, from memory traffic and arithmetic, in picoseconds.
 pub(super) fn cost(kernel: &Kernel) -> u64 {
     let memory: u64 = kernel
         .args
@@ -51,7 +51,7 @@ fn node_cost(node: &Node) -> u64 {
     match node {
         Node::Load(_) | Node::Param(_) => 0,
         Node::Index(_) | Node::Cast(..) => 150,
-        // cache misses are the rule
+        // cache misses are likely
         Node::Gather { .. } => 1000,
         Node::Op(op, ty, _) => cost_of(*op, *ty),
     }

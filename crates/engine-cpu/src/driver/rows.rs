@@ -14,18 +14,19 @@ use crate::tier0::Rect;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Points evaluated into scratch at a time, at most.
+/// The most points that are evaluated into scratch memory at a time.
 const LEAF: usize = 2048;
-/// Bytes of scratch for the values of all reductions of a leaf, which leave room for operands in the first cache.
+/// The bytes of scratch memory for the values of all reductions of a leaf. They leave space for operands in the
+/// first-level cache.
 const SCRATCH: usize = 24 << 10;
-/// Bytes of scratch that a leaf may fill where the order is free.
+/// The bytes of scratch memory that a leaf may fill if the order is free.
 const LEAF_BYTES: usize = 16 << 10;
-/// A kept loop of at most so many steps is too short to make the rows of a tile, if there is a longer one.
+/// A kept loop of at most this many steps is too short to provide the rows of a tile, if there is a longer one.
 const FEW: i64 = 16;
-/// Points of a tree node that threads take as one.
+/// The points of a tree node that a thread takes as one unit.
 const NODE: usize = 1 << 15;
 
-/// The loops of a task, sorted by their part in the reduction.
+/// The loops of a task, by their roles in the reduction.
 struct Rows<'a> {
     task: &'a Task<'a>,
     /// First of the innermost reduced loops.
@@ -39,12 +40,12 @@ struct Rows<'a> {
     outer: SmallVec<[usize; 8]>,
     /// Combinations of the outer reduced loops.
     repeats: usize,
-    /// Fold straight from these arguments.
+    /// The arguments to fold directly from memory.
     direct: Option<&'a [usize]>,
     unit: Unit,
-    /// Are there sums of real and of complex values, whose trees differ?
+    /// Whether there are sums of real and of complex values, whose trees differ.
     mixed: bool,
-    /// Largest run of points evaluated at once.
+    /// The most points of a run that are evaluated at once.
     leaf: usize,
 }
 
@@ -89,7 +90,7 @@ impl<'a> Rows<'a> {
             .filter_map(|t| if let Order::Tree(unit) = t.fold.order { Some(unit) } else { None })
             .collect();
         let unit = units.first().copied().unwrap_or(Unit::Real);
-        // sums of real and of complex values cut a run differently: then the whole run is one leaf
+        // sums of real and of complex values cut a run differently, so the whole run is one leaf
         let mixed = units.iter().any(|&u| u != unit);
         let direct = if first + 1 == rank { task.direct() } else { None };
         let whole = task.schedule.targets.iter().any(|t| t.fold.order == Order::Runs);
@@ -112,7 +113,7 @@ impl<'a> Rows<'a> {
         Rows { task, first, len, pieces, kept, outer, repeats, direct, unit, mixed, leaf: leaf.max(1) }
     }
 
-    /// Is the loop outside the run kept, so that neighbouring runs make a tile?
+    /// Whether the loop outside the run is kept, so that neighbouring runs form a tile.
     fn packs(&self) -> bool {
         self.first > 0 && !self.task.nest.reduced[self.first - 1]
     }
@@ -122,14 +123,14 @@ impl<'a> Rows<'a> {
         !self.task.sequential() && !self.mixed
     }
 
-    /// Where `count` results of fold `f` lie, along loop `row_loop`.
+    /// The location of `count` results of fold `f` along loop `row_loop`.
     fn target(&self, f: usize, pointers: &[*mut u8], row_loop: usize, count: usize) -> Rect {
         let arg = self.task.schedule.targets[f].arg;
         let stride = if count > 1 { self.task.nest.strides(row_loop)[arg] as isize } else { 0 };
         Rect { base: pointers[arg], inner_stride: stride, outer_stride: 0, inner: count, rows: 1 }
     }
 
-    /// The loop that makes the rows of a tile, and a loop of few steps inside it that a unit of work goes through.
+    /// The loop that provides the rows of a tile, and a loop of few steps inside it through which a unit of work goes.
     fn row_loops(&self) -> (usize, Option<usize>) {
         let (inner, extents) = (self.first - 1, &self.task.nest.extents);
         let longer = inner > 0 && !self.task.nest.reduced[inner - 1] && extents[inner - 1] > extents[inner];
@@ -187,7 +188,7 @@ impl<'a> Rows<'a> {
         index
     }
 
-    /// Each result by one thread.
+    /// Computes each result on one thread.
     ///
     /// # Safety
     /// As for `short`.
@@ -217,7 +218,7 @@ impl<'a> Rows<'a> {
         });
     }
 
-    /// Few results of long runs: threads take nodes of the tree, the caller joins them.
+    /// Computes few results of long runs: threads take nodes of the tree, and the caller joins them.
     ///
     /// # Safety
     /// As for `short`.
@@ -232,12 +233,12 @@ impl<'a> Rows<'a> {
         self.task.parallel_chunks(runs * nodes.len(), least, work, &|range| {
             let mut accs = Accs::new(&self.task.schedule.targets, 64);
             let mut worker = Worker::new(self, self.leaf.min(NODE));
-            // where results are delayed, there is one run only
+            // if a store is delayed, there is only one run
             let end = nodes.get(range.end).map_or(self.len, |node| node.0);
             worker.writer = nodes.get(range.start).and_then(|node| Writer::new(self.task, node.0..end));
             for unit in range {
                 if settled.load(Ordering::Relaxed) {
-                    // the accumulators are those of nothing
+                    // the accumulators stay those of the empty range
                     continue;
                 }
                 let (run, node) = (unit / nodes.len(), unit % nodes.len());
@@ -275,7 +276,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The nodes of a piece that threads take as one.
+    /// The nodes of a piece, each of which is a unit for the threads.
     fn nodes(&self, (start, n): (usize, usize)) -> impl Iterator<Item = (usize, usize)> {
         self.unit.nodes(n, NODE).into_iter().map(move |(at, len)| (start + at, len))
     }
@@ -299,7 +300,7 @@ impl<'a> Rows<'a> {
 struct Worker<'a> {
     rows: &'a Rows<'a>,
     scratch: Vec<Lines>,
-    /// Results that wait.
+    /// Writes delayed results.
     writer: Option<Writer<'a>>,
 }
 
@@ -311,7 +312,7 @@ impl<'a> Worker<'a> {
         Worker { rows, scratch, writer: None }
     }
 
-    /// Can no further point change the results?
+    /// Whether further points cannot change the results.
     fn settled(&self, accs: &mut Accs<'_>) -> bool {
         self.rows.task.schedule.settles.as_ref().is_some_and(|truths| accs.hold(truths))
     }
@@ -415,7 +416,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Where the values of fold `f` lie from point `start` of the run at `origin` on.
+    /// The address of the values of fold `f` from point `start` of the run at `origin` on.
     fn values(&self, origin: &[*mut u8], f: usize, start: usize) -> *const u8 {
         let t = &self.rows.task.schedule.targets[f];
         match self.rows.direct {
@@ -484,7 +485,7 @@ impl Accs<'_> {
         }
     }
 
-    /// Joins level `from` into level `into` where the order is a tree; other folds stay in level zero.
+    /// Joins level `from` into level `into` for folds whose order is a tree; other folds stay in level zero.
     fn join_trees(&mut self, into: usize, from: usize) {
         for f in 0..self.folds() {
             if self.is_tree(f) {

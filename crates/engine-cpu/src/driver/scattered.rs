@@ -19,31 +19,32 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Points of a tile.
+/// The points of a tile.
 const TILE: usize = 4096;
-/// With more threads, storing all that is made takes less time than one that does everything. To evaluate side by side and put in
-/// turn pays where evaluating takes longer than putting, because results move from one core's cache to another's.
+/// With more threads, storing all results takes less time than one thread that does everything. Evaluating side by side
+/// and scattering one after the other pays only if evaluating takes longer than scattering, because results move from
+/// one core's cache to another's.
 const FEW: usize = 2;
-/// Most tiles that wait to be put, so that they stay in cache.
+/// The most tiles that wait to be scattered, so that they stay in cache.
 const MOST_WAITING: usize = 8;
-/// How many times smaller than the values a target is that is copied, so that it can be gathered from while it changes.
+/// A target that is gathered from while it changes is copied if it is this many times smaller than the values.
 const SMALLER: usize = 2;
 
-/// The puts of a launch.
+/// The scatters ("puts") of a launch.
 pub struct Scattered {
     puts: SmallVec<[Put; 1]>,
-    /// Arguments whose elements nobody stores, and the bytes of one.
+    /// The arguments whose elements go to scratch memory only, and the bytes of an element.
     pub(super) rooms: SmallVec<[(usize, usize); 2]>,
     /// Arguments that the kernel gathers from.
     gathers: SmallVec<[usize; 2]>,
-    /// Points of a tile where a test says so, else zero.
+    /// The points of a tile if a test demands a number, otherwise zero.
     block: usize,
-    /// Conditions that the kernel and the puts have met.
+    /// The conditions that the kernel and the scatters have met.
     kernel: AtomicU8,
     put: AtomicU8,
 }
 
-/// A scatter, and the rooms that its operands are made in.
+/// A scatter, and the scratch memory in which its operands are computed.
 struct Put {
     scatter: Scatter,
     values: Option<usize>,
@@ -51,28 +52,29 @@ struct Put {
     gathers: Gathers,
 }
 
-/// Tiles that have been evaluated, but not put.
+/// Tiles that have been evaluated, but not scattered.
 #[derive(Default)]
 struct Queue {
-    /// The first tile that has not been put.
+    /// The first tile that has not been scattered.
     next: usize,
-    /// Is somebody putting?
+    /// Whether a thread is scattering.
     busy: bool,
     /// The tiles that wait for others.
     waiting: Vec<Made>,
 }
 
-/// What the points of a tile have made.
+/// The results of the points of a tile.
 struct Made {
     tile: usize,
     points: Range<usize>,
     rooms: SmallVec<[Lines; 2]>,
 }
 
-/// Runs a kernel whose results go where positions say; `None` where nothing was done, because they are better stored first.
+/// Runs a kernel whose results are scattered. `None` says that nothing was done, because it is better to store the
+/// results first.
 ///
 /// # Safety
-/// As for [`super::launch`]; the puts' operands are as the runtime promises.
+/// As for [`super::launch`]; the scatters' operands are as the runtime promises.
 pub unsafe fn launch(
     kernel: &Kernel,
     schedule: &Schedule,
@@ -92,10 +94,10 @@ pub unsafe fn launch(
 }
 
 impl Scattered {
-    /// The puts of what a kernel makes. A test may ask for tiles of `block` points.
+    /// The scatters of a kernel's results. A test may demand tiles of `block` points.
     ///
     /// # Errors
-    /// For operands of another form than a scatter's.
+    /// If the operands do not have the form of a scatter's.
     pub fn new(kernel: &Kernel, puts: &[PutCall<'_>], block: usize) -> Result<Scattered> {
         let mut rooms: SmallVec<[(usize, usize); 2]> = SmallVec::new();
         let mut room = |arg: Option<usize>, dtype: DType| {
@@ -118,20 +120,21 @@ impl Scattered {
         Ok(Scattered { puts, rooms, gathers, block, kernel: AtomicU8::new(0), put: AtomicU8::new(0) })
     }
 
-    /// Conditions that the kernel and the puts have met.
+    /// The conditions that the kernel and the scatters have met.
     pub fn met(&self) -> [u8; 2] {
         [self.kernel.load(Ordering::Relaxed), self.put.load(Ordering::Relaxed)]
     }
 
-    /// Points of a tile.
+    /// The points of a tile.
     pub(super) fn tile(&self) -> usize {
         if self.block > 0 { self.block } else { TILE }
     }
 
-    /// Evaluates and puts every point; false where that would take longer than to store the results before.
+    /// Evaluates and scatters every point; false if that would take longer than storing the results first.
     ///
     /// # Safety
-    /// The launch's contract, and the runtime's for the puts' operands.
+    /// The launch's contract, and the runtime's for the scatters' operands. The launch's contract, and the runtime's
+    /// for the puts' operands.
     pub(super) unsafe fn run(&self, task: &Task<'_>) -> bool {
         let puts: u64 = self.puts.iter().map(|put| put.scatter.work()).sum();
         let work = task.work() + puts;
@@ -145,7 +148,7 @@ impl Scattered {
         if shares > FEW && !ascend && !in_turn {
             return false;
         }
-        // what is gathered is what was there before
+        // gathers read what was there before
         let before = if gathers {
             // SAFETY: the caller's contract.
             let Some(copies) = (unsafe { self.copies(task, ascend) }) else { return false };
@@ -180,10 +183,10 @@ impl Scattered {
         true
     }
 
-    /// Evaluates and puts tiles one after the other.
+    /// Evaluates and scatters tiles one after the other.
     ///
     /// # Safety
-    /// The launch's contract; nobody else puts to the same places meanwhile.
+    /// The launch's contract; no other thread scatters to the same positions meanwhile.
     unsafe fn put_all(&self, worker: &Worker<'_>, tiles: Range<usize>) {
         let mut rooms = worker.rooms();
         for tile in tiles {
@@ -196,14 +199,14 @@ impl Scattered {
         }
     }
 
-    /// Puts a tile, and those that wait for it, or leaves it to whoever puts the tiles before.
+    /// Scatters a tile and those that wait for it, or leaves it to the thread that scatters the tiles before it.
     ///
     /// # Safety
-    /// The launch's contract; tiles are put through this queue only.
+    /// The launch's contract; tiles are scattered through this queue only.
     unsafe fn put_in_order(&self, made: Made, queue: &Mutex<Queue>) {
         let lock = || queue.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = lock();
-        // whoever puts may have lost its processor
+        // the thread that scatters may have lost its processor
         while state.waiting.len() >= MOST_WAITING && state.busy {
             drop(state);
             std::thread::yield_now();
@@ -225,10 +228,10 @@ impl Scattered {
         }
     }
 
-    /// Puts a tile.
+    /// Scatters a tile.
     ///
     /// # Safety
-    /// The launch's contract; nobody else puts to the same places meanwhile.
+    /// The launch's contract; no other thread scatters to the same positions meanwhile.
     unsafe fn put(&self, made: &Made) {
         for put in &self.puts {
             let room = |room: Option<usize>| room.map(|at| made.rooms[at].start());
@@ -238,10 +241,10 @@ impl Scattered {
         note(&self.put);
     }
 
-    /// Copies of the targets that the kernel gathers from while it puts there; `None` where they are too large for that.
+    /// Copies the targets from which the kernel gathers while it scatters to them; `None` if they are too large.
     ///
     /// # Safety
-    /// The launch's contract, and the runtime's for the puts' operands.
+    /// The launch's contract, and the runtime's for the scatters' operands.
     unsafe fn copies(&self, task: &Task<'_>, ascend: bool) -> Option<Vec<Copied>> {
         let mut copies = Vec::new();
         let meets = |put: &&Put| match put.gathers {
@@ -262,21 +265,21 @@ impl Scattered {
         Some(copies)
     }
 
-    /// Are all positions in memory, and each larger than the one before?
+    /// Whether all positions are in memory, and each is larger than the one before.
     ///
     /// # Safety
-    /// The runtime's contract for the puts' operands.
+    /// The runtime's contract for the scatters' operands.
     unsafe fn ascend(&self) -> bool {
         // SAFETY: positions that are not made are readable.
         self.puts.iter().all(|put| put.positions.is_none() && unsafe { put.scatter.ascends() })
     }
 }
 
-/// What a target held before the launch.
+/// The contents of a target before the launch.
 struct Copied {
-    /// The element with all indices zero: nothing else starts there.
+    /// The address of the element with all indices zero, which identifies the target.
     target: *const u8,
-    /// How many bytes of the target lie before it.
+    /// The bytes of the target before that address.
     low: usize,
     room: Lines,
 }
@@ -284,12 +287,12 @@ struct Copied {
 // SAFETY: the address is only compared, and the room is read.
 unsafe impl Sync for Copied {}
 
-/// One thread's way to evaluate tiles.
+/// The means of one thread to evaluate tiles.
 struct Worker<'a> {
     scattered: &'a Scattered,
     task: &'a Task<'a>,
     cut: &'a Cut,
-    /// Arguments that gather from copies, and where those lie.
+    /// The arguments that gather from copies, and the addresses of the copies.
     gathers: SmallVec<[(usize, *mut u8); 1]>,
 }
 
@@ -303,12 +306,12 @@ impl<'a> Worker<'a> {
         Worker { scattered, task, cut, gathers: gathers.collect() }
     }
 
-    /// Rooms for a tile.
+    /// Scratch memory for the results of a tile.
     fn rooms(&self) -> SmallVec<[Lines; 2]> {
         self.scattered.rooms.iter().map(|room| Lines::new(self.cut.points() * room.1)).collect()
     }
 
-    /// Evaluates a tile, in rooms for its results.
+    /// Evaluates a tile into scratch memory.
     ///
     /// # Safety
     /// The launch's contract.
@@ -328,7 +331,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Adds the conditions met since the last time.
+/// Adds the conditions that were met since the last call.
 fn note(met: &AtomicU8) {
     let now = flags::get();
     if now != 0 {

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 
-/// Stretches per thread, where there are enough steps: they end at about the same time.
+/// The stretches per thread, if there are enough steps: then all threads finish at about the same time.
 const STRETCHES: usize = 6;
 
 /// One kernel of a nest.
@@ -24,17 +24,17 @@ pub struct Stage<'a> {
     pub kernel: &'a Kernel,
     /// Its folds.
     pub schedule: &'a Schedule,
-    /// What evaluates it.
+    /// The body that evaluates it.
     pub body: &'a dyn Body,
-    /// What its points cost.
+    /// The price of its points.
     pub price: &'a Price,
-    /// Its numbers for the whole shared loop; addresses in scratch are offsets.
+    /// Its numbers for the whole shared loop. Addresses in scratch memory are offsets.
     pub launch: Launch<'a>,
-    /// Which loop is the shared one.
+    /// The index of the shared loop.
     pub shared: usize,
-    /// Per argument the scratch buffer it lies in, if it does.
+    /// For each argument, the scratch buffer in which it is, if any.
     pub places: &'a [Option<u32>],
-    /// Does anybody want the numbers of its tiles?
+    /// Whether the numbers of its tiles are wanted.
     pub watch: bool,
 }
 
@@ -49,18 +49,19 @@ pub struct Loop<'a> {
     pub grain: i64,
     /// Bytes per step of each scratch buffer.
     pub pitches: &'a [usize],
-    /// Steps of a stretch where a test says so; zero to let the cache decide.
+    /// The steps of a stretch if a test demands a number; zero to let the cache decide.
     pub block: usize,
 }
 
-/// A stage made ready for stretches of `block` steps and for the shorter last one.
+/// A stage that is prepared for stretches of `block` steps and for the shorter last one.
 struct Ready<'a> {
     stage: &'a Stage<'a>,
     inputs: Inputs,
-    /// Bytes from step to step, per argument; none in scratch, where each stretch starts anew.
+    /// For each argument, the bytes from step to step; zero in scratch memory, where each stretch starts at the
+    /// beginning.
     moves: SmallVec<[i64; 8]>,
     block: usize,
-    /// Do results go past the caches?
+    /// Whether results bypass the caches.
     bypass: bool,
     whole: super::Nest,
     rest: Option<super::Nest>,
@@ -173,7 +174,7 @@ impl<'a> Ready<'a> {
     }
 }
 
-/// Steps of a stretch: few enough for the cache, enough for all threads, whole grains.
+/// The steps of a stretch: few enough for the cache, many enough for all threads, and a multiple of the grain.
 fn block(stages: &[Stage<'_>], shared: &Loop<'_>, shares: usize) -> usize {
     let extent = shared.extent as usize;
     if shared.block > 0 {

@@ -12,11 +12,11 @@ use numelt_ir::Op;
 use numelt_opt::Kernel;
 use smallvec::SmallVec;
 
-/// Folds of a run, one after the other.
+/// The folds of a run, in order.
 pub(super) enum Step {
     /// One reduction.
     One(usize),
-    /// Reductions of one value, by their numbers among all.
+    /// Several reductions of one value, by their numbers among all.
     Together(Together),
 }
 

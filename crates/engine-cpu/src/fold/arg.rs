@@ -11,11 +11,11 @@ use crate::tier0::Elem;
 use numelt_ir::DType;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-/// Which extreme.
+/// The direction of an extreme.
 pub trait Extreme: 'static {
-    /// Is `a` further out than `b`?
+    /// Whether `a` is more extreme than `b`.
     fn beats<T: Bounds>(a: T, b: T) -> bool;
-    /// The further one of two; NaN wins.
+    /// The more extreme of two values; NaN wins.
     fn pick<T: Bounds>(a: T, b: T) -> T;
 }
 
@@ -45,20 +45,20 @@ impl Extreme for Max {
     }
 }
 
-/// Does `x`, which comes later, replace the best so far?
+/// Whether `x`, which comes later, replaces the best value so far.
 #[inline(always)]
 fn wins<T: Bounds, E: Extreme>(x: T, best: T, position: i64) -> bool {
     position < 0 || (!best.nan() && (x.nan() || E::beats(x, best)))
 }
 
-/// Elements of a row that are not compared one by one.
+/// The elements of a row that are not compared one by one.
 const LANES: usize = 16;
-/// Elements whose extreme is found with lanes before its place is looked up.
+/// The elements whose extreme is found in vector lanes before its position is looked up.
 const CHUNK: usize = 1024;
-/// Elements among which a place is looked for at a time, and then so many of those.
+/// The number of elements that are searched for a position at a time, and the number of such groups.
 const PLACES: usize = 64;
 const FEW: usize = 8;
-/// Neighbouring columns of which it is asked whether any has a new extreme.
+/// The number of neighbouring columns that are tested together for a new extreme.
 const BESIDE: usize = 16;
 
 #[inline(always)]
@@ -96,7 +96,7 @@ fn quick_extreme<T: Bounds, E: Extreme, M: MaskBits>(x: &[T]) -> Option<T> {
     if lanes.odd() { None } else { Some(lanes.join(x[0], step)) }
 }
 
-/// The first place of a value, or of a NaN if it is one.
+/// The first position of a value, or of a NaN if the value is one.
 #[inline(always)]
 fn place<T: Bounds>(x: &[T], value: T) -> Option<usize> {
     if value.nan() {
@@ -111,7 +111,7 @@ fn place<T: Bounds>(x: &[T], value: T) -> Option<usize> {
     first(rest, value).map(|at| x.len() - rest.len() + at)
 }
 
-/// Is the value among some?
+/// Whether the value is among these elements.
 #[inline(always)]
 fn among<T: Bounds, const N: usize>(x: &[T; N], value: T) -> bool {
     let mut found = false;
@@ -121,16 +121,16 @@ fn among<T: Bounds, const N: usize>(x: &[T; N], value: T) -> bool {
     found
 }
 
-/// The first place of a number among at most [`PLACES`].
+/// The first position of a number among at most [`PLACES`] elements.
 #[inline(always)]
 fn first<T: Bounds>(x: &[T], value: T) -> Option<usize> {
-    // what fills a register is compared one by one
+    // elements that fill a register are compared one by one
     let few = if size_of::<T>() > 8 { &[] } else { x.as_chunks::<FEW>().0 };
     let skipped = few.iter().position(|few| among(few, value)).unwrap_or(few.len()) * FEW;
     x[skipped..].iter().position(|x| x.eq(value)).map(|at| skipped + at)
 }
 
-/// [`Rows`](super::Rows) of the place of an extreme.
+/// [`Rows`](super::Rows) for the position of an extreme.
 ///
 /// # Safety
 /// The contract of [`Rows`](super::Rows), with positions.
@@ -209,7 +209,7 @@ unsafe fn arg_rows<T: Bounds, E: Extreme>(
     }
 }
 
-/// Dense rows of a few elements that are all there is: without a jump for each element.
+/// The same for dense rows with few elements and empty accumulators, without a branch per element.
 ///
 /// # Safety
 /// The contract of [`Rows`](super::Rows), with positions, for dense rows of `N` elements.
@@ -241,7 +241,7 @@ unsafe fn few<T: Bounds, E: Extreme, const N: usize>(
     true
 }
 
-/// [`Columns`](super::Columns) of the place of an extreme.
+/// [`Columns`](super::Columns) for the position of an extreme.
 ///
 /// # Safety
 /// The contract of [`Columns`](super::Columns), with positions.
@@ -263,7 +263,7 @@ unsafe fn arg_columns<T: Bounds, E: Extreme>(
         // SAFETY: the contract of `Columns`.
         let row = unsafe { from_raw_parts(src.offset(r as isize * stride).cast::<T>(), width) };
         let at = pos + r as i64;
-        // until every column has seen an element, each is asked
+        // until every column has seen an element, each one is compared
         let asked = if fresh && r == 0 { 0 } else { width / BESIDE * BESIDE };
         let blocks = values.as_chunks_mut::<BESIDE>().0.iter_mut().zip(positions.as_chunks_mut::<BESIDE>().0);
         for ((values, positions), x) in blocks.zip(row[..asked].as_chunks::<BESIDE>().0) {
@@ -278,7 +278,7 @@ unsafe fn arg_columns<T: Bounds, E: Extreme>(
     }
 }
 
-/// Columns that have seen an element each meet another row; few have a new extreme there.
+/// Absorbs a row into columns that have seen an element each. Few of them have a new extreme.
 #[inline(always)]
 fn replace<T: Bounds, E: Extreme>(values: &mut [T; BESIDE], positions: &mut [i64; BESIDE], x: &[T; BESIDE], at: i64) {
     let mut any = false;
@@ -294,7 +294,7 @@ fn replace<T: Bounds, E: Extreme>(values: &mut [T; BESIDE], positions: &mut [i64
     }
 }
 
-/// [`Join`](super::Join) of places of extremes.
+/// [`Join`](super::Join) for positions of extremes.
 ///
 /// # Safety
 /// The contract of [`Join`](super::Join), with positions on both sides.

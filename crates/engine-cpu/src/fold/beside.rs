@@ -11,7 +11,7 @@ use std::arch::x86_64::{
     __m256d, _mm256_add_pd, _mm256_hadd_pd, _mm256_loadu_pd, _mm256_permute2f128_pd, _mm256_set_pd, _mm256_storeu_pd,
 };
 
-/// Rows that go together.
+/// The rows that are summed together.
 const FOUR: usize = 4;
 /// Elements of a step: two registers.
 const STEP: usize = 8;
@@ -73,7 +73,7 @@ unsafe fn four(rows: [*const f64; FOUR], n: usize) -> __m256d {
     }
 }
 
-/// Of each register, the sum of the sums of its halves' neighbours.
+/// For each register, the sum of the sums of neighbours in its halves, in one register.
 #[inline]
 #[target_feature(enable = "avx2,fma,bmi2")]
 fn across([a, b, c, d]: [__m256d; FOUR]) -> __m256d {
@@ -86,7 +86,8 @@ mod tests {
     use super::*;
     use crate::isa;
 
-    /// Every length around a step and a block, rows apart, by fours and what is left: the bits of rows by themselves.
+    /// Every length around a step and a block, rows with gaps, multiples of four and other counts: the bits are those
+    /// of single rows.
     #[test]
     fn the_bits_of_single_rows() {
         if isa::detect() == Isa::Portable {

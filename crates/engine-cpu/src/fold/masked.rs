@@ -8,10 +8,10 @@ use super::trees::{Pairwise, tree_run};
 use numelt_ir::DType;
 use numelt_runtime::MaskedRows;
 
-/// Fewest elements that are worth a thread.
+/// The fewest elements that are worth a thread.
 const SHARE: usize = 1 << 16;
 
-/// The sum of a row's elements whose mask byte is not zero, from `start` on.
+/// The sum of a row's elements whose mask byte is not zero, added to `start`.
 fn row<T: Pairwise<Sum = T> + std::ops::Add<Output = T>>(start: T, values: &[T], mask: &[u8]) -> T {
     let mut sum = start;
     let mut at = 0;
@@ -52,7 +52,7 @@ fn sums_of_rows<T: Pairwise<Sum = T> + std::ops::Add<Output = T> + Send + Sync>(
     });
 }
 
-/// Writes the sum of each row under the mask, from `start` on; false for a dtype other than f32 and f64.
+/// Writes the sum of each row under the mask, added to `start`; false if the dtype is not f32 or f64.
 ///
 /// # Safety
 /// That of [`numelt_runtime::Host::masked_sums`].

@@ -20,30 +20,28 @@ use crate::isa::Isa;
 use crate::tier0::{B8, with};
 use numelt_ir::{DType, Error, Op, Result, Scalar};
 
-/// What a fold's order is bound to.
+/// The order that a fold requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// NumPy's pairwise tree over each run.
     Tree(Unit),
     /// One element after the other.
     Sequential,
-    /// One run after the other, each whole: its sum or product is f32 and rounded after it.
+    /// One run after the other, and each run as a whole: its sum or product is computed in f32 and rounded after it.
     Runs,
     /// Any order gives the same result.
     Free,
 }
 
-/// Absorbs `n` neighbours of each of `rows` rows into the accumulator of that row.
-/// Arguments: accumulators, their positions, first element, bytes between rows, rows, `n`, position of the
-/// first element of each row.
+/// Absorbs `n` contiguous elements of each of `rows` rows into the accumulator of that row. Arguments: accumulators,
+/// their positions, first element, bytes between rows, number of rows, `n`, position of the first element of each row.
 ///
 /// # Safety
 /// Accumulators (and positions for arg-reductions) exist for each row; elements are readable.
 pub type Rows = unsafe fn(*mut u8, *mut i64, *const u8, isize, usize, usize, i64);
 
-/// Absorbs `rows` rows of `width` neighbours, row after row, into `width` accumulators.
-/// Arguments: accumulators, their positions, first element, bytes between rows, rows, width, position of
-/// the first row.
+/// Absorbs `rows` rows of `width` contiguous elements, row after row, into `width` accumulators. Arguments:
+/// accumulators, their positions, first element, bytes between rows, number of rows, width, position of the first row.
 ///
 /// # Safety
 /// As for [`Rows`], with one accumulator per column.
@@ -59,15 +57,15 @@ pub type Join = unsafe fn(*mut u8, *mut i64, *const u8, *const i64, usize);
 /// A reduction operation on one loop dtype.
 #[derive(Clone, Copy)]
 pub struct Fold {
-    /// Element type of what is folded.
+    /// The element type of the folded values.
     pub ty: DType,
     /// Element type of the result.
     pub out: DType,
     /// Element type of the accumulators.
     pub acc: DType,
-    /// Is the result a position?
+    /// Whether the result is a position.
     pub arg: bool,
-    /// What its order is bound to.
+    /// The order that it requires.
     pub order: Order,
     /// The accumulator of an empty range.
     pub init: [u8; 16],
@@ -84,7 +82,7 @@ pub fn count(isa: Isa) -> Fold {
     plain::fold::<B8, plain::Count>(Order::Free, isa)
 }
 
-/// `any`, `all` or the number of truth values among bytes, at once; `None` for other reductions.
+/// `any`, `all` or the number of true elements among bytes, computed immediately; `None` for other reductions.
 pub fn truths(op: Op, bytes: &[u8], isa: Isa) -> Option<Scalar> {
     let fold = count(isa);
     let among = |bytes: &[u8]| {
@@ -95,14 +93,14 @@ pub fn truths(op: Op, bytes: &[u8], isa: Isa) -> Option<Scalar> {
     };
     match op {
         Op::Sum => Some(Scalar::I64(among(bytes) as i64)),
-        // pieces: the first one often tells
+        // in pieces, because the first one often decides
         Op::Any => Some(Scalar::Bool(bytes.chunks(SETTLING).any(|piece| among(piece) > 0))),
         Op::All => Some(Scalar::Bool(bytes.chunks(SETTLING).all(|piece| among(piece) == piece.len()))),
         _ => None,
     }
 }
 
-/// Bytes after which it is asked whether the rest matters.
+/// After this many bytes, it is tested whether the rest matters.
 const SETTLING: usize = 8192;
 
 /// The fold of a reduction operation.

@@ -37,8 +37,8 @@ macro_rules! mask_bits {
 }
 mask_bits!(u8 u16 u32 u64);
 
-/// A step of neighbours, each with the one in its place. Whole registers at a time: written lane by lane, some types end up
-/// in parts of registers.
+/// Applies a step to each pair of corresponding elements of two groups. It works on whole registers: written lane by
+/// lane, the compiler would put some types into parts of registers.
 #[inline(always)]
 fn beside<T: Copy, const N: usize>(a: &[T; N], b: &[T; N], step: impl Fn(T, T) -> T) -> [T; N] {
     let mut out = *a;
@@ -48,7 +48,7 @@ fn beside<T: Copy, const N: usize>(a: &[T; N], b: &[T; N], step: impl Fn(T, T) -
     out
 }
 
-/// In which places is a NaN?
+/// The positions of NaNs.
 #[inline(always)]
 fn unordered<T: Bounds, M: MaskBits, const N: usize>(a: &[T; N], b: &[T; N]) -> [M; N] {
     let mut out = [M::mask(false); N];
@@ -58,25 +58,26 @@ fn unordered<T: Bounds, M: MaskBits, const N: usize>(a: &[T; N], b: &[T; N]) -> 
     out
 }
 
-/// Elements that an extreme takes at a time: so many neighbours, each with so many others that are as many apart.
+/// The number of contiguous elements that an extreme takes at a time, from each of as many rows of that length.
 const SIDE: usize = 8;
 const DEEP: usize = 8;
 
-/// Extremes of a run of numbers, in lanes; where there is a NaN, `odd` says so and they mean nothing.
+/// The extremes of a run of numbers, in lanes. If there is a NaN, `odd` says so, and the extremes are meaningless.
 pub struct Lanes<T, M, const WATCH: bool> {
     best: [T; SIDE],
     odd: [M; SIDE],
 }
 
 impl<T: Bounds, M: MaskBits, const WATCH: bool> Lanes<T, M, WATCH> {
-    /// Those of nothing.
+    /// The extremes of the empty range.
     #[inline(always)]
     pub fn new(start: T) -> Self {
         Lanes { best: [start; SIDE], odd: [M::mask(false); SIDE] }
     }
 
-    /// Absorbs a run by a step that is right for numbers. Eight of them make one before it meets the lane's, which depends
-    /// on the one before: fewer instructions wait, and two registers hold all lanes.
+    /// Absorbs a run by a step that is right for numbers only. Eight elements are combined before they meet the lane's
+    /// extreme, which depends on the previous one: so fewer instructions wait for each other, and two registers hold
+    /// all lanes.
     #[inline(always)]
     pub fn absorb(&mut self, x: &[T], step: impl Fn(T, T) -> T + Copy) {
         let (rows, _) = x.as_chunks::<SIDE>();
@@ -96,7 +97,8 @@ impl<T: Bounds, M: MaskBits, const WATCH: bool> Lanes<T, M, WATCH> {
         for chunk in chunks {
             self.row(chunk, step);
         }
-        // what is missing from the last row is the lanes' own: a lane that is touched alone takes the registers apart
+        // missing elements of the last row are the lanes' own values: accessing single lanes would move the registers
+        // to memory
         let mut last = self.best;
         last[..rest.len()].copy_from_slice(rest);
         self.row(&last, step);
@@ -110,7 +112,7 @@ impl<T: Bounds, M: MaskBits, const WATCH: bool> Lanes<T, M, WATCH> {
         }
     }
 
-    /// Has a lane met a NaN?
+    /// Whether a lane has met a NaN.
     #[inline(always)]
     pub fn odd(&self) -> bool {
         Opaque(self.odd).settle().iter().any(|o| o.any())
@@ -123,7 +125,7 @@ impl<T: Bounds, M: MaskBits, const WATCH: bool> Lanes<T, M, WATCH> {
     }
 }
 
-/// Folds a run to an extreme by a step that is right for numbers alone; `None` if NaN is among them, and for other types.
+/// Folds a run to an extreme by a step that is right for numbers only; `None` if there is a NaN, and for other types.
 #[inline(always)]
 pub fn extreme_run<T: Bounds, S: Step<T, Acc = T>>(acc: T, x: &[T], step: impl Fn(T, T) -> T + Copy) -> Option<T> {
     match T::DTYPE {
@@ -133,8 +135,8 @@ pub fn extreme_run<T: Bounds, S: Step<T, Acc = T>>(acc: T, x: &[T], step: impl F
     }
 }
 
-/// Folds a run of floats to the extreme of those that are numbers; `None` where there is none, or where it is a zero, whose
-/// sign depends on the order, and for other types.
+/// Folds a run of floats to the extreme of those that are numbers. `None` if there is none, or if the extreme is a
+/// zero, whose sign depends on the order; and for other types.
 #[inline(always)]
 pub fn among_run<T: Bounds, S: Step<T, Acc = T>>(acc: T, x: &[T]) -> Option<T> {
     let found = match T::DTYPE {
@@ -148,7 +150,7 @@ pub fn among_run<T: Bounds, S: Step<T, Acc = T>>(acc: T, x: &[T]) -> Option<T> {
     if found.nan() | found.has_zero() { None } else { Some(S::join(acc, found)) }
 }
 
-/// Folds a run by a step that is right for numbers alone; `None` if NaN is among them. `M` is as wide as an element.
+/// Folds a run by a step that is right for numbers only; `None` if there is a NaN. `M` is as wide as an element.
 #[inline(always)]
 fn numbers_run<T: Bounds, S: Step<T, Acc = T>, M: MaskBits>(
     acc: T,
@@ -163,7 +165,7 @@ fn numbers_run<T: Bounds, S: Step<T, Acc = T>, M: MaskBits>(
     if lanes.odd() { None } else { Some(lanes.join(acc, S::join)) }
 }
 
-/// The extreme of a run of integers by a step in any order, as many neighbours at a time as fill a register; `None` for other
+/// The extreme of a run of integers, in any order, as many elements at a time as fill a register; `None` for other
 /// types and short runs.
 #[inline(always)]
 pub fn integers_extreme<T: Bounds>(x: &[T], step: impl Fn(T, T) -> T + Copy) -> Option<T> {
@@ -176,7 +178,7 @@ pub fn integers_extreme<T: Bounds>(x: &[T], step: impl Fn(T, T) -> T + Copy) -> 
     }
 }
 
-/// The same, `N` neighbours at a time.
+/// The same, `N` elements at a time.
 #[inline(always)]
 fn registers_extreme<T: Bounds, const N: usize>(x: &[T], step: impl Fn(T, T) -> T + Copy) -> Option<T> {
     let (registers, rest) = x.as_chunks::<N>();
@@ -193,13 +195,13 @@ fn registers_extreme<T: Bounds, const N: usize>(x: &[T], step: impl Fn(T, T) -> 
     Some(Opaque(best).settle().into_iter().chain(rest.iter().copied()).fold(first, step))
 }
 
-/// Truth values looked at before it is asked whether the result is known.
+/// The number of truth values after which it is tested whether the result is known.
 const BLOCK: usize = 1024;
 
 /// Lanes of a run of truth values: a full register of the narrowest elements.
 const WIDE: usize = 64;
 
-/// Is an element true in a block?
+/// Whether an element of a block is true.
 #[inline(always)]
 fn has_true<T: Bounds, M: MaskBits>(x: &[T], truth: impl Fn(T) -> bool + Copy) -> bool {
     let mut lanes = [M::mask(false); WIDE];
@@ -212,10 +214,10 @@ fn has_true<T: Bounds, M: MaskBits>(x: &[T], truth: impl Fn(T) -> bool + Copy) -
     lanes.iter().any(|lane| lane.any()) | chunks.remainder().iter().any(|&x| truth(x))
 }
 
-/// "Is any true?" or "are all?" of a run, which stops where the answer is known.
+/// `any` or `all` of a run, which stops when the result is known.
 #[inline(always)]
 pub fn truths_run<T: Bounds, S: Step<T, Acc = B8>>(acc: B8, x: &[T]) -> Option<B8> {
-    // what decides: a true element for "any", whose start is false, and a false one for "all"
+    // the deciding value: true for `any`, which starts with false, and false for `all`
     let start = S::INIT.get();
     if acc.get() != start {
         return Some(acc);
@@ -238,7 +240,7 @@ pub fn truths_run<T: Bounds, S: Step<T, Acc = B8>>(acc: B8, x: &[T]) -> Option<B
     Some(acc)
 }
 
-/// How many are true: lanes of bytes, added up before they overflow.
+/// The number of true elements, counted in lanes of bytes, which are added up before they overflow.
 #[inline(always)]
 pub fn count_run(x: &[B8]) -> i64 {
     let mut count = 0i64;

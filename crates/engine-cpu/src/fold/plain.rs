@@ -16,7 +16,7 @@ use std::slice::{from_raw_parts, from_raw_parts_mut};
 pub trait Step<T: Elem>: 'static {
     /// Type of the accumulator.
     type Acc: Elem;
-    /// The accumulator of nothing.
+    /// The accumulator of the empty range.
     const INIT: Self::Acc;
     /// Adds one element.
     fn step(acc: Self::Acc, x: T) -> Self::Acc;
@@ -25,35 +25,35 @@ pub trait Step<T: Elem>: 'static {
     fn run_step(acc: Self::Acc, x: T) -> Self::Acc {
         Self::step(acc, x)
     }
-    /// Adds the accumulator of later elements.
+    /// Joins the accumulator of later elements.
     fn join(acc: Self::Acc, later: Self::Acc) -> Self::Acc;
-    /// Which of several equivalent values the fold of `x` from `acc` is, where lanes have lost their order.
+    /// The value among several equivalent ones that the fold of `x` from `acc` gives, if lanes have lost the order.
     #[inline(always)]
     fn choose(_acc: Self::Acc, _x: &[T], result: Self::Acc) -> Self::Acc {
         result
     }
-    /// Absorbs a run without NaN in fewer instructions, if there is such a way and the run has none.
+    /// Absorbs a run in fewer instructions, if there is a way for runs without NaN and the run has none.
     #[inline(always)]
     fn quick_run(_acc: Self::Acc, _x: &[T]) -> Option<Self::Acc> {
         None
     }
 }
 
-/// The least and the greatest value of a type, for extremes of nothing.
+/// The least and the greatest value of a type, as extremes of the empty range.
 pub trait Bounds: tier0::Any {
     /// No value is less.
     const LEAST: Self;
     /// No value is greater.
     const GREATEST: Self;
-    /// What every value replaces in a maximum that leaves NaN out, and in such a minimum.
+    /// The value that every other replaces in a maximum that ignores NaN.
     const NO_MAXIMUM: Self;
     /// The same for a minimum.
     const NO_MINIMUM: Self;
-    /// Is the extreme the first of equivalent values that can be told apart, as NumPy's of halves and complex
-    /// numbers are? (That of other floats is the last in most of NumPy's loops.)
+    /// Whether the extreme is the first of several equivalent values with different bits, as NumPy's is for halves and
+    /// complex numbers. (For other floats it is the last in most of NumPy's loops.)
     const FIRST: bool = false;
 
-    /// The first of `acc` and `x` that is as good as `result`, where that may differ from it.
+    /// The first of `acc` and `x` that is equivalent to `result`, if its bits may differ.
     #[inline(always)]
     fn first(acc: Self, x: &[Self], result: Self) -> Self {
         if !Self::FIRST || !(result.nan() | result.has_zero()) {
@@ -63,7 +63,7 @@ pub trait Bounds: tier0::Any {
         std::iter::once(acc).chain(x.iter().copied()).find(same).unwrap_or(result)
     }
 
-    /// Is it, or a part of it, zero?
+    /// Whether it, or a part of it, is zero.
     #[inline(always)]
     fn has_zero(self) -> bool {
         !self.truth()
@@ -103,7 +103,7 @@ bounds! {
         nan C64 { re: f64::NAN, im: f64::NAN } => { complex_bounds!(); };
 }
 
-/// A type of bits.
+/// A type whose bits are folded.
 pub trait AllBits: tier0::Bits {
     /// Every bit is one.
     const ONES: Self;
@@ -179,7 +179,7 @@ macro_rules! extremes {
         }
     )*};
 }
-// one comparison less than the step, and one instruction on most machines
+// one comparison less than in the step, and one instruction on most machines
 extremes! {
     Min = GREATEST min, |acc, x| extreme_run::<T, Self>(acc, x, |a, x| if a.lt(x) { a } else { x });
     Max = LEAST max, |acc, x| extreme_run::<T, Self>(acc, x, |a, x| if x.lt(a) { a } else { x });
@@ -224,10 +224,10 @@ impl<T: Bounds> Step<T> for Prod {
     }
 }
 
-/// Accumulators that run side by side where the order is free.
+/// The number of accumulators that run side by side if the order is free.
 pub const LANES: usize = 16;
 
-/// Folds a run in free order, many lanes at a time.
+/// Folds a run in any order, many lanes at a time.
 #[inline(always)]
 pub fn free_run<T: Elem, S: Step<T>>(acc: S::Acc, x: &[T]) -> S::Acc {
     if let Some(acc) = S::quick_run(acc, x) {
@@ -258,12 +258,12 @@ fn sequential_run<T: Elem, S: Step<T>>(acc: S::Acc, x: &[T]) -> S::Acc {
     x.iter().fold(acc, |acc, &x| S::run_step(acc, x))
 }
 
-/// How a row is absorbed. A type, because what is handed over as a function or a closure is compiled once, for the least of all
-/// instruction sets, unless it is short.
+/// How a row is absorbed. This is a type, because a function or closure that is passed as an argument is compiled only
+/// once, for the least of all instruction sets, unless it is short.
 trait Absorb<T> {
     /// Type of the accumulator.
     type Acc: Elem;
-    /// The accumulator with a row.
+    /// The accumulator after absorbing a row.
     fn absorb(acc: Self::Acc, x: &[T]) -> Self::Acc;
 }
 
@@ -288,7 +288,7 @@ absorbs! {
     HalfProduct[] of F16 => F16: |acc, x| F16::from_f32(x.iter().fold(acc.to_f32(), |acc, x| acc * x.to_f32()));
 }
 
-/// The rows' common frame: each row goes into its accumulator.
+/// The common loop over rows: each row is absorbed into its accumulator.
 ///
 /// # Safety
 /// The contract of [`super::Rows`].
@@ -341,7 +341,7 @@ unsafe fn rows_sequential<T: Elem, S: Step<T>>(
     unsafe { each_row::<T, Sequential<T, S>>(values, src, stride, rows, n) }
 }
 
-/// Dense rows of fewer than eight elements: with their number known, several rows fit a vector.
+/// Dense rows of fewer than eight elements. If their length is known at compile time, several rows fit into a vector.
 #[inline(always)]
 fn rows_of<T: Summed, const N: usize>(acc: &mut [T], x: &[T]) {
     for (acc, row) in acc.iter_mut().zip(x.chunks_exact(N)) {
@@ -361,7 +361,7 @@ fn rows_of<T: Summed, const N: usize>(acc: &mut [T], x: &[T]) {
 unsafe fn short_rows<T: Summed>(values: *mut u8, src: *const u8, rows: usize, n: usize) -> bool {
     // SAFETY: the caller's contract.
     let (acc, x) = unsafe { (from_raw_parts_mut(values.cast::<T>(), rows), from_raw_parts(src.cast::<T>(), rows * n)) };
-    // up to three elements of either kind are summed one by one; reals up to seven
+    // rows of up to three elements of either kind are summed one by one, and those of reals up to seven
     match (n, T::UNIT) {
         (2, _) => rows_of::<T, 2>(acc, x),
         (3, _) => rows_of::<T, 3>(acc, x),
@@ -405,7 +405,7 @@ unsafe fn rows_tree<T: Summed>(
     }
 }
 
-/// Sums rows of a step to a block of elements, `K` at a time.
+/// Sums rows with at least one step and at most one block of elements, `K` rows at a time.
 ///
 /// # Safety
 /// The contract of [`super::Rows`]; `rows` is a multiple of `K`.
@@ -461,7 +461,7 @@ pub unsafe fn rows_half_product(
     unsafe { each_row::<F16, HalfProduct>(values, src, stride, rows, n) }
 }
 
-/// Columns that are few: accumulators stay in registers.
+/// Few columns, whose accumulators stay in registers.
 ///
 /// # Safety
 /// The contract of [`Columns`](super::Columns), for `W` columns.
@@ -479,7 +479,7 @@ unsafe fn narrow<T: Elem, S: Step<T>, const W: usize>(acc: &mut [S::Acc], src: *
     acc.copy_from_slice(&local);
 }
 
-/// Columns that are many: four rows at a time.
+/// Many columns, four rows at a time.
 ///
 /// # Safety
 /// The contract of [`Columns`](super::Columns), for as many columns as accumulators.

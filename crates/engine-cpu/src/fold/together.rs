@@ -12,23 +12,23 @@ use numelt_ir::{DType, Op};
 use std::marker::PhantomData;
 use std::slice::from_raw_parts;
 
-/// Absorbs a run. Arguments: the accumulators of the sum, the minimum and the maximum (unused ones dangle), the first
-/// element, their number.
+/// Absorbs a run. Arguments: the accumulators of the sum, the minimum and the maximum (unused ones are dangling), the
+/// first element, and the number of elements.
 ///
 /// # Safety
 /// The accumulators of the folds exist, and the elements are readable.
 pub type Absorb = unsafe fn(*mut u8, *mut u8, *mut u8, *const u8, usize);
 
-/// Folds of one value that go together.
+/// Folds of one value that are computed in one pass.
 #[derive(Clone, Copy)]
 pub struct Together {
     /// Absorbs a run into all of them.
     pub absorb: Absorb,
-    /// Numbers of the sum, the minimum and the maximum among the folds.
+    /// The numbers of the sum, the minimum and the maximum among the folds.
     pub places: [Option<usize>; 3],
 }
 
-/// Which folds: types, because the loops are compiled for each.
+/// The set of folds. It is a type, because the loops are compiled for each set.
 pub trait Wanted: 'static {
     const SUM: bool;
     const MIN: bool;
@@ -51,30 +51,30 @@ wanted! {
     Extremes: false true true;
 }
 
-/// Elements of a part where there is no sum.
+/// The elements of a part if there is no sum.
 const PART: usize = 512;
 
-/// Lanes of extremes beside a sum: two registers of each.
+/// The lanes of extremes beside a sum: two registers of each.
 const SIDE: usize = 8;
 
-/// Extremes of the elements of a sum. They mean nothing where there is a NaN, which the sum tells.
+/// The extremes of the elements of a sum. They are meaningless if there is a NaN, which the sum reveals.
 struct Beside<T, W> {
     least: [T; SIDE],
     greatest: [T; SIDE],
-    /// Those of elements that make no step.
+    /// The extremes of elements that do not fill a step.
     rest: [T; 2],
     wanted: PhantomData<W>,
 }
 
 impl<T: Bounds, W: Wanted> Beside<T, W> {
-    /// Those of nothing.
+    /// The extremes of the empty range.
     #[inline(always)]
     fn new() -> Self {
         let rest = [T::GREATEST, T::LEAST];
         Beside { least: [rest[0]; SIDE], greatest: [rest[1]; SIDE], rest, wanted: PhantomData }
     }
 
-    /// The accumulators of minimum and maximum with all elements.
+    /// The accumulators of minimum and maximum, joined with the extremes of all elements.
     #[inline(always)]
     fn join(self, min: T, max: T) -> [T; 2] {
         let (least, greatest) = (Opaque(self.least).settle(), Opaque(self.greatest).settle());
@@ -177,11 +177,11 @@ fn beside_sum<T: Summed, W: Wanted>(x: &[T], least: T, greatest: T) -> (T, Optio
     (total, (!total.nan()).then_some(beside.join(least, greatest)))
 }
 
-/// The extremes of a run, joined with others, unless there is a NaN; no sum.
+/// The extremes of a run, joined with others, unless there is a NaN; without a sum.
 #[inline(always)]
 fn extremes<T: Summed, M: MaskBits>(x: &[T], least: T, greatest: T) -> (T, Option<[T; 2]>) {
     let mut low = Lanes::<T, M, false>::new(T::GREATEST);
-    // one of the two tells of a NaN
+    // one of the two tests for NaN
     let mut high = Lanes::<T, M, true>::new(T::LEAST);
     for part in x.chunks(PART) {
         low.absorb(part, lesser);
@@ -203,7 +203,7 @@ fn of<T: Summed, M: MaskBits>(wanted: [bool; 3], isa: Isa) -> Option<Absorb> {
     }
 }
 
-/// The way to fold these reductions of one value of a dtype in one pass, if there is one.
+/// The function that folds these reductions of one value in one pass, if there is one.
 pub fn select(ops: &[Op], ty: DType, isa: Isa) -> Option<Together> {
     let places = [Op::Sum, Op::Min, Op::Max].map(|op| ops.iter().position(|&o| o == op));
     if places.iter().flatten().count() != ops.len() {

@@ -21,22 +21,22 @@ pub trait Pairwise: Elem {
     type Sum: tier0::Number;
     /// Its unit in the tree.
     const UNIT: Unit;
-    /// Runs that are faster side by side; one where none are.
+    /// How many runs it is fastest to sum side by side; one if that gains nothing.
     const SIDES: usize = 1;
-    /// Sums a run of at most a block, each step of which is also `seen`.
+    /// Sums a run of at most one block; each step is also passed to `seen`.
     fn block(x: &[Self], seen: &mut impl Seen<Self>) -> Self::Sum;
-    /// Sums runs of a step or more, at most a block each, side by side.
+    /// Sums runs side by side, each with at least one step and at most one block of elements.
     #[inline(always)]
     fn blocks<const K: usize>(x: [&[Self]; K]) -> [Self::Sum; K] {
         x.map(|x| Self::block(x, &mut ()))
     }
 }
 
-/// What else is done with the elements of a sum on their way.
+/// Receives the elements of a sum while it is computed.
 pub trait Seen<T> {
-    /// Elements of a step.
+    /// Receives the elements of a step.
     fn step(&mut self, x: &[T]);
-    /// An element that is left over.
+    /// Receives an element that does not fill a step.
     fn one(&mut self, x: T);
 }
 
@@ -47,8 +47,9 @@ impl<T> Seen<T> for () {
     fn one(&mut self, _: T) {}
 }
 
-/// Values that the compiler takes as they come. Where it knows what becomes of the lanes of registers later, it shuffles them
-/// in the loop that fills them, or takes them apart. Aligned, because what is stored across two lines is slow to load again.
+/// Values whose later use is hidden from the compiler. If it knows what happens to the lanes later, it shuffles
+/// registers in the loop that fills them, or splits them. The alignment matters, because loading what was stored across
+/// two cache lines is slow.
 #[repr(align(64))]
 pub struct Opaque<T, const N: usize>(pub [T; N]);
 
@@ -62,7 +63,7 @@ impl<T, const N: usize> Opaque<T, N> {
 
 /// A number that is added up in as many running sums as a step has elements.
 trait Running<const N: usize>: Elem {
-    /// What is added to first.
+    /// The value to which elements are first added.
     const START: Self;
     /// The sum of two.
     fn plus(self, other: Self) -> Self;
@@ -95,7 +96,7 @@ fn running<T: Running<N>, const N: usize>(x: &[T], seen: &mut impl Seen<T>) -> T
     sum
 }
 
-/// The sums of `K` runs of a step or more, a step of `N` elements at a time.
+/// The sums of `K` runs with at least one step, a step of `N` elements at a time.
 #[inline(always)]
 #[allow(clippy::needless_range_loop)] // one index into several runs
 fn running_sides<T: Running<N>, const N: usize, const K: usize>(x: [&[T]; K]) -> [T; K] {
@@ -134,7 +135,7 @@ fn running_sides<T: Running<N>, const N: usize, const K: usize>(x: [&[T]; K]) ->
     sums
 }
 
-/// Length of the shortest.
+/// The length of the shortest.
 #[inline(always)]
 fn shortest<T, const K: usize>(slices: [&[T]; K]) -> usize {
     slices.iter().map(|slice| slice.len()).min().unwrap_or(0)
@@ -168,7 +169,7 @@ macro_rules! pairwise_real {
         }
     )*};
 }
-// so many runs as fill eight registers with running sums at most
+// at most as many runs as fill eight registers with running sums
 pairwise_real!(f32 4, f64 2,);
 
 macro_rules! pairwise_complex {
@@ -214,7 +215,7 @@ impl Pairwise for F16 {
 pub trait Summed: Pairwise<Sum = Self> + tier0::Number + Bounds {}
 impl<T: Pairwise<Sum = T> + tier0::Number + Bounds> Summed for T {}
 
-/// The sum of a run that is a block, or two or four that go side by side: what the tree cuts it into.
+/// The sum of a run that is one block, or two or four blocks that are summed side by side.
 #[inline(always)]
 fn few_blocks<T: Pairwise>(x: &[T]) -> Option<T::Sum> {
     let block = T::UNIT.block();
@@ -237,13 +238,13 @@ fn few_blocks<T: Pairwise>(x: &[T]) -> Option<T::Sum> {
     Some(a.add(b).add(c.add(d)))
 }
 
-/// The two parts that the tree cuts a run of more than a block into.
+/// The two parts into which the tree cuts a run that is longer than a block.
 #[inline(always)]
 fn halves<T: Pairwise>(x: &[T]) -> (&[T], &[T]) {
     x.split_at(T::UNIT.split(x.len()))
 }
 
-/// Elements of the longest run whose blocks go side by side. Nodes of a run that threads share are longer.
+/// The elements of the longest run whose blocks are summed side by side. Nodes that threads share are longer.
 pub const NEAR: usize = 1 << 14;
 
 /// NumPy's sum of a run.
@@ -258,12 +259,13 @@ pub fn tree_run<T: Pairwise>(x: &[T]) -> T::Sum {
     }
 }
 
-/// The same, one block after the other: `x` is cut in two until a part is a block; each step is also `seen`. The stack of
-/// half-finished sums is explicit, because a recursive function could not be inlined into each instruction set's version.
+/// The same, one block after the other: `x` is cut in two until a part is a block; each step is also passed to `seen`.
+/// The stack of partial sums is explicit, because a recursive function could not be inlined into each instruction set's
+/// version.
 #[inline(always)]
 pub fn in_order<T: Pairwise>(x: &[T], seen: &mut impl Seen<T>) -> T::Sum {
     let block = T::UNIT.block();
-    // pending[d] waits for its right sibling; at most one entry per level of the tree
+    // pending[d] waits for its right sibling; there is at most one entry per level of the tree
     let mut pending = [const { MaybeUninit::<(usize, usize, T::Sum, bool)>::uninit() }; LEVELS];
     let mut depth = 0;
     let (mut start, mut n) = (0, x.len());
@@ -293,10 +295,10 @@ pub fn in_order<T: Pairwise>(x: &[T], seen: &mut impl Seen<T>) -> T::Sum {
     }
 }
 
-/// The same, blocks two or four at a time; there is a block.
+/// The same, two or four blocks at a time; `x` has at least one block.
 #[inline(always)]
 fn side_by_side<T: Pairwise>(x: &[T]) -> T::Sum {
-    // parts to be summed, the first on top; one of no elements stands for joining the last two sums
+    // the parts to sum, the first on top; an empty part means that the last two sums are to be joined
     let mut parts = [const { MaybeUninit::<&[T]>::uninit() }; 2 * LEVELS];
     let mut sums = [const { MaybeUninit::<T::Sum>::uninit() }; LEVELS];
     let (mut left, mut done) = (1, 0);
@@ -325,5 +327,5 @@ fn side_by_side<T: Pairwise>(x: &[T]) -> T::Sum {
     unsafe { sums[0].assume_init() }
 }
 
-/// More than the tree of any run has: a level halves it.
+/// More levels than the tree of any run has, because each level halves it.
 const LEVELS: usize = 64;

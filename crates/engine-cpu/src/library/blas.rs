@@ -18,7 +18,7 @@ pub unsafe fn register(table: &BlasTable) -> bool {
     TABLE.set(*table).is_ok()
 }
 
-/// How a matrix lies in memory.
+/// The storage order of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Order {
@@ -28,7 +28,7 @@ pub enum Order {
     Columns = 102,
 }
 
-/// What is done to a matrix before it is multiplied.
+/// The operation on a matrix before it is multiplied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Turn {
@@ -42,12 +42,13 @@ pub enum Turn {
 
 const UPPER: i32 = 121;
 
-/// First element of a matrix and elements between its rows or columns; a vector, and elements between neighbours.
+/// The first element of a matrix and the number of elements between its rows or columns; or a vector and the number of
+/// elements between its neighbours.
 pub type At<T> = (*const T, i64);
-/// The same, to be written.
+/// The same, for writing.
 pub type Into<T> = (*mut T, i64);
 
-/// The routines for one element type, all of them there.
+/// The complete set of routines for one element type.
 #[derive(Clone, Copy)]
 pub struct Blas<T: Element> {
     gemm: Gemm<T, T::Scalar>,
@@ -78,7 +79,8 @@ impl<T: Element> Blas<T> {
         }
     }
 
-    /// `y = a x`, `a` of `rows` by `columns` as it is stored, then turned.
+    /// `y = a x`, where `a` has `rows` rows and `columns` columns as it is stored, and is then transposed if `turn`
+    /// says so.
     ///
     /// # Safety
     /// As for [`Blas::gemm`]; the increments are positive.
@@ -97,7 +99,7 @@ impl<T: Element> Blas<T> {
         unsafe { (self.gemv)(order, turn, rows, columns, one, a.0, a.1, x.0, x.1, zero, y.0, y.1) }
     }
 
-    /// The upper triangle of `c = a aᵀ`, or of `aᵀ a` where `a` is turned, for `n` rows of `c`.
+    /// The upper triangle of `c = a aᵀ`, or of `aᵀ a` if `a` is transposed, with `n` rows of `c`.
     ///
     /// # Safety
     /// As for [`Blas::gemm`].
@@ -118,7 +120,7 @@ impl<T: Element> Blas<T> {
         unsafe { (self.axpy)(n as i64, T::scalar(factor), x.0, x.1, y.0, y.1) }
     }
 
-    /// The sum of products of `n` elements, the first factor conjugated if asked for.
+    /// The sum of products of `n` elements; the first factors are conjugated if requested.
     ///
     /// # Safety
     /// As for [`Blas::gemv`].
@@ -132,21 +134,21 @@ impl<T: Element> Blas<T> {
 /// `m, k, n`.
 pub type Extents = (usize, usize, usize);
 
-/// An element type that BLAS has routines for.
+/// An element type for which BLAS has routines.
 pub trait Element: Copy + 'static {
     /// How scalars are passed.
     type Scalar: Copy;
-    /// The routine of sums of products.
+    /// The type of the routine for sums of products.
     type Dot: Copy;
-    /// The factor that changes nothing.
+    /// The factor one.
     const ONE: Self;
-    /// The factor that leaves nothing.
+    /// The factor zero.
     const ZERO: Self;
 
     /// All routines of the type, if the table has them.
     fn routines(table: &BlasTable) -> Option<Blas<Self>>;
 
-    /// A scalar as routines take it.
+    /// A scalar in the form in which routines take it.
     fn scalar(value: &Self) -> Self::Scalar;
 
     /// # Safety

@@ -33,7 +33,7 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
     let mut index = Dims::from_elem(0, shape.batch.len());
     for _ in 0..batches {
         one(call, &shape, &matrices, threads, isa)?;
-        // the next of the stack, the last axis first
+        // the next product of the stack, the last axis first
         for axis in (0..shape.batch.len()).rev() {
             index[axis] += 1;
             let ended = index[axis] == shape.batch[axis];
@@ -91,10 +91,10 @@ fn converted(m: Matrix, (from, to): (DType, DType), extents: (usize, usize), isa
     Ok((Some(room_to), Matrix { base, row: scale(matrix.row), column: scale(matrix.column) }))
 }
 
-/// A matrix, and the memory it lies in if it is a copy.
+/// A matrix, and the memory that owns it if it is a copy.
 type Copied = (Option<Lines>, Matrix);
 
-/// One product of the stack, of the first two matrices into the third.
+/// One product of the stack: that of the first two matrices, stored in the third.
 #[inline(always)]
 fn one(call: &LibraryCall<'_>, shape: &Shape<'_>, matrices: &[Matrix; 3], threads: &Threads, isa: Isa) -> Result<()> {
     let (ty, out_ty) = (call.op.computes_in(call.ty), call.out.view.dtype);
@@ -105,7 +105,7 @@ fn one(call: &LibraryCall<'_>, shape: &Shape<'_>, matrices: &[Matrix; 3], thread
     through_copies(call, shape, matrices, threads, isa)
 }
 
-/// A product of operands that have to be converted, or whose result has.
+/// A product whose operands or result have to be converted.
 fn through_copies(
     call: &LibraryCall<'_>,
     shape: &Shape<'_>,
@@ -286,8 +286,8 @@ struct Shared(Matrix, Matrix, Matrix);
 // SAFETY: threads write different rows of the output.
 unsafe impl Sync for Shared {}
 
-/// The product by rows, in ascending order of the summed index: each row of the output gathers multiples
-/// of the rows of `b`.
+/// The product by rows, in ascending order of the summed index: multiples of the rows of `b` are added to each row of
+/// the output.
 pub(super) fn loops<T: Any + Elem>((m, k, n): Extents, a: Matrix, b: Matrix, out: Matrix, threads: &Threads) {
     let shared = Shared(a, b, out);
     let work = (m as u64).saturating_mul(n as u64).saturating_mul(k as u64 + 1) / 2;
@@ -324,7 +324,8 @@ pub(super) fn loops<T: Any + Elem>((m, k, n): Extents, a: Matrix, b: Matrix, out
     });
 }
 
-/// Rows of a product of one column, four at a time: sums in order wait for each other.
+/// The rows of a product with one column, four at a time, because the additions of one sum in order depend on each
+/// other.
 ///
 /// # Safety
 /// The operands have these rows and `k` elements in each; nobody else writes these rows of the output.
@@ -337,7 +338,7 @@ unsafe fn column<T: Any + Elem>(rows: std::ops::Range<usize>, k: usize, a: Matri
             unsafe {
                 let row = std::slice::from_raw_parts(a.base.offset(i as isize * a.row).cast::<T>(), k);
                 let by = std::slice::from_raw_parts(b.base.cast::<T>(), k);
-                // in any order: the sum is the same
+                // integers in any order, because the sum is the same
                 let sum = row.iter().zip(by).fold(T::ZERO, |sum, (x, y)| sum.add(x.mul(*y)));
                 out.base.offset(i as isize * out.row).cast::<T>().write(sum);
             }
@@ -346,7 +347,7 @@ unsafe fn column<T: Any + Elem>(rows: std::ops::Range<usize>, k: usize, a: Matri
     }
     let at = |base: *mut u8, offset: isize| base.wrapping_offset(offset).cast::<T>();
     for start in rows.clone().step_by(TOGETHER) {
-        // the last ones are summed several times where there are fewer
+        // if there are fewer than four rows left, the last ones are summed several times
         let places: [isize; TOGETHER] = std::array::from_fn(|i| (start + i).min(rows.end - 1) as isize);
         let bases = places.map(|i| a.base.wrapping_offset(i * a.row));
         let mut sums = [T::ZERO; TOGETHER];

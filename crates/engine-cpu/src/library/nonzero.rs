@@ -11,14 +11,14 @@ use numelt_ir::{DType, Error, Result};
 use numelt_runtime::LibraryCall;
 use smallvec::SmallVec;
 
-/// Elements of a piece.
+/// The elements of a piece.
 const PIECE: usize = 1 << 15;
-/// Elements whose truth is known at a time.
+/// The number of elements whose truth values are computed at a time.
 const BLOCK: usize = 512;
 
-/// Elements whose places are found at a time, a power of two.
+/// The number of elements whose positions are found at a time, a power of two.
 const GROUP: usize = 64;
-/// Elements of which it is asked whether any is true.
+/// The number of elements that are tested together for true ones.
 const STRETCH: usize = 512;
 
 /// See [`places`].
@@ -30,11 +30,11 @@ struct Task {
     dtype: DType,
     /// Extents and byte strides of the operand, without its last axis.
     outer: SmallVec<[(usize, isize); 4]>,
-    /// The last axis; one element where there is none.
+    /// The last axis; one element if there is none.
     inner: (usize, isize),
-    /// From an element to a truth value, zero or one; `None` for bool, whose bytes say it.
+    /// The conversion from an element to a truth value, zero or one; `None` for bool, whose bytes are truth values.
     truth: Option<Func>,
-    /// Finds the places of a stretch.
+    /// Finds the positions of the true elements of a stretch.
     places: Places,
     output: *mut u8,
     rows: usize,
@@ -111,8 +111,8 @@ impl Task {
         }
     }
 
-    /// Calls `f` with the flat position and the truth values (bytes; not zero is true) of stretches of a piece, each
-    /// within one run of the last axis.
+    /// Calls `f` for each stretch of a piece, with its flat position and its truth values (bytes; not zero is true). A
+    /// stretch is within one run of the last axis.
     fn blocks(&self, piece: usize, size: usize, f: &mut dyn FnMut(usize, &[u8])) {
         let mut raw = Aligned([0u8; BLOCK * 16]);
         let mut truths = Aligned([0u8; BLOCK]);
@@ -161,7 +161,7 @@ impl Task {
         }
     }
 
-    /// First element of a run of the last axis.
+    /// The first element of a run of the last axis.
     fn row(&self, number: usize) -> *const u8 {
         let mut rest = number;
         let mut at = self.input;
@@ -172,7 +172,7 @@ impl Task {
         at
     }
 
-    /// Writes the rows of a stretch's true elements; how many there are.
+    /// Writes the rows of a stretch's true elements, and returns their number.
     fn write(&self, at: usize, truths: &[u8], mut row: usize) -> usize {
         let first = row;
         let room = self.rows.saturating_sub(row);
@@ -196,7 +196,7 @@ impl Task {
         row - first
     }
 
-    /// The multi-index of a flat position: that of its run of the last axis, and the place in it.
+    /// The multi-index of a flat position: that of its run of the last axis, and the position in the run.
     fn index(&self, position: usize) -> (SmallVec<[i64; 4]>, i64) {
         let of = |at: usize, n: usize| at.checked_rem(n).unwrap_or(0) as i64;
         let mut rest = position.checked_div(self.inner.0).unwrap_or(0);
@@ -208,7 +208,7 @@ impl Task {
         (outer, of(position, self.inner.0))
     }
 
-    /// Writes a multi-index to a row; an array without axes has none.
+    /// Writes a multi-index to a row. For an array without axes, there is nothing to write.
     fn put(&self, row: usize, outer: &[i64], last: i64) {
         let start = self.output.wrapping_offset(row as isize * self.row_stride);
         for (column, &index) in outer.iter().chain([&last]).take(self.rank).enumerate() {
@@ -219,21 +219,21 @@ impl Task {
     }
 }
 
-/// How many truth values are true.
+/// The number of true values.
 fn count_of(truths: &[u8]) -> usize {
     truths.chunks(128).map(|some| usize::from(some.iter().map(|&t| u8::from(t != 0)).sum::<u8>())).sum()
 }
 
-/// Is a truth value true?
+/// Whether a truth value is true.
 #[inline(always)]
 fn any(truths: &[u8]) -> bool {
     truths.iter().fold(0, |any, t| any | t) != 0
 }
 
-/// Writes the places of the true ones of `n` elements, the first of which is at `first`, one after the other, at most `room` of
-/// them, and how many there are.
+/// Writes the positions of the true ones of `n` elements, of which the first has position `first`, one after the other,
+/// but at most `room` of them; and writes how many there are.
 ///
-/// Masks are often all one value for long stretches.
+/// Masks often have one value for long stretches.
 ///
 /// # Safety
 /// `n` bytes are readable, `room` places writable, and so is the number.
@@ -276,7 +276,7 @@ versions!(
     two pick_places, places, [],
     (truths: *const u8, n: usize, first: i64, to: *mut i64, room: usize, found: *mut usize));
 
-/// The truth values of at most a group, a bit each.
+/// The truth values of at most one group, one bit each.
 #[inline(always)]
 fn bits_of(truths: &[u8]) -> u64 {
     match <&[u8; GROUP]>::try_from(truths) {
@@ -308,7 +308,7 @@ fn bits_of_all(truths: &[u8; GROUP]) -> u64 {
     let mut all = 0;
     for (eight, at) in truths.as_chunks::<8>().0.iter().zip((0..).step_by(8)) {
         let ones = eight.map(|t| u8::from(t != 0));
-        // the product brings the last bits of all bytes next to each other, at the top
+        // the product collects the last bits of all bytes at the top
         all |= (u64::from_le_bytes(ones).wrapping_mul(0x0102_0408_1020_4080) >> 56) << at;
     }
     all

@@ -29,22 +29,22 @@ impl Matrix {
 /// A vector in memory: address and byte stride.
 type Vector = (*mut u8, isize);
 
-/// What is to be done.
+/// A product to compute.
 pub(super) struct Task<'a> {
     pub op: Op,
-    /// Is it one product, not one of a stack?
+    /// Whether it is a single product, not one of a stack.
     pub single: bool,
     pub extents: Extents,
     pub threads: &'a Threads,
 }
 
-/// Sums of products where BLAS is of no use.
+/// Sums of products for which BLAS cannot be used.
 pub(super) trait Plain: Any + Elem {
-    /// Does conjugation change values?
+    /// Whether conjugation changes values.
     const COMPLEX: bool;
     /// The complex conjugate.
     fn conjugated(self) -> Self;
-    /// The sum of products, in order, the first factors conjugated if the operation does so.
+    /// The sum of products, in order; the first factors are conjugated if the operation does so.
     ///
     /// # Safety
     /// The vectors have `n` readable elements.
@@ -87,7 +87,7 @@ macro_rules! plain {
                 let turned = |x: $t, y: $t| $t { re: x.re * y.re + x.im * y.im, im: x.re * y.im - x.im * y.re };
                 match op {
                     Op::Vdot => pairs.fold(<$t as Any>::ZERO, |sum, (x, y)| sum.add(turned(x, y))),
-                    // NumPy adds these up in double precision
+                    // NumPy accumulates these in double precision
                     Op::Vecdot | Op::Vecmat => {
                         let sum = pairs.fold((0.0, 0.0), |(re, im), (x, y)| {
                             let product = turned(x, y);
@@ -137,7 +137,7 @@ pub(super) fn dense(m: Matrix, (rows, columns): (usize, usize), by_columns: bool
     (room, Matrix { base, row: step * columns as isize, column: step })
 }
 
-/// Writes a matrix through a dense one.
+/// Writes a matrix by way of a dense copy.
 pub(super) fn through_dense(
     out: Matrix,
     (rows, columns): (usize, usize),
@@ -164,7 +164,7 @@ struct Products<'a, T: Element> {
     task: &'a Task<'a>,
 }
 
-/// The shapes that `dot` tells apart.
+/// The shapes that `dot` distinguishes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Scalar,
@@ -188,7 +188,7 @@ impl Kind {
 impl<T: Element + Plain> Products<'_, T> {
     const SIZE: isize = size_of::<T>() as isize;
 
-    /// Can BLAS read a matrix where it lies, its lines of `extent` elements being dense?
+    /// Whether BLAS can read a matrix directly, given lines of `extent` contiguous elements.
     fn lines(far: isize, near: isize, extent: usize) -> bool {
         near == Self::SIZE && far % Self::SIZE == 0 && far / Self::SIZE >= extent as isize
     }
@@ -201,7 +201,7 @@ impl<T: Element + Plain> Products<'_, T> {
         Self::by_rows(m, columns) || Self::by_rows(m.turned(), rows)
     }
 
-    /// Elements between neighbours, where BLAS can step along them.
+    /// The number of elements between neighbours, if BLAS supports it.
     fn step(stride: isize) -> Option<i64> {
         (stride > 0 && stride % Self::SIZE == 0).then_some((stride / Self::SIZE) as i64)
     }
@@ -238,7 +238,7 @@ impl<T: Element + Plain> Products<'_, T> {
         }
     }
 
-    /// `out = m x` for a matrix that fits and a vector with a positive stride.
+    /// `out = m x` for a matrix that BLAS can read and a vector with a positive stride.
     ///
     /// # Safety
     /// The operands hold elements of `T` for these extents; the output is writable and overlaps neither.
@@ -323,7 +323,7 @@ impl<T: Element + Plain> Products<'_, T> {
         }
     }
 
-    /// A product of matrices that fit, into one stored by rows.
+    /// A product of matrices that BLAS can read, into one that is stored by rows.
     ///
     /// # Safety
     /// As for `gemv`.
@@ -347,7 +347,7 @@ impl<T: Element + Plain> Products<'_, T> {
         }
     }
 
-    /// A matrix times its transpose: one triangle, and its mirror image.
+    /// A matrix times its transpose: one triangle is computed, and mirrored.
     unsafe fn syrk(&self, turn: Turn, (n, k): (usize, usize), a: (*const T, i64), (out, leading): (*mut T, i64)) {
         const BLOCK: usize = 32;
         // SAFETY: the caller's operands; the loops stay inside the `n` by `n` elements of the output.
@@ -366,7 +366,7 @@ impl<T: Element + Plain> Products<'_, T> {
         }
     }
 
-    /// `matvec`'s rules: rows one by one where `gemv` is of no use.
+    /// The rules of `matvec`: row by row if `gemv` cannot be used.
     ///
     /// # Safety
     /// The operands hold elements of `T` for the task's extents; the output is writable and overlaps neither.
@@ -385,7 +385,7 @@ impl<T: Element + Plain> Products<'_, T> {
         }
     }
 
-    /// The rules of `vecmat`, which with one column are `vecdot`'s. `gemv` cannot conjugate, `gemm` can.
+    /// The rules of `vecmat`, which for one column are those of `vecdot`. `gemv` cannot conjugate, `gemm` can.
     ///
     /// # Safety
     /// The operands hold elements of `T` for the task's extents; the output is writable and overlaps neither.
@@ -435,7 +435,7 @@ impl<T: Element + Plain> Products<'_, T> {
         }
     }
 
-    /// `out = factor x`, from zeros by `axpy`.
+    /// `out = factor x`, computed by adding to zeros with `axpy`.
     ///
     /// # Safety
     /// There are `n` elements of `T` in both vectors, the output is writable and overlaps neither `x` nor the factor.
@@ -508,7 +508,7 @@ impl<T: Element + Plain> Products<'_, T> {
             let room = (!fortran && !Self::by_rows_at_once(matrix, (rows, columns)))
                 .then(|| dense(matrix, (rows, columns), false, size_of::<T>()));
             let (room, matrix) = room.map_or((None, matrix), |(room, copy)| (Some(room), copy));
-            // a copy of one column or row is stored either way, and counts as transposed
+            // a copy of one column or row is stored in either order, and counts as transposed
             let fortran = fortran || (room.is_some() && (rows == 1 || columns == 1));
             let (turn, leading) = if fortran { (Turn::Transposed, rows) } else { (Turn::Plain, columns) };
             (room, matrix, turn, (matrix.base.cast_const().cast::<T>(), leading as i64))
@@ -527,12 +527,13 @@ impl<T: Element + Plain> Products<'_, T> {
         }
     }
 
-    /// Is the matrix one segment, stored by rows? Strides of extents of one do not count.
+    /// Whether the matrix is one segment, stored by rows. Strides along extents of one do not count.
     fn by_rows_at_once(m: Matrix, (rows, columns): (usize, usize)) -> bool {
         (columns == 1 || m.column == Self::SIZE) && (rows == 1 || m.row == Self::SIZE * columns as isize)
     }
 
-    /// A copy of what `dot` does not take: negative, odd or repeating strides, odd addresses.
+    /// A copy of a matrix that `dot` cannot use directly: negative strides, strides that are not multiples of an
+    /// element, repeating strides, unaligned addresses.
     fn upright(matrix: Matrix, extents: (usize, usize)) -> (Option<Lines>, Matrix) {
         let bad = |stride: isize, extent: usize| stride < 0 || stride % Self::SIZE != 0 || (stride == 0 && extent > 1);
         let odd = !(matrix.base as usize).is_multiple_of(size_of::<T>());
@@ -545,7 +546,7 @@ impl<T: Element + Plain> Products<'_, T> {
         (Some(room), copy)
     }
 
-    /// A matrix as one segment: where it lies if it is one, else a copy by rows.
+    /// A matrix as one segment: directly if it is one, otherwise a copy by rows.
     fn segment(matrix: Matrix, (rows, columns): (usize, usize)) -> (Option<Lines>, Order, (*const T, i64)) {
         if Self::by_rows_at_once(matrix, (rows, columns)) {
             return (None, Order::Rows, (matrix.base.cast_const().cast(), columns as i64));

@@ -12,15 +12,15 @@ use numelt_ir::{DType, Error, F16, Op, Result};
 use numelt_runtime::LibraryCall;
 use smallvec::SmallVec;
 
-/// Elements handled at a time.
+/// The number of elements that are processed at a time.
 const CHUNK: usize = 1024;
 
-/// `to[i] = to[i - 1] + from[i]`, starting from `carry` unless it is `fresh`; the last goes to `carry`.
+/// `to[i] = to[i - 1] + from[i]`, starting from `carry` unless it is `fresh`; the last result goes to `carry`.
 ///
 /// # Safety
 /// `from` and `to` are `n` elements of the scan's dtype each, apart or the same; `carry` is one.
 type Along = unsafe fn(carry: *mut u8, fresh: bool, from: *const u8, to: *mut u8, n: usize);
-/// `values[i] = carry[i] + values[i]`; all go to `carry`.
+/// `values[i] = carry[i] + values[i]`; all results go to `carry`.
 ///
 /// # Safety
 /// `values` and `carry` are `n` elements of the scan's dtype each.
@@ -44,7 +44,7 @@ macro_rules! steps {
 steps! {
     Sum: Number add;
     Prod: Number mul;
-    // more than one step, whose complex values NumPy rounds as in a run
+    // a scan is more than one step, so NumPy rounds complex values as in a run
     RunProd: Number mul_in_run;
     Difference: Number sub;
     Quotient: Inexact div;
@@ -57,7 +57,7 @@ steps! {
     Xor: Bits xor;
 }
 
-/// A quotient of halves, by way of f32.
+/// A quotient of halves, computed in f32.
 struct HalfQuotient;
 impl Step<F16> for HalfQuotient {
     #[inline(always)]
@@ -66,7 +66,7 @@ impl Step<F16> for HalfQuotient {
     }
 }
 
-/// Folds a stretch of one line; `carry` takes the fold so far on.
+/// Folds a stretch of one line; `carry` passes the fold from one stretch to the next.
 ///
 /// # Safety
 /// As for [`Along`], with elements of `T`, at least one.
@@ -104,7 +104,7 @@ unsafe fn across<T: Elem, S: Step<T>>(carry: *mut u8, fresh: bool, values: *mut 
 versions!(
     two pick_across, across, [T: Elem, S: Step<T>], (carry: *mut u8, fresh: bool, values: *mut u8, n: usize));
 
-/// What a scan needs to know about its operands.
+/// Everything that a scan needs to know about its operands.
 struct Scan {
     ty: DType,
     input: Side,
@@ -149,7 +149,7 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
         .filter(|&a| a != axis)
         .map(|a| (output.view.shape[a] as usize, input.view.strides[a] as isize, output.view.strides[a] as isize))
         .collect();
-    // the axis whose lines lie closest in memory comes last
+    // the axis along which lines are closest in memory comes last
     others.sort_by_key(|o| std::cmp::Reverse(if o.0 == 1 { usize::MAX } else { o.2.unsigned_abs() }));
     let scan = Scan {
         ty: call.ty,
@@ -310,7 +310,7 @@ impl Scan {
     /// Stores values, converted to the dtype of the output.
     ///
     /// # Safety
-    /// The rectangle is writable and holds no more than a chunk; so many values are there.
+    /// The rectangle is writable and holds no more than a chunk; there are as many values.
     unsafe fn write(&self, rect: Rect, values: *mut u8, buffers: &mut Buffers) {
         debug_assert!(self.ty.size() <= 16);
         // SAFETY: the caller's rectangle; buffers hold a chunk of any dtype.
@@ -321,7 +321,7 @@ impl Scan {
     }
 }
 
-/// The elements in another dtype, if they need one.
+/// The elements in another dtype, if a conversion is needed.
 ///
 /// # Safety
 /// `src` holds `n` elements, `dst` has room for them and does not overlap it.

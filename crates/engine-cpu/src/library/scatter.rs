@@ -12,10 +12,10 @@ use numelt_runtime::{LibraryCall, Operand};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Extent, and strides of two operands that are walked together.
+/// An axis: its extent, and the strides of two operands that are traversed together.
 type Axis = (usize, isize, isize);
 
-/// Writes the values number `from` to `to` whose positions are in `low..high`.
+/// Writes those values with numbers from `from` to `to` whose positions are in `low..high`.
 ///
 /// # Safety
 /// The task's operands are valid, and no other thread writes positions in `low..high` meanwhile.
@@ -25,7 +25,7 @@ type Put = unsafe fn(&Scatter, from: usize, to: usize, low: u64, high: u64);
 #[derive(Clone)]
 pub struct Scatter {
     put: Put,
-    /// Largest position, and bytes from one to the next.
+    /// The largest position, and the bytes from one position to the next.
     last: u64,
     step: isize,
     output: *mut u8,
@@ -58,8 +58,8 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads) -> Result<()> {
 }
 
 impl Scatter {
-    /// The scatter of a call. Values and positions that are made a part at a time lie in C order, whatever the operand's
-    /// strides say.
+    /// The scatter of a call. Values and positions that a kernel computes part by part are in C order, whatever the
+    /// operand's strides.
     pub fn new(call: &LibraryCall<'_>, made_values: bool, made_positions: bool) -> Result<Scatter> {
         let [target, values, positions] = call.ins else {
             return Err(Error::Invalid("scatter of three operands".into()));
@@ -105,8 +105,8 @@ impl Scatter {
         }
         let work = self.work();
         let shares = threads.shares(work);
-        // Picking out one's own of positions in no order costs a mispredicted branch each, more than writing one
-        // element in cache does.
+        // selecting a thread's own positions from positions in no order costs a mispredicted branch each, which is more
+        // than writing one element in cache
         let alone = self.is_small();
         // SAFETY: the caller's contract. Ascending positions are distinct, so that any split writes disjoint
         // elements; otherwise each thread writes only positions of its own part of the target.
@@ -134,7 +134,7 @@ impl Scatter {
         self.count as u64 * (2 + self.each as u64 / 2)
     }
 
-    /// Where position number `q` lies, and the values for it.
+    /// The address of position number `q`, and that of its values.
     fn place(&self, q: usize) -> (*const u8, *const u8) {
         let (mut rest, mut a, mut b) = (q, self.positions, self.values);
         for &(n, s, t) in self.lead.iter().rev() {
@@ -168,7 +168,7 @@ impl Scatter {
         }
     }
 
-    /// Is every position larger than the one before it?
+    /// Whether every position is larger than the one before it.
     ///
     /// # Safety
     /// The positions are readable.
@@ -186,11 +186,11 @@ impl Scatter {
         sound
     }
 
-    /// Puts some of the elements, counted in C order. Those that a kernel has made lie one after the other from the address
-    /// given on: values, and positions.
+    /// Scatters some of the elements, counted in C order. If a kernel has computed the values or positions, they are
+    /// contiguous from the given address on.
     ///
     /// # Safety
-    /// As for [`Scatter::run`]; what is made holds as many elements.
+    /// As for [`Scatter::run`]; the computed values and positions are as many as `elements`.
     pub unsafe fn part(&self, elements: Range<usize>, values: Option<*const u8>, positions: Option<*const u8>) {
         let mut part = self.clone();
         if let Some(made) = values {
@@ -214,7 +214,7 @@ impl Scatter {
         }
     }
 
-    /// Puts some of the elements at position number `q`.
+    /// Scatters some of the elements of position number `q`.
     ///
     /// # Safety
     /// As for [`Scatter::run`].
@@ -239,7 +239,8 @@ impl Scatter {
         self.size
     }
 
-    /// The target's element with all indices zero, how many bytes lie before it, and how many from the first to the last.
+    /// The target's element with all indices zero, the number of bytes before it, and the number from the first to the
+    /// last.
     pub fn target(&self) -> (*const u8, usize, usize) {
         let own = (self.last as usize + 1, self.step, 0);
         let axes = || std::iter::once(&own).chain(&self.rest);
@@ -249,7 +250,7 @@ impl Scatter {
         (self.output, low.unsigned_abs(), (high - low) as usize + self.size)
     }
 
-    /// Are the elements so few that they stay in a core's own cache, and each one put alone?
+    /// Whether the elements are so few that they stay in a core's own cache, and each position has one element.
     pub fn is_small(&self) -> bool {
         self.each < 8 && (self.last + 1).saturating_mul(self.step.unsigned_abs() as u64) < IN_CACHE
     }
@@ -273,7 +274,7 @@ fn put_of(op: Op, ty: DType) -> Option<Put> {
     }
 }
 
-/// What becomes of an element that a value comes to.
+/// How a value is combined with the element at its position.
 trait Meet<T> {
     fn meet(old: T, value: T) -> T;
 }
@@ -304,13 +305,13 @@ meets! {
     Smallest min;
 }
 
-/// The axes of a view from number `first` on, with the strides of another.
+/// The axes of a view from number `first` on, with the strides of another one.
 fn axes(view: &View, others: &[i64], first: usize) -> SmallVec<[Axis; 4]> {
     let own = view.shape.iter().zip(&view.strides).skip(first);
     own.zip(others).map(|((&n, &s), &t)| (n as usize, s as isize, t as isize)).collect()
 }
 
-/// Neighbouring axes that both operands walk as one, joined; at least one axis.
+/// The axes, with neighbouring ones joined if both operands allow it; at least one axis.
 fn joined(axes: SmallVec<[Axis; 4]>) -> SmallVec<[Axis; 4]> {
     let mut out: SmallVec<[Axis; 4]> = SmallVec::new();
     for axis in axes.into_iter().filter(|a| a.0 != 1) {
@@ -327,7 +328,7 @@ fn joined(axes: SmallVec<[Axis; 4]>) -> SmallVec<[Axis; 4]> {
     out
 }
 
-/// Calls `f` with two byte offsets for every run of the last axis, in C order, from run `from` to `to`.
+/// Calls `f` with two byte offsets for each run of the last axis, in C order, from run `from` to `to`.
 fn runs(axes: &[Axis], from: usize, to: usize, mut f: impl FnMut(isize, isize)) {
     for run in from..to {
         let (mut rest, mut a, mut b) = (run, 0, 0);
@@ -406,8 +407,8 @@ unsafe fn put_with<T: Copy, M: Meet<T>>(task: &Scatter, from: usize, to: usize, 
     }
 }
 
-/// Bytes of a target that stay in a core's own cache.
+/// The size of a target that stays in a core's own cache.
 const IN_CACHE: u64 = 1 << 20;
 
-/// Positions that a thread takes at a time.
+/// The number of positions that a thread takes at a time.
 const CHUNK: usize = 1 << 12;

@@ -11,12 +11,12 @@ use crate::isa::{Isa, versions};
 use numelt_ir::{DType, Result};
 use numelt_runtime::{Bounded, RandomStream};
 
-/// Elements of the stream made at a time: 16 KB.
+/// The number of stream elements that are computed at a time: 16 KB.
 const BLOCK: usize = 2048;
-/// Fewest integers that are worth a thread.
+/// The fewest integers that are worth a thread.
 const SHARE: usize = 1 << 18;
 
-/// Elements of the stream and how they are multiplied.
+/// A type of stream elements, and how they are multiplied.
 pub(crate) trait Part {
     type Element: Copy;
     /// High and low part of `element * count`.
@@ -63,7 +63,7 @@ impl Integer for u64 {
     }
 }
 
-/// A block of elements as integers; clears `clean` when one of them has to be skipped.
+/// Converts a block of elements to integers; clears `clean` if one of them has to be skipped.
 ///
 /// # Safety
 /// `elements` holds `n` elements of the stream, `dst` has room for `n` integers, `clean` can be written.
@@ -112,7 +112,7 @@ struct Task<'a> {
     threshold: u64,
 }
 
-/// Address of the results, for threads that write to different parts.
+/// The address of the results, for threads that write different parts of them.
 #[derive(Clone, Copy)]
 struct Room(*mut u8);
 // SAFETY: each thread writes to integers of its own.
@@ -131,10 +131,10 @@ impl Task<'_> {
         if self.bounded.wide { 8 } else { 4 }
     }
 
-    /// Makes `n` integers from the elements at `position` on; how many elements that took.
+    /// Makes `n` integers from the elements at `position` on, and returns how many elements that took.
     ///
     /// # Safety
-    /// `dst` has room for them.
+    /// `dst` has space for them.
     unsafe fn run(&self, position: u64, n: usize, dst: *mut u8) -> u64 {
         let mut block = [0u64; BLOCK];
         let elements = block.as_mut_ptr().cast::<u8>();
@@ -154,10 +154,10 @@ impl Task<'_> {
         drawn
     }
 
-    /// The integers of the elements that are not skipped; how many.
+    /// Makes the integers of the elements that are not skipped, and returns their number.
     ///
     /// # Safety
-    /// `elements` holds `n` elements of the stream, `dst` has room for `n` integers.
+    /// `elements` holds `n` elements of the stream, `dst` has space for `n` integers.
     #[cold]
     unsafe fn select(&self, elements: *const u8, n: usize, dst: *mut u8) -> usize {
         let mut made = 0;
@@ -203,7 +203,7 @@ impl Task<'_> {
         for (k, &drawn) in drawn.iter().enumerate() {
             let made = cut(k + 1);
             if drawn == u64::MAX {
-                // a thread that could not run: its part and what follows is made here
+                // a thread that could not run: its part and everything after it are made here
                 let from = cut(k);
                 // SAFETY: the caller's room.
                 return total + unsafe { self.run(position.wrapping_add(total), n - from, dst.at(from * self.size())) };
@@ -218,13 +218,13 @@ impl Task<'_> {
     }
 }
 
-/// Makes `n` integers from a stream; how many of its elements that took.
+/// Makes `n` integers from a stream, and returns how many of its elements that took.
 ///
 /// # Errors
-/// Those of an operation that is no random stream.
+/// Those of an operation that is not a random stream.
 ///
 /// # Safety
-/// `dst` has room for `n` integers, aligned to them.
+/// `dst` has space for `n` integers, and is aligned for them.
 pub unsafe fn fill_bounded(
     stream: &RandomStream<'_>,
     bounded: Bounded,

@@ -16,7 +16,7 @@ use numelt_ir::{DType, Error, Op, Result};
 /// There is room for `count` elements of the source's kind at the destination.
 pub type Fill = unsafe fn(*const Source, u64, i64, usize, *mut u8);
 
-/// States that run side by side.
+/// The number of states that run side by side.
 const LANES: usize = 8;
 
 /// A generator at position zero.
@@ -28,7 +28,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// From the literals behind the position; missing ones count as zero.
+    /// Makes a source from the literals behind the position; missing ones count as zero.
     pub fn new(op: Op, words: impl Iterator<Item = u64>) -> Source {
         let mut state = [0; 6];
         state.iter_mut().zip(words).for_each(|(slot, word)| *slot = word);
@@ -56,7 +56,7 @@ impl Words for Pcg64 {
     #[inline(always)]
     fn each(source: &Source, position: u64, step: i64, n: usize, put: impl FnMut(usize, u64)) {
         let Source::Lcg(lcg) = source else { return };
-        // the state steps before it is put out
+        // the state is advanced before it is output
         lcg_words(lcg.after(u128::from(position) + 1), step, n, pcg64_output, put);
     }
 }
@@ -78,7 +78,7 @@ fn lcg_words(lcg: Lcg, step: i64, n: usize, output: impl Fn(u128) -> u64, mut pu
     for lane in 1..LANES {
         states[lane] = next(states[lane - 1]);
     }
-    // eight steps in one: three times doubled
+    // eight steps in one: doubled three times
     let (mut far, mut sum) = (multiply, add);
     for _ in 0..3 {
         sum = far.wrapping_mul(sum).wrapping_add(sum);
@@ -105,7 +105,7 @@ impl Words for Philox {
         let place = |i: usize| position.wrapping_add((i as i64).wrapping_mul(step) as u64);
         let mut at = 0;
         if step == 1 {
-            // whole blocks, between a head and a tail
+            // whole blocks, between a beginning and an end
             while at < n && place(at) & 3 != 0 {
                 put(at, block(place(at) >> 2)[(place(at) & 3) as usize]);
                 at += 1;
@@ -122,10 +122,10 @@ impl Words for Philox {
     }
 }
 
-/// An element type: what it makes of a word, or of a half.
+/// An element type, and how an element is made from a word or half a word.
 pub(crate) trait Element {
     type Value: Copy;
-    /// Two elements from each word?
+    /// Whether each word gives two elements.
     const HALVES: bool;
     fn of(word: u64) -> Self::Value;
 }
@@ -149,7 +149,8 @@ impl Element for WordF64 {
     const HALVES: bool = false;
     #[inline(always)]
     fn of(word: u64) -> f64 {
-        // as a signed number, which it is too: the conversion is one instruction everywhere
+        // converted as a signed number, because that conversion is one instruction everywhere; the value is not
+        // negative
         (word >> 11) as i64 as f64 * (1.0 / (1u64 << 53) as f64)
     }
 }

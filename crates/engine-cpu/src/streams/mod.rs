@@ -23,7 +23,7 @@ use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Points that scratch memory holds of each stream.
+/// The points of each stream for which there is scratch memory.
 const POINTS: usize = 2048;
 
 /// A stream of a kernel.
@@ -37,25 +37,26 @@ pub struct Stream {
     params: SmallVec<[usize; 8]>,
 }
 
-/// The number that a value has in what is left of a kernel, if it is left.
+/// For each value of a kernel, its number in the kernel without streams, if it still exists.
 type Numbers = Vec<Option<ValueId>>;
 
 /// A kernel without its random streams.
 pub struct Split {
-    /// What the tiers evaluate.
+    /// The kernel that the tiers evaluate.
     pub kernel: Arc<Kernel>,
     /// The streams, in the order of the arguments that they fill, which come last.
     pub streams: Vec<Stream>,
-    /// Which of its values the original's are.
+    /// The mapping between its values and the original kernel's.
     pub numbering: Numbering,
 }
 
-/// Which value of a kernel without streams each of the original's is; none where all are the same.
+/// The mapping from the values of a kernel to those of the kernel without streams. It is empty if all numbers are the
+/// same.
 pub struct Numbering(Option<Numbers>);
 
 impl Numbering {
-    /// What is known of each value of the original, and then of each reduction, as the `count` values that are left are
-    /// numbered.
+    /// Maps a byte for each value of the original kernel, and then for each reduction, to the `count` values that
+    /// remain.
     pub fn inward(&self, original: &[u8], count: usize) -> Vec<u8> {
         let Some(numbers) = &self.0 else { return original.to_vec() };
         let (values, reductions) = original.split_at(numbers.len());
@@ -69,7 +70,7 @@ impl Numbering {
         inner
     }
 
-    /// The other way round; nothing is known of values that are not left.
+    /// The reverse mapping; values that no longer exist get zero.
     pub fn outward(&self, inner: &[u8], count: usize) -> Vec<u8> {
         let Some(numbers) = &self.0 else { return inner.to_vec() };
         let values = numbers.iter().map(|number| number.map_or(0, |number| inner[number as usize]));
@@ -77,7 +78,7 @@ impl Numbering {
     }
 }
 
-/// The kernel with its streams as loads: of arguments behind its own, in order.
+/// The kernel with its streams as loads from additional arguments behind its own.
 pub fn split(kernel: &Arc<Kernel>, isa: Isa) -> Result<Split> {
     if !kernel.body.iter().any(|node| matches!(node, Node::Op(op, ..) if op.is_stream())) {
         return Ok(Split { kernel: kernel.clone(), streams: Vec::new(), numbering: Numbering(None) });
@@ -105,7 +106,7 @@ fn stream(kernel: &Kernel, op: Op, ty: DType, operands: &[ValueId], isa: Isa) ->
         Node::Param(p) => Some(*p as usize),
         Node::Load(_) | Node::Index(_) | Node::Gather { .. } | Node::Cast(..) | Node::Op(..) => None,
     };
-    // the position is `index + first position`, as the kernel form makes it
+    // the position is `index + first position`, in the form that the optimizer makes
     let found = || {
         let Node::Op(Op::Add, DType::U64, place) = node(operands[0]) else { return None };
         let Node::Cast(DType::U64, index) = node(place[0]) else { return None };
@@ -120,8 +121,8 @@ fn stream(kernel: &Kernel, op: Op, ty: DType, operands: &[ValueId], isa: Isa) ->
     Ok(Stream { fill: fill::select(op, ty, isa)?, op, size: ty.size(), index, params })
 }
 
-/// Drops nodes that nothing needs; arguments and parameters keep their numbers. The result is the new number of each value
-/// that is left.
+/// Removes nodes that are not needed any more; arguments and parameters keep their numbers. Returns the new number of
+/// each value that remains.
 fn remove_dead(kernel: &mut Kernel) -> Numbers {
     let mut live = vec![false; kernel.body.len()];
     let results = kernel.stores.iter().map(|s| s.value).chain(kernel.reductions.iter().map(|r| r.value));
@@ -172,7 +173,7 @@ thread_local! {
     static SCRATCH: RefCell<Vec<Lines>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A tile's operands without the streams' scratch.
+/// The operands of a tile, without the streams' scratch memory.
 pub struct Operands<'a> {
     /// As in [`Tile`].
     pub pointers: &'a [*mut u8],
@@ -184,12 +185,12 @@ pub struct Operands<'a> {
     pub params: &'a [[u8; 16]],
 }
 
-/// Evaluates a tile, in pieces for which the streams' values fit into scratch.
+/// Evaluates a tile in pieces for which the streams' values fit into scratch memory.
 ///
 /// # Safety
 /// The contract of [`Body::run`] for the operands; `body` evaluates the kernel that [`split`] made.
 pub unsafe fn run(streams: &[Stream], body: &dyn Body, operands: &Operands<'_>, inner: usize, outer: usize) {
-    // taken out, so that a panic or a nested tile meets an empty cell
+    // taken out of the cell, so that a panic or a nested tile finds an empty one
     let mut scratch = SCRATCH.with(|cell| std::mem::take(&mut *cell.borrow_mut()));
     while scratch.len() < streams.len() {
         scratch.push(Lines::new(POINTS * size_of::<u64>()));
@@ -206,7 +207,7 @@ pub unsafe fn run(streams: &[Stream], body: &dyn Body, operands: &Operands<'_>, 
     SCRATCH.with(|cell| *cell.borrow_mut() = scratch);
 }
 
-/// Makes the stream elements of a piece of the tile, and runs the body on it.
+/// Computes the stream elements of a piece of the tile, and runs the body on it.
 ///
 /// # Safety
 /// The piece lies inside the tile, whose operands keep the promises of a launch.

@@ -9,11 +9,11 @@ use super::bounded::Integer;
 use crate::isa::{Isa, versions};
 use numelt_runtime::{Draw, Integers, Placed, Sequence, TWISTER_WORDS as WORDS};
 
-/// Distance of the word that is mixed in.
+/// The distance of the word that is mixed in.
 const MIDDLE: usize = 397;
-/// Words made at a time: 8 KB.
+/// The number of words that are made at a time: 8 KB.
 const BLOCK: usize = 2048;
-/// Fewest pairs of normal numbers that are worth a thread.
+/// The fewest pairs of normal numbers that are worth a thread.
 const SHARE: usize = 1 << 15;
 
 const TO_DOUBLE: f64 = 1.0 / 9_007_199_254_740_992.0;
@@ -58,7 +58,7 @@ unsafe fn temper(state: *const u32, n: usize, to: *mut u32) {
     }
 }
 
-/// The number in `[0, 1)` with 53 bits that two words make.
+/// The number in `[0, 1)` with 53 bits that is made from two words.
 #[inline(always)]
 fn double(first: u32, second: u32) -> f64 {
     let (a, b) = ((first >> 5) as i32, (second >> 6) as i32);
@@ -78,7 +78,7 @@ unsafe fn doubles(words: *const u32, n: usize, low: f64, range: f64, plain: bool
     }
 }
 
-/// The integers of the words that do not exceed `last` under the mask; how many goes to `made`.
+/// Makes integers from the words that do not exceed `last` under the mask; their number goes to `made`.
 ///
 /// # Safety
 /// `n` words, and room for as many integers.
@@ -106,7 +106,7 @@ unsafe fn masked<T: Integer>(
     unsafe { *made = count };
 }
 
-/// Points of the square that fall into the unit circle, as `(second, first)`; how many goes to `made`.
+/// The points of the square that are inside the unit circle, as `(second, first)`; their number goes to `made`.
 ///
 /// # Safety
 /// `4 * n` words, and room for `2 * n` numbers.
@@ -129,7 +129,7 @@ unsafe fn points(words: *const u32, n: usize, to: *mut f64, made: *mut usize) {
     unsafe { *made = count };
 }
 
-/// Normal numbers of points, in place.
+/// Makes normal numbers from points, in place.
 fn normal_of_points(pairs: &mut [f64], placed: Placed) {
     for pair in pairs.chunks_exact_mut(2) {
         let (second, first) = (pair[0], pair[1]);
@@ -153,7 +153,7 @@ versions!(/// Integers by mask and rejection.
 versions!(/// Points of the unit circle.
     pick_points, points, [], (words: *const u32, n: usize, to: *mut f64, made: *mut usize));
 
-/// Makes a generator's next numbers; false where it cannot make them, with its state as it was.
+/// Makes a generator's next numbers; false if they are not supported, with the state unchanged.
 pub fn draw(sequence: &mut Sequence<'_>, numbers: Draw<'_>, threads: usize, isa: Isa) -> bool {
     match (numbers, sequence) {
         (Draw::Uniform(placed, out), sequence) => uniform(sequence, placed, out, isa),
@@ -167,7 +167,7 @@ pub fn draw(sequence: &mut Sequence<'_>, numbers: Draw<'_>, threads: usize, isa:
         (Draw::Normal(placed, out), Sequence::Twister(key, position)) => {
             normal((key, position), placed, out, threads, isa);
         }
-        // NumPy's generators make them from SFC64 in another way
+        // NumPy makes normal numbers from SFC64 by another method
         (Draw::Normal(..), Sequence::Sfc64(..)) => return false,
     }
     true
@@ -192,7 +192,7 @@ fn halves(sequence: &mut Sequence<'_>, out: &mut [u32], isa: Isa) {
     }
 }
 
-/// Fills memory with uniform numbers in `[0, 1)`, placed.
+/// Fills memory with uniform numbers in `[0, 1)`, scaled and shifted by `placed`.
 fn uniform(sequence: &mut Sequence<'_>, placed: Placed, out: &mut [f64], isa: Isa) {
     let (low, range) = placed.unwrap_or((0.0, 1.0));
     match sequence {
@@ -232,7 +232,7 @@ fn masked_integers<T: Integer>(sequence: &mut Sequence<'_>, low: u64, last: u32,
     let (mut words, mut done) = ([0; BLOCK], 0);
     while done < out.len() {
         let rest = &mut out[done..];
-        // no word is taken that might not be needed
+        // no more words are taken than are needed in any case
         let tried = BLOCK.min(rest.len());
         halves(sequence, &mut words[..tried], isa);
         let mut made = 0;
@@ -250,7 +250,7 @@ fn normal((key, position): (&mut [u32; WORDS], &mut i32), placed: Placed, out: &
     let threads = threads.min(count / SHARE).max(1);
     let (mut words, mut done) = ([0; BLOCK], 0);
     while done < count {
-        // no point is tried that might not be needed
+        // no more points are tried than are needed in any case
         let tried = (BLOCK / 4).min(count - done);
         twister_words(key, position, &mut words[..4 * tried], isa);
         let room = &mut out[2 * done..2 * (done + tried)];

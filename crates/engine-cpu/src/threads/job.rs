@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 /// A function on a range of units.
 pub type Work<'a> = &'a (dyn Fn(Range<usize>) + Sync);
 
-/// The chunks of a share that nobody has taken: the first, and the one after the last, 32 bits each. A cache line of its own.
+/// The remaining chunks of a share: the first, and the one after the last, 32 bits each. It has a cache line of its
+/// own.
 #[repr(align(128))]
 struct Share(AtomicU64);
 
@@ -27,7 +28,7 @@ impl Share {
         both >> 32..both & u64::from(u32::MAX)
     }
 
-    /// Takes the first chunk, or the last one.
+    /// Takes the first or the last chunk.
     fn take(&self, last: bool) -> Option<usize> {
         let (mut taken, step) = (None, if last { u64::MAX } else { 1 << 32 });
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |both| {
@@ -48,14 +49,14 @@ pub struct Job {
     shares: SmallVec<[Share; 4]>,
     /// Did a worker panic?
     pub failed: AtomicBool,
-    /// Floating-point flags that workers raised.
+    /// Floating-point flags that workers have raised.
     pub raised: AtomicU8,
-    /// Workers that came and have left.
+    /// The number of workers that came and have left.
     pub left: AtomicUsize,
 }
 
 impl Job {
-    /// A job of `units` in chunks of at least `chunk`, dealt to `threads`.
+    /// A job of `units` in chunks of at least `chunk`, assigned to `threads`.
     ///
     /// # Safety
     /// `f` outlives every call of [`Job::help`].
@@ -69,7 +70,7 @@ impl Job {
         Job { work, units, chunk, shares, failed, raised, left }
     }
 
-    /// Works on share `mine`, then on what is left of the others; returns the units done.
+    /// Works on share `mine`, then on the rest of the others; returns the number of units done.
     pub fn help(&self, mine: usize) -> usize {
         let mut done = 0;
         while let Some(chunk) = self.shares[mine].take(false).or_else(|| self.steal()) {
@@ -93,7 +94,7 @@ impl Job {
         self.raised.fetch_or(flags::get(), Ordering::Relaxed);
     }
 
-    /// The last chunk of the share that has most left.
+    /// The last chunk of the largest remaining share.
     fn steal(&self) -> Option<usize> {
         loop {
             let left = |share: &&Share| {
@@ -101,7 +102,7 @@ impl Job {
                 range.end.saturating_sub(range.start)
             };
             let victim = self.shares.iter().max_by_key(left).filter(|share| left(share) > 0)?;
-            // somebody else may have been faster
+            // another thread may have taken it
             if let Some(chunk) = victim.take(true) {
                 return Some(chunk);
             }

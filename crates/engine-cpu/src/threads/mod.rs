@@ -22,22 +22,22 @@ use std::time::Instant;
 
 /// Work below this many estimated nanoseconds is not shared with sleeping workers, unless told otherwise.
 pub const GATE: u64 = 100_000;
-/// Workers that are awake share work that is so many times smaller.
+/// Workers that are awake share work that is this many times smaller.
 const AWAKE: u64 = 5;
-/// A thread more pays for this many nanoseconds of work.
+/// Each additional thread needs this many nanoseconds of work to pay.
 const SHARE: u64 = 40_000;
-/// Chunks per thread that units are handed out in.
+/// The number of chunks per thread into which units are divided.
 const CHUNKS: usize = 8;
 /// Launches that leave less than this many nanoseconds between them are a stream.
 const PAUSE: u64 = 200_000;
-/// A stream that has taken so many nanoseconds on the caller wakes the workers.
+/// A stream that has taken this many nanoseconds on the caller wakes the workers.
 const ENOUGH: u64 = 400_000;
 
-/// Counts forks: a child's pool has no threads, whatever the parent's memory says.
+/// The number of forks. The pool of a child has no threads, whatever the parent's memory says.
 static FORKS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// Is this thread inside a launch? Then a nested one stays on it.
+    /// Whether this thread is inside a launch. Then a nested launch stays on it.
     static BUSY: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -47,14 +47,14 @@ pub struct Threads {
     gate: u64,
     crowd: Crowd,
     stream: Stream,
-    /// Workers that are looking for work or have some.
+    /// The number of workers that are polling for work or have some.
     awake: Arc<AtomicUsize>,
     pool: Mutex<Option<(u64, Arc<Pool>)>>,
 }
 
 impl Threads {
-    /// `wanted` threads, the caller included; zero for all that this process may use. Work of less than
-    /// `gate` nanoseconds stays on the caller; with zero everything is shared.
+    /// `wanted` threads, including the caller; zero for all that this process may use. Work of less than `gate`
+    /// nanoseconds stays on the caller; if `gate` is zero, everything is shared.
     pub fn new(wanted: usize, gate: u64) -> Threads {
         let wanted = if wanted == 0 { available() } else { wanted }.max(1);
         let (crowd, stream, awake) = (Crowd::new(), Stream::new(), Arc::default());
@@ -66,7 +66,7 @@ impl Threads {
         self.wanted
     }
 
-    /// How many threads `work` nanoseconds would be shared between.
+    /// The number of threads that would share `work` nanoseconds.
     pub fn shares(&self, work: u64) -> usize {
         if self.wanted <= 1 || work < self.gate / AWAKE || BUSY.get() {
             1
@@ -83,13 +83,13 @@ impl Threads {
         }
     }
 
-    /// Calls `f` on ranges that cover `0..units` once each. `work` is the estimated time in nanoseconds; what comes
-    /// back is the measured time that one thread would have taken, zero where nothing was measured.
+    /// Calls `f` on ranges that cover `0..units` once each. `work` is the estimated time in nanoseconds. Returns the
+    /// measured time that one thread would have taken, or zero if nothing was measured.
     pub fn parallel(&self, units: usize, work: u64, f: Work<'_>) -> u64 {
         self.parallel_chunks(units, 1, work, f)
     }
 
-    /// The same, on ranges of at least `least` units where that leaves one for each thread.
+    /// The same, on ranges of at least `least` units if that leaves one for each thread.
     pub fn parallel_chunks(&self, units: usize, least: usize, work: u64, f: Work<'_>) -> u64 {
         if units == 0 {
             return 0;
@@ -98,7 +98,7 @@ impl Threads {
         if shares <= 1 {
             return self.alone(units, work, f);
         }
-        // a launch from another thread that finds the pool taken does its own work
+        // if another thread's launch has the pool, the caller does all of its own work
         let Some(pool) = self.pool() else { return self.alone(units, work, f) };
         let Ok(_turn) = pool.turn.try_lock() else { return self.alone(units, work, f) };
         BUSY.set(true);
@@ -109,7 +109,7 @@ impl Threads {
         if part.units == 0 { 0 } else { nanoseconds as u64 }
     }
 
-    /// All work on the caller.
+    /// Does all work on the caller.
     fn alone(&self, units: usize, work: u64, f: Work<'_>) -> u64 {
         if work < self.gate / (2 * AWAKE) || BUSY.get() {
             f(0..units);
@@ -123,14 +123,14 @@ impl Threads {
     }
 
     fn pool(&self) -> Option<Arc<Pool>> {
-        // another thread may be starting it: its own work is enough for now
+        // another thread may be starting the pool; then the caller's own work is enough for now
         let mut slot = self.pool.try_lock().ok()?;
         let forks = FORKS.load(Ordering::Relaxed);
         match &*slot {
             Some((at, pool)) if *at == forks => Some(pool.clone()),
             _ => {
                 if let Some((_, dead)) = slot.take() {
-                    // the parent's pool: its locks may be held for ever, so it is not touched again
+                    // the parent's pool: its locks may be held for ever, so it must not be touched again
                     std::mem::forget(dead);
                 }
                 let pool = Pool::start(self.wanted - 1, self.awake.clone());
@@ -154,7 +154,7 @@ impl Drop for Threads {
     }
 }
 
-/// Units that are handed out together: at least so many, where all threads still get as many chunks.
+/// The units of a chunk: at least `least`, if all threads still get as many chunks.
 fn chunk(units: usize, shares: usize, least: usize) -> usize {
     let chunk = (units / (shares * CHUNKS)).max(1);
     if chunk >= least {
@@ -171,12 +171,12 @@ impl Drop for Reset {
     }
 }
 
-/// Work that callers did alone, though workers that are awake would have been worth it.
+/// Work that callers did alone although it would have been worth sharing with workers that are awake.
 struct Stream {
     start: Instant,
     /// Nanoseconds from `start` to the end of the last such work.
     last: AtomicU64,
-    /// Nanoseconds of it without a pause.
+    /// The nanoseconds of such work without a pause.
     total: AtomicU64,
 }
 
@@ -192,7 +192,7 @@ impl Stream {
         self.total.store(before.saturating_add(nanoseconds), Ordering::Relaxed);
     }
 
-    /// Has there been enough of it, and only just?
+    /// Whether there has just been enough of it.
     fn flows(&self) -> bool {
         self.total.load(Ordering::Relaxed) >= ENOUGH
             && (self.start.elapsed().as_nanos() as u64).saturating_sub(self.last.load(Ordering::Relaxed)) < PAUSE

@@ -10,13 +10,13 @@ pub use none::Pins;
 
 #[cfg(target_os = "linux")]
 mod linux {
-    /// Where each worker runs.
+    /// The processors of the workers.
     pub struct Pins {
-        /// Processor of each worker and its thread id, once it has started.
+        /// For each worker, its processor, and its thread id once it has started.
         workers: Vec<(usize, Option<libc::pid_t>)>,
-        /// A processor of this process that no worker is pinned to.
+        /// A processor of this process to which no worker is pinned.
         free: usize,
-        /// Are there enough processors to give each thread its own?
+        /// Whether there are enough processors for each thread to have its own.
         active: bool,
     }
 
@@ -87,7 +87,7 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod none {
-    /// Nothing to remember.
+    /// Systems without pinning.
     pub struct Pins;
     impl Pins {
         pub fn new(_workers: usize) -> Pins {

@@ -14,13 +14,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// How long a worker looks for more work at least, and at most where work keeps coming.
+/// How long a worker polls for more work: at least, and at most if work keeps coming.
 const SPIN: Duration = Duration::from_micros(20);
 const LONG_SPIN: Duration = Duration::from_micros(300);
-/// How long the caller looks for its workers to finish before it sleeps.
+/// How long the caller polls for its workers to finish before it sleeps.
 const PATIENCE: Duration = Duration::from_micros(100);
 
-/// Where a worker finds its next job.
+/// The slot in which a worker finds its next job.
 #[repr(align(128))]
 #[derive(Default)]
 struct Place {
@@ -34,17 +34,17 @@ pub struct Pool {
     /// Held by the thread whose job is running.
     pub turn: Mutex<()>,
     places: Box<[Place]>,
-    /// Workers that are not asleep.
+    /// The number of workers that are not asleep.
     awake: Arc<AtomicUsize>,
     stop: AtomicBool,
-    /// Is the caller asleep until its workers have left?
+    /// Whether the caller sleeps until its workers have left.
     waiting: AtomicBool,
     door: Mutex<()>,
     leaving: Condvar,
     pins: Mutex<Pins>,
 }
 
-/// What the caller did of a job.
+/// The caller's part of a job.
 pub struct Part {
     pub time: Duration,
     pub units: usize,
@@ -55,7 +55,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Pool {
-    /// Starts workers, which keep `awake`.
+    /// Starts workers, which keep `awake` up to date.
     pub fn start(workers: usize, awake: Arc<AtomicUsize>) -> Arc<Pool> {
         awake.store(0, Ordering::Relaxed);
         let pool = Arc::new(Pool {
@@ -71,7 +71,7 @@ impl Pool {
         for index in 0..workers {
             let theirs = pool.clone();
             let name = format!("numelt-{}", index + 1);
-            // a thread that cannot be started is one helper less
+            // if a thread cannot be started, there is one helper less
             let _ = std::thread::Builder::new().name(name).spawn(move || theirs.work(index));
         }
         pool
@@ -137,7 +137,7 @@ impl Pool {
         self.awake.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Waits for a job: awake for a while, if jobs came in less than that on average (`gap`), then asleep.
+    /// Waits for a job: polling for a while if jobs came in less than that on average (`gap`), and then asleep.
     fn next(&self, place: &Place, mut free: Instant, gap: Duration) -> Option<*const Job> {
         let spin = if gap <= LONG_SPIN { (2 * gap).clamp(SPIN, LONG_SPIN) } else { SPIN };
         loop {
@@ -168,7 +168,7 @@ impl Pool {
 }
 
 impl Place {
-    /// Wakes the worker if it sleeps; what it is to see has been stored before.
+    /// Wakes the worker if it sleeps. What it is to see must have been stored before.
     fn wake(&self) {
         if self.asleep.load(Ordering::SeqCst)
             && let Some(thread) = self.thread.get()
@@ -178,7 +178,7 @@ impl Place {
     }
 }
 
-/// Takes the job back from workers that did not come and waits for the others, also when the caller's share panics.
+/// Takes the job back from workers that have not come and waits for the others, even if the caller's share panics.
 struct Leave<'a> {
     pool: &'a Pool,
     job: &'a Job,

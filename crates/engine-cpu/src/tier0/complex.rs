@@ -8,7 +8,7 @@ use crate::tier0::elem::{Any, Inexact, Number};
 use numelt_ir::{C32, C64};
 use std::hint::black_box;
 
-/// Functions that only complex numbers have.
+/// Functions of complex numbers only.
 pub trait Complex: Inexact {
     fn re(self) -> Self::Real;
     fn im(self) -> Self::Real;
@@ -33,15 +33,15 @@ pub trait Complex: Inexact {
     fn clog1p(self) -> Self;
 }
 
-/// Both parts times a factor.
+/// Multiplies both parts by a factor.
 trait Scaled<R> {
     fn scaled(self, factor: R) -> Self;
 }
 
 mod c {
     use numelt_ir::{C32, C64};
-    // A C `double _Complex` and a struct of two doubles are passed alike by the System V, AAPCS64 and
-    // Apple ABIs; the same holds for float.
+    // the System V, AAPCS64 and Apple ABIs pass a C `double _Complex` like a struct of two doubles; the same holds for
+    // float Apple ABIs; the same holds for float.
     #[link(name = "m")]
     unsafe extern "C" {
         pub safe fn csqrt(z: C64) -> C64;
@@ -118,7 +118,7 @@ macro_rules! complex {
             }
             #[inline(always)]
             fn lt(self, o: $t) -> bool {
-                // lexicographic, and false as soon as an imaginary part that decides nothing is NaN
+                // lexicographic; false if an imaginary part that does not decide is NaN
                 ((self.re < o.re) & !self.im.is_nan() & !o.im.is_nan()) | ((self.re == o.re) & (self.im < o.im))
             }
             #[inline(always)]
@@ -141,7 +141,7 @@ macro_rules! complex {
             fn finite(self) -> bool {
                 self.re.is_finite() & self.im.is_finite()
             }
-            // of equal values the first: `<=` instead of the `<` of floats, as in NumPy
+            // the first of equal values: `<=` instead of the `<` of floats, as in NumPy
             #[inline(always)]
             fn max(self, o: $t) -> $t {
                 if o.le(self) | self.nan() { self } else { o }
@@ -201,7 +201,7 @@ macro_rules! complex {
             fn conj(self) -> $t {
                 $t { re: self.re, im: -self.im }
             }
-            /// Whole exponents below 100 by repeated multiplication, as NumPy does, others by `cpow`.
+            /// Integer exponents below 100 by repeated multiplication, as in NumPy, others by `cpow`.
             #[inline(always)]
             fn pow(self, o: $t) -> $t {
                 if o.re == 0.0 && o.im == 0.0 {
@@ -217,7 +217,7 @@ macro_rules! complex {
                 if o.im == 0.0 && o.re.trunc() == o.re && o.re.abs() < 100.0 {
                     return whole_power(self, o.re as i32);
                 }
-                // NumPy converts real exponents to integers, to see whether they are
+                // NumPy converts real exponents to integers to find out whether they are integers
                 if o.im == 0.0 && o.re.is_nan() {
                     raise_invalid();
                 }
@@ -322,13 +322,13 @@ complex! {
     ];
 }
 
-/// Raises the processor's flag for operations without an answer.
+/// Raises the processor's flag for an invalid operation.
 #[cold]
 fn raise_invalid() {
     black_box(black_box(f64::INFINITY) * black_box(0.0));
 }
 
-/// `base` to a whole power that is not zero.
+/// `base` to an integer power that is not zero.
 #[inline]
 fn whole_power<T: Inexact>(base: T, exponent: i32) -> T {
     match exponent {

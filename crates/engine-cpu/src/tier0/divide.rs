@@ -11,7 +11,7 @@ use crate::tier0::ops::{FloorDivide, Fmod, Remainder};
 use numelt_codegen::{factor, log2_up, long_factor};
 use std::mem::MaybeUninit;
 
-/// What is made of a pair.
+/// The result of a division.
 pub enum Made {
     /// The quotient, rounded down.
     Quotient,
@@ -23,7 +23,7 @@ pub enum Made {
 
 /// The operations that divide.
 pub trait Division: 'static {
-    /// What they make.
+    /// The result that is computed.
     const MADE: Made;
 }
 impl Division for FloorDivide {
@@ -36,30 +36,30 @@ impl Division for Fmod {
     const MADE: Made = Made::Fmod;
 }
 
-/// Runs shorter than this are not worth an inverse.
+/// Shorter runs are not worth computing an inverse.
 const WORTH: usize = 16;
 
-/// 64-bit operands that are looked at together, and the bits of those that f64 divides.
+/// The number of 64-bit operands that are tested together, and the bits of those that f64 can divide.
 const NEAR: usize = 128;
 const SMALL_BITS: u32 = 50;
 
-/// `1.5 * 2^23` and `1.5 * 2^52`: numbers whose last bits are those of an integer that is added.
+/// `1.5 * 2^23` and `1.5 * 2^52`: adding a small integer to one of them makes it the last bits of the float.
 const SHIFT32: f32 = 12_582_912.0;
 const SHIFT64: f64 = 6_755_399_441_055_744.0;
 
 /// Integers that the loops of this file divide.
 pub trait Divide: Elem + Real + Bits + Integer {
-    /// Is it a number that has an inverse here? Then no division by it overflows.
+    /// Whether the number has an inverse here. Then no division by it overflows.
     fn inverts(self) -> bool;
 
-    /// Divides by a number that has an inverse.
+    /// Divides a run by a number that has an inverse.
     fn by_number<O: Division>(a: &[Self], by: Self, out: &mut [MaybeUninit<Self>]);
 
     /// Divides element by element.
     fn by_each<O: Division>(a: &[Self], b: &[Self], out: &mut [MaybeUninit<Self>]);
 }
 
-/// The higher half of a product. That of 64 bits is put together of products that vectors have.
+/// The higher half of a product. For 64 bits it is composed of products for which there are vector instructions.
 trait High: Copy {
     fn high(self, by: Self) -> Self;
 }
@@ -100,14 +100,14 @@ pub fn run<T: Divide, O: Division>(a: &[T], b: &[T], out: &mut [MaybeUninit<T>])
     }
 }
 
-/// What is asked for, of dividend, divisor and the quotient (for C's remainder cut off, otherwise rounded down).
+/// The requested result from dividend, divisor and the quotient (truncated for C's remainder, otherwise rounded down).
 macro_rules! made {
     ($op:ident, $a:expr, $by:expr, $quotient:expr) => {
         if matches!($op::MADE, Made::Quotient) { $quotient } else { $a.wrapping_sub($quotient.wrapping_mul($by)) }
     };
 }
 
-/// Types that fit `$int` with its sign: below zero, `!a` is divided.
+/// For types that fit into `$int` with a sign: if `a` is negative, `!a` is divided.
 macro_rules! by_short_factor {
     ($t:ty, $int:ty, $word:ty) => {
         #[inline(always)]
@@ -130,7 +130,7 @@ macro_rules! by_short_factor {
     };
 }
 
-/// Unsigned types, all of whose bits are taken.
+/// For unsigned types that use all bits.
 macro_rules! by_long_factor {
     ($t:ty) => {
         #[inline(always)]
@@ -151,8 +151,8 @@ macro_rules! by_long_factor {
     };
 }
 
-/// Each by its divisor, through a float. The quotient of two integers lies at least one part in their sum from the next integer:
-/// further than the float rounds.
+/// Each element by its divisor, in floats. If the quotient of two integers is not an integer, its distance from the
+/// next integer is at least one part in their sum, which is more than the float's rounding error.
 macro_rules! by_float {
     ($t:ty, $float:ty, $shift:ident) => {
         #[inline(always)]
@@ -168,7 +168,7 @@ macro_rules! by_float {
     };
 }
 
-/// The same of 64 bits.
+/// The same for 64 bits.
 macro_rules! by_small_float {
     ($t:ty, $middle:expr, $bits:expr) => {
         #[inline(always)]
@@ -221,7 +221,8 @@ divided! {
 mod tests {
     use super::*;
 
-    /// All three results of all pairs, as runs by one number and as runs by many, against the arithmetic of one pair.
+    /// All three results for all pairs, in runs with one divisor and in runs with many, against the arithmetic of one
+    /// pair.
     fn check<T: Divide + PartialEq + std::fmt::Debug>(dividends: &[T], divisors: &[T]) {
         for (k, &by) in divisors.iter().enumerate() {
             let one = vec![by; dividends.len()];
@@ -242,7 +243,7 @@ mod tests {
         }
     }
 
-    /// Numbers around the powers of two, both ends and products, and some others.
+    /// Numbers around the powers of two, both ends, products, and some others.
     macro_rules! samples {
         ($t:ty) => {{
             let mut all: Vec<$t> = vec![3, 5, 7, 10, 25, 100, 125, 641 as $t, 1_000_003_u64 as $t];
@@ -289,7 +290,7 @@ mod tests {
                 check(&samples, &samples);
                 let small: Vec<$t> = samples.iter().map(|v| v >> (<$t>::BITS / 2)).collect();
                 check(&small, &small);
-                // each divisor's multiples, and what lies before them
+                // the multiples of each divisor, and the numbers before them
                 for &by in &samples {
                     let multiples: Vec<$t> = (0..64).map(|k| (<$t>::MAX / 64 * k).wrapping_add(by)).collect();
                     let multiples: Vec<$t> =

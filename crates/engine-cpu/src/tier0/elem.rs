@@ -24,7 +24,7 @@ impl B8 {
     }
 }
 
-/// A type that elements in memory have.
+/// A type of elements in memory.
 ///
 /// # Safety
 /// Any bit pattern is a valid value, and the size is `DTYPE.size()`.
@@ -43,13 +43,13 @@ macro_rules! elems {
 }
 elems!(B8: Bool, i8: I8, u8: U8, i16: I16, u16: U16, i32: I32, u32: U32, i64: I64, u64: U64, F16: F16, f32: F32, f64: F64, C32: C64, C64: C128);
 
-/// What every element type can do.
+/// The operations of every element type.
 pub trait Any: Elem {
     /// Type of `absolute`.
     type Real: Elem;
     fn add(self, o: Self) -> Self;
     fn mul(self, o: Self) -> Self;
-    /// The product where NumPy folds a run or raises to a power: complex values round differently there.
+    /// The product inside folded runs and powers, where NumPy rounds complex values differently.
     #[inline(always)]
     fn mul_in_run(self, o: Self) -> Self {
         self.mul(o)
@@ -67,7 +67,7 @@ pub trait Any: Elem {
     /// The neutral element of `mul`.
     const ONE: Self;
 
-    /// NumPy's maximum: NaN wins; of equal values the second, as NumPy's vector loops do.
+    /// NumPy's maximum: NaN wins; of equal values the second is returned, as by NumPy's vector loops.
     #[inline(always)]
     fn max(self, o: Self) -> Self {
         if o.lt(self) | self.nan() { self } else { o }
@@ -77,12 +77,12 @@ pub trait Any: Elem {
     fn min(self, o: Self) -> Self {
         if self.lt(o) | self.nan() { self } else { o }
     }
-    /// Maximum that prefers numbers to NaN.
+    /// The maximum, where numbers are preferred to NaN.
     #[inline(always)]
     fn fmax(self, o: Self) -> Self {
         if o.lt(self) | o.nan() { self } else { o }
     }
-    /// Minimum that prefers numbers to NaN.
+    /// The minimum, where numbers are preferred to NaN.
     #[inline(always)]
     fn fmin(self, o: Self) -> Self {
         if self.lt(o) | o.nan() { self } else { o }
@@ -127,7 +127,7 @@ pub trait Inexact: Number {
     fn rint(self) -> Self;
 }
 
-/// What only floats have.
+/// Operations of floats only.
 pub trait Float: Inexact + Real {
     fn copysign(self, o: Self) -> Self;
     fn floor(self) -> Self;
@@ -223,8 +223,7 @@ macro_rules! any_real {
     };
 }
 
-/// Repeated squaring with wrap-around. The front end refuses negative exponents as NumPy does; here
-/// they give zero.
+/// Repeated squaring with wrap-around. The front end refuses negative exponents as NumPy does; here they give zero.
 macro_rules! integer_power {
     ($base:expr, $exp:expr, $t:ty) => {{
         let (mut base, mut exp, mut out): ($t, $t, $t) = ($base, $exp, 1);
@@ -341,7 +340,7 @@ macro_rules! integers {
         impl Integer for $t {
             #[inline(always)]
             fn shl(self, o: $t) -> $t {
-                // a negative count is a huge unsigned one
+                // a negative count becomes a huge unsigned one
                 if (o as $unsigned) < <$t>::BITS as $unsigned { self.wrapping_shl(o as u32) } else { 0 }
             }
             #[inline(always)]
@@ -360,7 +359,8 @@ macro_rules! signed {
     ($($t:ty, $u:ty, $zero:expr;)*) => {
         integers! {$(
             $t, $u, |v| v.wrapping_abs(), v.signum(),
-            // 1/0 converts infinity: the smallest integer of 32 and 64 bits, zero of the shorter ones
+            // 1/0 converts infinity, which gives the smallest integer for 32 and 64 bits, and zero for the shorter
+            // types
             if v == 0 { $zero } else { (1 as $t).wrapping_div(v) },
             |a, b| {
                 let q = a.wrapping_div(b);
@@ -381,8 +381,8 @@ macro_rules! unsigned {
 signed! { i8, u8, 0; i16, u16, 0; i32, u32, i32::MIN; i64, u64, i64::MIN; }
 unsigned! { u8, 0; u16, 0; u32, 0; u64, 0; }
 
-/// Quotient and remainder of floats, divisor not zero: the remainder is exact (`fmod`) and takes the
-/// divisor's sign; the quotient is the rounded exact one, never one too small.
+/// Quotient and remainder of floats, for a divisor that is not zero. The remainder is exact (`fmod`) and takes the
+/// divisor's sign. The quotient is the exact one rounded, and never one too small.
 macro_rules! float_divmod {
     ($a:expr, $b:expr, $t:ident) => {{
         let (a, b): ($t, $t) = ($a, $b);

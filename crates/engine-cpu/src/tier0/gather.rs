@@ -6,19 +6,19 @@
 use crate::tier0::pack::Rect;
 use numelt_opt::{Kernel, Node, StrideClass, ValueId};
 
-/// A gather as the interpreter runs it.
+/// A gather in the form that the interpreter runs.
 pub struct Pick {
-    /// Kernel arguments: the source, and where its bound and step are.
+    /// Kernel arguments: the source, the bound and the step.
     pub arg: u16,
     pub last: u16,
     pub step: u16,
     /// Bytes of an element.
     size: usize,
-    /// Is the index the same along each row?
+    /// Whether the index is the same along each row.
     by_row: bool,
 }
 
-/// The axis that indices move along.
+/// The axis along which indices select.
 #[derive(Clone, Copy)]
 pub struct Axis {
     /// The largest index.
@@ -41,7 +41,7 @@ pub fn pick(kernel: &Kernel, i: usize) -> Pick {
     Pick { arg: arg as u16, last: last as u16, step: step as u16, size, by_row: is_fixed_in_row(kernel, index) }
 }
 
-/// Is a value made of operands that do not move along the innermost loop?
+/// Whether a value depends only on operands that do not move along the innermost loop.
 fn is_fixed_in_row(kernel: &Kernel, value: ValueId) -> bool {
     let mut needed = vec![false; value as usize + 1];
     needed[value as usize] = true;
@@ -70,7 +70,7 @@ fn is_fixed_in_row(kernel: &Kernel, value: ValueId) -> bool {
 }
 
 impl Pick {
-    /// Fills `dst` with the picked elements of a rectangle of points.
+    /// Fills `dst` with the selected elements of a rectangle of points.
     ///
     /// # Safety
     /// Every index from 0 to the last leads to readable elements from every point of the rectangle; `indices` and
@@ -88,7 +88,7 @@ impl Pick {
         }
     }
 
-    /// Picks elements of a known size.
+    /// Selects elements of a known size.
     ///
     /// # Safety
     /// As for `run`; `T` has the size of the elements.
@@ -120,7 +120,7 @@ impl Pick {
     }
 }
 
-/// Elements of one row, all picked by the same index.
+/// The elements of one row, all selected by the same index.
 ///
 /// # Safety
 /// `n` elements can be read from `start` on, and `dst` has room for them.

@@ -51,7 +51,7 @@ impl Any for F16 {
     fn finite(self) -> bool {
         self.0 & 0x7FFF < 0x7C00
     }
-    // of equal values the first, as in NumPy
+    // the first of equal values, as in NumPy
     #[inline(always)]
     fn max(self, o: F16) -> F16 {
         if o.le(self) | self.nan() { self } else { o }

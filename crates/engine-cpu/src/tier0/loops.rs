@@ -55,7 +55,7 @@ unsafe fn output<'a, T: Elem>(out: *mut u8, n: usize) -> &'a mut [MaybeUninit<T>
     unsafe { from_raw_parts_mut(out.cast(), n) }
 }
 
-// The slices are parameters of inlined functions so that the vectoriser knows they do not overlap.
+// the slices are parameters of inlined functions, so that the vectorizer knows that they do not overlap
 #[inline(always)]
 fn run1<T: Elem, O: Op1<T>>(a: &[T], out: &mut [MaybeUninit<O::Out>]) {
     for (o, &a) in out.iter_mut().zip(a) {
@@ -154,10 +154,10 @@ unsafe fn map_divide<T: Divide, O: Division>(ins: *const *const u8, out: *mut u8
     }
 }
 
-/// Division of integers by the one number that the second operand is.
+/// Division of integers by one number, to which the second operand points.
 ///
 /// # Safety
-/// As for [`Loop`], but for the second operand; the number has an inverse.
+/// As for [`Loop`], except that the second operand is one number, which has an inverse.
 #[inline(always)]
 unsafe fn map_divide_one<T: Divide, O: Division>(ins: *const *const u8, out: *mut u8, n: usize) {
     // SAFETY: the contract of `Loop`.
@@ -179,7 +179,7 @@ versions!(two /// The loop of `ldexp`.
 versions!(two /// The loop of a conversion.
     pick_cast, map_cast, [T: To<U>, U: Elem], (ins: *const *const u8, out: *mut u8, n: usize));
 
-/// How many versions a type's loops have: floats have one per instruction set, the others share.
+/// How many versions the loops of a type have: floats have one per instruction set, other types share versions.
 pub trait Versions: Elem {
     /// The loop of a one-operand operation.
     fn one<O: Op1<Self>>(isa: Isa) -> Loop {

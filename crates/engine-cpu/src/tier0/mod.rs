@@ -48,19 +48,19 @@ impl Interpreter {
     }
 }
 
-/// The largest power of two of points, 256 to 1024, whose registers stay in the L1 cache; kernels of many
+/// The largest power of two, from 256 to 1024 points, for which the registers stay in the L1 cache. Kernels with many
 /// values are bound by arithmetic, for which the L2 cache is near enough.
 fn default_block(code: &program::Code) -> usize {
     let values = code.slots.max(1) * code.element;
     let mut block = 1024;
-    // a quarter of the cache is left to everything else
+    // a quarter of the cache is left for everything else
     while block > 256 && block * values > l1_bytes() / 4 * 3 {
         block /= 2;
     }
     block
 }
 
-/// Size of the L1 data cache of this machine; 32 KB where the system does not say.
+/// The size of the L1 data cache of this machine; 32 KB if the system does not say.
 fn l1_bytes() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| {
@@ -77,8 +77,8 @@ fn l1_bytes() -> usize {
 }
 
 impl Interpreter {
-    /// Evaluates a tile without storing anything, and tells which values meet which of the conditions that
-    /// `found` still looks for.
+    /// Evaluates a tile without storing anything, and determines which values meet which of the conditions that `audit`
+    /// still looks for.
     ///
     /// # Safety
     /// The contract of [`Body::run`]; nothing is written to `Store` and `Reduced` arguments.

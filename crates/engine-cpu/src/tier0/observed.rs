@@ -16,7 +16,7 @@ use numelt_vecmath::flags;
 use std::hint::black_box;
 use std::slice::from_raw_parts;
 
-/// Comparisons that NumPy's loop makes of operands that may be NaN, where comparing those is invalid.
+/// Checks for the comparisons that NumPy's loop makes with operands that may be NaN, for which they are invalid.
 pub(super) fn disordered(op: Op, ty: DType) -> Option<Check> {
     match op {
         Op::Divide => with!(ty, complex, T => holds_nan_at::<T, 1> as Check),
@@ -31,8 +31,8 @@ pub(super) fn disordered(op: Op, ty: DType) -> Option<Check> {
     }
 }
 
-/// A check of complex values that computes once more and looks at the processor's flags: NumPy's arithmetic on
-/// parts and the C library raise what they raise, which no rule on results tells.
+/// A check of complex values that computes them once more and reads the processor's flags: NumPy's arithmetic on parts
+/// and the C library raise flags that cannot be inferred from results.
 pub(super) fn observed(op: Op, ty: DType) -> Option<Check> {
     macro_rules! one {
         ($o:ident) => {
@@ -72,12 +72,12 @@ pub(super) fn observed(op: Op, ty: DType) -> Option<Check> {
         Op::Arcsinh => one!(CArcsinh),
         Op::Arccosh => one!(CArccosh),
         Op::Arctanh => one!(CArctanh),
-        // the rest has no flags, or rules on values
+        // the others have no conditions, or rules on values
         _ => None,
     }
 }
 
-/// Flags that something raises.
+/// The flags that a function raises.
 #[inline(always)]
 fn raised(run: impl FnOnce()) -> u8 {
     let before = flags::save();
@@ -116,8 +116,8 @@ unsafe fn observed_two<T: Elem, O: Op2<T>>(ins: *const *const u8, _: *const u8, 
     })
 }
 
-/// A complex quotient whose parts are divided one after the other where the divisor is zero: a vector of both has
-/// lanes that divide zero by zero.
+/// A complex quotient whose parts are divided one after the other if the divisor is zero. A vector of both parts would
+/// have unused lanes that divide zero by zero.
 struct Quotient;
 
 impl<T: Complex<Real: Inexact>> Op2<T> for Quotient {
@@ -133,7 +133,7 @@ impl<T: Complex<Real: Inexact>> Op2<T> for Quotient {
     }
 }
 
-/// Conditions of a complex quotient: of its arithmetic, and of comparing the divisor's parts.
+/// The conditions of a complex quotient: those of its arithmetic, and those of comparing the divisor's parts.
 ///
 /// # Safety
 /// As for [`Check`].
@@ -151,7 +151,7 @@ unsafe fn inverse_part<T: Number>(ins: *const *const u8, out: *const u8, n: usiz
     unsafe { observed_one::<T, ops::Reciprocal>(ins, out, n) | holds_nan_at::<T, 0>(ins, out, n) }
 }
 
-/// An operand that is no number.
+/// Whether an operand is NaN.
 ///
 /// # Safety
 /// As for [`Check`].
@@ -161,7 +161,7 @@ unsafe fn holds_nan_at<T: Any, const AT: usize>(ins: *const *const u8, _: *const
     if a.iter().any(|a| a.nan()) { INVALID } else { 0 }
 }
 
-/// Complex numbers compare by their real parts, and where those are equal by their imaginary parts.
+/// Complex numbers compare by their real parts, and if those are equal, by their imaginary parts.
 ///
 /// # Safety
 /// As for [`Check`].
@@ -176,7 +176,7 @@ unsafe fn unordered<R: Any>(ins: *const *const u8, _: *const u8, n: usize) -> u8
     if met { INVALID } else { 0 }
 }
 
-/// Different operands whose difference is no number.
+/// Whether there are different operands whose difference is NaN.
 ///
 /// # Safety
 /// As for [`Check`].
@@ -186,7 +186,7 @@ unsafe fn incomparable<T: Any>(ins: *const *const u8, _: *const u8, n: usize) ->
     if a.iter().zip(b).any(|(a, b)| a.nan() | b.nan()) { INVALID } else { 0 }
 }
 
-/// Conditions of the logarithm of a sum of powers.
+/// The conditions of the logarithm of a sum of powers.
 ///
 /// # Safety
 /// As for [`Check`].
@@ -195,7 +195,7 @@ pub(super) unsafe fn added<T: Any>(ins: *const *const u8, out: *const u8, n: usi
     unsafe { two::<T, PLAIN>(ins, out, n) | incomparable::<T>(ins, out, n) }
 }
 
-/// Distances of halves to their neighbours; that of no finite half is invalid.
+/// The conditions of distances of halves to their neighbours; that of an infinity or NaN is invalid.
 ///
 /// # Safety
 /// As for [`Check`], of halves.

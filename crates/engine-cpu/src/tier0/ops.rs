@@ -12,17 +12,17 @@ use numelt_ir::parts::{Exponents, FloatParts, IntParts};
 use numelt_ir::{DType, Op};
 use std::cmp::Ordering;
 
-/// Floats by their bits.
+/// Operations that use the bits of floats.
 pub trait Neighbours: Elem + FloatParts {}
 impl<T: Elem + FloatParts> Neighbours for T {}
-/// Floats by their exponents.
+/// Operations that use the exponents of floats.
 pub trait Scales: Any + Exponents {}
 impl<T: Any + Exponents> Scales for T {}
-/// Integers by their divisors.
+/// Operations that use the divisors of integers.
 pub trait Divisible: Elem + IntParts {}
 impl<T: Elem + IntParts> Divisible for T {}
 
-/// A 64-bit integer against one of the other signedness, whose bits come as the same type.
+/// Comparisons of a 64-bit integer with one of the other signedness, whose bits are passed in the same type.
 pub trait Mixed: Elem {
     fn order(self, o: Self) -> Ordering;
 }
@@ -64,12 +64,13 @@ macro_rules! ops2 {
     )*};
 }
 
-/// The same for operations of the op table, which are found by it: each row says for which types, by a name of `with!`.
+/// The same for operations of the op table, which are found by their name there. Each row says for which types, by a
+/// name of `with!`.
 macro_rules! one {
     ($($name:ident: $bound:ident -> $out:ty, $set:ident, |$a:ident| $e:expr;)*) => {
         ops1! { $($name: $bound -> $out, |$a| $e;)* }
 
-        /// The loop of an operation on one operand; `None` for all but those above.
+        /// The loop of an operation on one operand; `None` for operations that have no row above.
         pub fn one(op: Op, ty: DType, isa: Isa) -> Option<Loop> {
             match op {
                 $(Op::$name => with!(ty, $set, T => <T as Versions>::one::<$name>(isa)),)*
@@ -82,7 +83,7 @@ macro_rules! two {
     ($($name:ident: $bound:ident -> $out:ty, $set:ident, |$a:ident, $b:ident| $e:expr;)*) => {
         ops2! { $($name: $bound -> $out, |$a, $b| $e;)* }
 
-        /// The loop of an operation on two operands; `None` for all but those above.
+        /// The loop of an operation on two operands; `None` for operations that have no row above.
         pub fn two(op: Op, ty: DType, isa: Isa) -> Option<Loop> {
             match op {
                 $(Op::$name => with!(ty, $set, T => <T as Versions>::two::<$name>(isa)),)*

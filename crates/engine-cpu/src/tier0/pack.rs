@@ -19,7 +19,7 @@ pub struct Rect {
 }
 
 impl Rect {
-    /// Do the elements lie one after the other?
+    /// Whether the elements are contiguous.
     #[inline]
     pub fn is_dense(&self, size: usize) -> bool {
         (self.inner_stride == size as isize || self.inner == 1)
@@ -58,7 +58,7 @@ unsafe fn gather<T: Copy>(rect: Rect, dst: *mut T) {
                     dst.add(j).write((row as *const T).sub(j).read_unaligned());
                 }
             } else if size_of::<T>() >= 4 && rect.inner_stride == 2 * size_of::<T>() as isize {
-                // a step that is known makes shuffles of loads, for short elements too many
+                // a stride that is known at compile time would make shuffles of loads, and too many for short elements
                 for j in 0..rect.inner {
                     dst.add(j).write((row as *const T).add(2 * j).read_unaligned());
                 }

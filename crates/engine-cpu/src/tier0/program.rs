@@ -18,19 +18,19 @@ pub type Slot = u16;
 
 /// One block instruction.
 pub struct Instr {
-    /// What to do.
+    /// The operation.
     pub action: Action,
     /// Operand slots; unused ones repeat the first.
     pub ins: [Slot; 3],
-    /// Where the result goes.
+    /// The slot of the result.
     pub out: Slot,
     /// Index into [`Code::stores`] of the store that this result may be written to directly.
     pub direct: Option<u16>,
-    /// The value of the kernel's body that this is.
+    /// The value of the kernel's body that it computes.
     pub node: u32,
-    /// How its floating-point flags come about.
+    /// How its floating-point flags are determined.
     pub report: Report,
-    /// What tells the conditions of given values.
+    /// The check that determines the conditions of given values.
     pub check: Option<Check>,
 }
 
@@ -38,23 +38,23 @@ pub struct Instr {
 pub enum Action {
     /// A loop over the operands.
     Call(Func),
-    /// Elements picked from memory by the first operand.
+    /// A gather by the first operand.
     Pick(Pick),
 }
 
-/// An argument that is read, and what it is read for.
+/// An argument that is read, and its uses.
 pub struct Load {
     /// Index of the kernel argument, and its slot.
     pub arg: u16,
     /// Element type.
     pub dtype: DType,
-    /// Is it an `Index` argument (values are made, not read)?
+    /// Whether it is an `Index` argument (its values are computed, not read).
     pub index: bool,
-    /// Is its stride zero on the innermost loop?
+    /// Whether its stride on the innermost loop is zero.
     pub zero: bool,
     /// The last instruction that reads it (index into [`Code::instrs`]), if any.
     pub last_use: Option<usize>,
-    /// Is it stored as it is?
+    /// Whether it is stored unchanged.
     pub stored: bool,
 }
 
@@ -62,17 +62,17 @@ pub struct Load {
 pub struct Save {
     /// Index of the kernel argument.
     pub arg: u16,
-    /// Element size in the memory it goes to.
+    /// The element size in the destination.
     pub size: usize,
-    /// The slot that holds the value when it was not written directly.
+    /// The slot that holds the value if it was not written directly.
     pub slot: Slot,
-    /// The instruction that makes the value.
+    /// The instruction that computes the value.
     pub made_by: Option<usize>,
-    /// Is the destination dense along the innermost loop?
+    /// Whether the destination is contiguous along the innermost loop.
     pub unit: bool,
 }
 
-/// What the interpreter runs.
+/// The program that the interpreter runs.
 pub struct Code {
     /// Arguments that are read.
     pub loads: Vec<Load>,
@@ -86,7 +86,7 @@ pub struct Code {
     pub slots: usize,
     /// Bytes of the largest element of any slot.
     pub element: usize,
-    /// Slot of each value of the kernel's body, right after it was made.
+    /// The slot of each value of the kernel's body, right after it was computed.
     pub place: Vec<Slot>,
 }
 
@@ -95,16 +95,16 @@ struct Builder<'a> {
     code: Code,
     /// Slot of each value.
     place: Vec<Slot>,
-    /// Last node that reads each value; `usize::MAX` for stored ones.
+    /// The last node that reads each value; `usize::MAX` for stored ones.
     last: Vec<usize>,
     free: Vec<Slot>,
-    /// Instruction that made each value.
+    /// The instruction that computes each value.
     made: Vec<Option<usize>>,
     /// The value whose register each value shares (through `Func::Same`).
     root: Vec<usize>,
 }
 
-/// Is a cast between these a change of name only?
+/// Whether a cast between these types leaves the bits as they are.
 fn same_bits(from: DType, to: DType) -> bool {
     from == to || from.is_integer() && to.is_integer() && from.size() == to.size()
 }
@@ -143,7 +143,7 @@ pub fn build(kernel: &Kernel, isa: Isa) -> Result<Code> {
 }
 
 impl Builder<'_> {
-    /// Finds which values share a register and the last reader of each.
+    /// Determines which values share a register, and the last reader of each.
     fn lifetimes(&mut self) {
         let kernel = self.kernel;
         for (i, node) in kernel.body.iter().enumerate() {
@@ -163,7 +163,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The operand that node `i` merely renames.
+    /// The operand whose value node `i` has unchanged.
     fn same(&self, i: usize) -> Option<ValueId> {
         use numelt_ir::Op;
         match &self.kernel.body[i] {

@@ -15,46 +15,48 @@ use numelt_opt::{Kernel, Node, Reduction};
 use std::slice::from_raw_parts;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-/// Conditions that a run of values meets: operands, results, count.
+/// Returns the conditions that a run of values meets. Arguments: operands, results, count.
 ///
 /// # Safety
 /// As for a loop, with the results computed.
 pub type Check = unsafe fn(ins: *const *const u8, out: *const u8, n: usize) -> u8;
 
-/// How the flags of a loop come about.
+/// How the flags of a loop are determined.
 #[derive(Clone, Copy)]
 pub enum Report {
-    /// The processor raises what the operation calls for.
+    /// The processor raises the flags of the operation.
     Hardware,
-    /// The operation has no conditions, whatever the loop raises on its way.
+    /// The operation has no conditions, whatever flags the loop raises.
     Quiet,
-    /// The processor does not know; the values tell.
+    /// The processor's flags are not usable; the conditions are determined from the values.
     Checked(Check),
-    /// The processor raises what the arithmetic calls for, and the values tell what NumPy's comparisons raise.
+    /// The processor raises the flags of the arithmetic, and those of NumPy's comparisons are determined from the
+    /// values.
     Added(Check),
 }
 
-/// What an audit looks for and what it has found, per value of a kernel's body.
+/// The conditions that an audit looks for and those that it has found, for each value of a kernel's body.
 pub struct Audit {
     wanted: Vec<u8>,
     found: Vec<AtomicU8>,
-    /// Per reduction, the value that it folds and its dtype's test for NaN, if that silences it.
+    /// For each reduction, the value that it folds, and its dtype's test for NaN if a NaN hides the reduction's own
+    /// conditions.
     folds: Vec<(u32, Option<Check>)>,
-    /// Per reduction, conditions that what it folded had met before.
+    /// For each reduction, the conditions that the folded values had met before.
     poisoned: Vec<AtomicU8>,
-    /// Has everything been found?
+    /// Whether everything has been found.
     done: AtomicBool,
 }
 
 impl Audit {
-    /// An audit for the conditions wanted of each value of a kernel's body, and then of each reduction.
+    /// An audit for the conditions that are wanted for each value of a kernel's body, and then for each reduction.
     pub fn new(kernel: &Kernel, wanted: &[u8]) -> Audit {
         let found = kernel.body.iter().map(|_| AtomicU8::new(0)).collect();
         let check = |ty| match ty {
             DType::F16 => Some(holds_special::<F16> as Check),
             _ => with!(ty, inexact, T => holds_nan::<T> as Check),
         };
-        // Where nothing else is computed, the flags are the sum's own, and NaN adds up silently. Extremes of the same
+        // If nothing else is computed, the flags are the sum's own, and adding a NaN raises none. Extremes of the same
         // elements compare them, which raises the flag for NaN.
         let computes = kernel.body.iter().any(|node| matches!(node, Node::Op(..) | Node::Cast(..)));
         let alone = !computes && kernel.reductions.iter().all(|r| r.op == Op::Sum);
@@ -69,7 +71,7 @@ impl Audit {
         }
     }
 
-    /// Is each condition found wherever it is wanted, and none left to the reductions?
+    /// Whether each condition has been found wherever it is wanted, and none is left to the reductions.
     fn is_complete(&self) -> bool {
         let (values, folds) = self.wanted.split_at(self.found.len());
         let mut all = 0;
@@ -83,13 +85,14 @@ impl Audit {
         folds.iter().all(|wanted| wanted & !all == 0)
     }
 
-    /// Has everything been found that was looked for?
+    /// Whether everything has been found that was looked for.
     pub fn is_done(&self) -> bool {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// What was found. Reductions meet what is wanted of them and no value explains, unless NaN was folded
-    /// beside other work, whose flags do not tell it from what becomes NaN.
+    /// The conditions that were found. Reductions are given those conditions that are wanted for them and that no value
+    /// explains, unless a NaN was folded in a kernel that computes other values, too: then the flags do not tell
+    /// whether the fold or one of these values met the condition.
     pub fn found(self) -> Vec<u8> {
         let mut found: Vec<u8> = self.found.into_iter().map(AtomicU8::into_inner).collect();
         let explained = found.iter().fold(0, |all, f| all | f);
@@ -99,7 +102,7 @@ impl Audit {
         found
     }
 
-    /// Looks at the values that reductions fold: `run` gives the block of a value.
+    /// Examines the values that reductions fold; `run` returns the block of a value.
     pub fn visit_folds(&self, n: usize, run: impl Fn(u32) -> *const u8) {
         for (((value, check), poisoned), wanted) in
             self.folds.iter().zip(&self.poisoned).zip(&self.wanted[self.found.len()..])
@@ -114,7 +117,7 @@ impl Audit {
         }
     }
 
-    /// Looks at a block of values, unless nothing more is wanted of them.
+    /// Examines a block of values, unless nothing more is wanted for them.
     #[inline]
     pub fn visit(&self, node: u32, check: impl FnOnce() -> u8) {
         let (wanted, found) = (self.wanted[node as usize], &self.found[node as usize]);
@@ -141,7 +144,7 @@ pub unsafe fn met_by_results(dtype: DType, pointer: *const u8, extents: &[i64], 
             .unwrap_or((true, true));
         return (if nan { OVER | INVALID } else { 0 }) | (if inf { OVER } else { 0 }) | DIVIDE;
     };
-    // a reduced loop moves nowhere
+    // along a reduced loop, there is only one element
     let extent = if stride == 0 && extent > 1 { 1 } else { extent };
     let mut met = 0;
     for i in 0..extent {
@@ -154,26 +157,26 @@ pub unsafe fn met_by_results(dtype: DType, pointer: *const u8, extents: &[i64], 
     met
 }
 
-/// Conditions that folds in a dtype without flags of its own have met: is a result infinite?
+/// The conditions of folds in a dtype that raises no flags of its own: whether a result is infinite.
 ///
 /// # Safety
 /// As for [`met_by_results`].
 pub unsafe fn met_by_half_folds(pointer: *const u8, extents: &[i64], strides: &[i64]) -> u8 {
     // SAFETY: the caller's contract.
     let met = unsafe { met_by_results(DType::F16, pointer, extents, strides) };
-    // NaN alone tells nothing: whether it was there before, the processor does not know
+    // NaN alone is no evidence, because the processor does not tell whether it was there before
     met & OVER
 }
 
-/// How the flags of an operation's loop come about.
+/// How the flags of an operation's loop are determined.
 pub fn of(op: Op, ty: DType) -> Report {
     let inexact = ty.is_float() || ty.is_complex();
     match op {
         _ if !inexact => check(op, ty).map_or(Report::Hardware, Report::Checked),
-        // the remainder of a quotient that overflows, and of an infinity, is the library's
+        // for the remainder of a quotient that overflows, or of an infinity, the library's flags count
         Op::FloorDivide | Op::Remainder | Op::Fmod => check(op, ty).map_or(Report::Hardware, Report::Checked),
         _ if op.raises(ty) == 0 => Report::Quiet,
-        // computed as f32 and narrowed by integer arithmetic
+        // computed in f32 and narrowed by integer arithmetic
         _ if ty == DType::F16 => check(op, ty).map_or(Report::Quiet, Report::Checked),
         Op::Absolute => check(op, ty).map_or(Report::Hardware, Report::Checked),
         _ => match disordered(op, ty) {
@@ -184,7 +187,7 @@ pub fn of(op: Op, ty: DType) -> Report {
     }
 }
 
-/// The same of a conversion, and what tells its conditions.
+/// The same for a conversion, and the check of its conditions.
 pub fn of_cast(from: DType, to: DType) -> (Report, Option<Check>) {
     if cast_raises(from, to) == 0 {
         let inexact = from.is_float() || from.is_complex();
@@ -212,7 +215,7 @@ pub fn of_cast(from: DType, to: DType) -> (Report, Option<Check>) {
     (Report::Hardware, check)
 }
 
-/// What tells the conditions of an operation; `None` where it has none.
+/// The check of an operation's conditions; `None` if it has none.
 pub fn check(op: Op, ty: DType) -> Option<Check> {
     if op.raises(ty) == 0 {
         return None;
@@ -251,13 +254,13 @@ pub fn check(op: Op, ty: DType) -> Option<Check> {
     }
 }
 
-/// Infinities of two operands are overflow.
+/// An infinity from two finite operands is an overflow.
 pub(super) const PLAIN: u8 = 0;
-/// Unless the second is zero.
+/// Except if the second operand is zero.
 const BY_ZERO: u8 = 1;
-/// Unless the first is zero.
+/// Except if the first operand is zero.
 const OF_ZERO: u8 = 2;
-/// Unless the second is zero; NumPy's floor division meets NaN on its way to an overflow.
+/// Except if the second operand is zero; and NumPy's floor division meets NaN on the way to an overflow.
 const FLOORED: u8 = 3;
 
 /// The `i`-th operand as a slice.
@@ -330,7 +333,7 @@ pub(super) unsafe fn two<T: Any, const RULE: u8>(ins: *const *const u8, out: *co
     met
 }
 
-/// A result that is no number.
+/// Whether a result is NaN.
 ///
 /// # Safety
 /// As for [`Check`].
@@ -340,7 +343,7 @@ unsafe fn holds_nan<T: Any>(_: *const *const u8, out: *const u8, n: usize) -> u8
     if values.iter().any(|v| v.nan()) { INVALID } else { 0 }
 }
 
-/// A result that is no number, or an infinite one.
+/// Whether a result is NaN or infinite.
 ///
 /// # Safety
 /// As for [`Check`].
@@ -350,19 +353,19 @@ unsafe fn holds_special<T: Any>(_: *const *const u8, out: *const u8, n: usize) -
     values.iter().fold(0, |met, v| met | if v.nan() { OVER | INVALID } else { 0 } | if v.inf() { OVER } else { 0 })
 }
 
-/// Conditions of a conversion to a shorter float.
+/// The conditions of a conversion to a shorter float.
 ///
 /// # Safety
 /// As for [`Check`].
 unsafe fn narrowed<T: Any, O: Any>(ins: *const *const u8, out: *const u8, n: usize) -> u8 {
     // SAFETY: the contract of `Check`.
     let (a, o): (&[T], &[O]) = unsafe { (input(ins, 0, n), from_raw_parts(out.cast(), n)) };
-    // a complex number that is cut to its real part counts as finite or not by all of it
+    // a complex number that is converted to its real part is finite only if both parts are
     let met = a.iter().zip(o).any(|(a, o)| o.inf() && a.finite());
     if met { OVER } else { 0 }
 }
 
-/// Integer division: zeros among the divisors, and the one quotient that does not fit.
+/// The conditions of integer division: divisors of zero, and the one quotient that does not fit.
 ///
 /// # Safety
 /// As for [`Check`].
@@ -383,7 +386,7 @@ unsafe fn divided<T: Edge, const QUOTIENT: bool>(ins: *const *const u8, _: *cons
     (if zero { DIVIDE } else { 0 }) | (if over { OVER } else { 0 })
 }
 
-/// Is zero among the divisors, and -1?
+/// Whether zero is among the divisors, and whether -1 is.
 ///
 /// # Safety
 /// None is asked for.
@@ -432,8 +435,8 @@ macro_rules! edges {
 edges!(true: i8 i16 i32 i64);
 edges!(false: u8 u16 u32 u64);
 
-/// A conversion to an integer is invalid where the processor's conversion is: through 32 bits for the short
-/// types, through 64 for the long ones.
+/// A conversion to an integer is invalid if the processor's conversion is: through 32 bits for the short types, through
+/// 64 bits for the long ones.
 fn to_integer(from: DType, to: DType) -> Option<Check> {
     macro_rules! range {
         ($low:expr, $high:expr) => {
@@ -454,7 +457,7 @@ fn to_integer(from: DType, to: DType) -> Option<Check> {
     }
 }
 
-/// The real part of a number, for its range.
+/// The real part of a number, whose range is checked.
 trait RealValue: Copy {
     fn real(self) -> f64;
 }
@@ -484,7 +487,7 @@ impl RealValue for C64 {
     }
 }
 
-/// Values whose whole part is not in `[-2^LOW, 2^HIGH)`.
+/// Whether there are values whose integer part is not in `[-2^LOW, 2^HIGH)`.
 ///
 /// # Safety
 /// As for [`Check`].
@@ -492,7 +495,7 @@ unsafe fn outside<T: RealValue, const LOW: i32, const HIGH: i32>(ins: *const *co
     // SAFETY: the contract of `Check`.
     let a: &[T] = unsafe { input(ins, 0, n) };
     let (low, high) = (-f64::exp2(f64::from(LOW)), f64::exp2(f64::from(HIGH)));
-    // what is between the bound and the next integer below it is cut to the bound
+    // values between the bound and the next integer below it are truncated to the bound
     let low = if LOW < 53 { low - 1.0 } else { low.next_down() };
     let mut good = true;
     for &a in a {

@@ -18,7 +18,8 @@ use std::cell::RefCell;
 struct Scratch {
     lines: Vec<Line>,
     table: Vec<*mut u8>,
-    /// Per load: the address whose value is already splatted into its register, and how often.
+    /// For each load, the address whose value has been copied into all elements of its register, and the number of
+    /// copies.
     splatted: Vec<(*const u8, usize)>,
 }
 
@@ -47,9 +48,9 @@ struct Runner<'a> {
     registers: *mut u8,
     register_bytes: usize,
     splatted: &'a mut [(*const u8, usize)],
-    /// Per store: may its value be computed in place?
+    /// For each store, whether its value may be computed directly in the output.
     direct: SmallVec<[bool; 8]>,
-    /// Per load: must it be copied because a store of the same point overwrites it before it is stored?
+    /// For each load, whether it must be copied because a store of the same point overwrites it before it is stored.
     copied: SmallVec<[bool; 8]>,
 }
 
@@ -62,7 +63,7 @@ pub unsafe fn run(code: &Code, block: usize, tile: &Tile, audit: Option<&Audit>)
         return;
     }
     SCRATCH.with(|cell| {
-        // a body is never entered from inside a body, so the cell is free
+        // a body is never called from inside a body, so the cell is free
         let mut scratch = cell.borrow_mut();
         let scratch = &mut *scratch;
         let register_bytes = (block * code.element).next_multiple_of(64) + 64;
@@ -152,7 +153,7 @@ impl Runner<'_> {
         Rect { base: base.wrapping_offset(offset), inner_stride, outer_stride, inner: b.inner, rows: b.rows }
     }
 
-    /// Addresses that an argument covers over the whole tile, as a half-open range.
+    /// The half-open range of addresses that an argument covers over the whole tile.
     fn span(&self, arg: usize, size: usize) -> (isize, isize) {
         let all = Block { row: 0, column: 0, inner: self.tile.inner as usize, rows: self.tile.outer as usize };
         let r = self.rect(arg, all);
@@ -161,9 +162,9 @@ impl Runner<'_> {
         (base + a.min(0) + b.min(0), base + a.max(0) + b.max(0) + size as isize)
     }
 
-    /// Decides per store whether its value may be computed straight into the output, and per load
-    /// whether it must be copied. Only the same point can collide (the kernel form guarantees it), so
-    /// ranges of the whole tile are a safe and cheap test.
+    /// Decides for each store whether its value may be computed directly in the output, and for each load whether it
+    /// must be copied. Only accesses of the same point can conflict (the kernel form guarantees it), so comparing the
+    /// address ranges of the whole tile is safe and cheap.
     fn hazards(&mut self) {
         let code = self.code;
         let touch = |a: (isize, isize), b: (isize, isize)| a.0 < b.1 && b.0 < a.1;
@@ -221,7 +222,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Brings a block of an argument in.
+    /// Loads a block of an argument.
     ///
     /// # Safety
     /// The block lies inside the tile and fits the registers.
@@ -303,7 +304,7 @@ impl Runner<'_> {
         }
     }
 
-    /// What an instruction does, on the pointers given.
+    /// Executes an instruction on these pointers.
     ///
     /// # Safety
     /// Operands and output hold `n` elements; the output overlaps no operand.

@@ -11,7 +11,7 @@ use crate::tier0::ops;
 use numelt_ir::{DType, Error, Op, Result, Scalar};
 use numelt_vecmath::{Slice1, Slice2};
 
-/// What the interpreter calls for one instruction.
+/// The function that the interpreter calls for an instruction.
 #[derive(Clone, Copy)]
 pub enum Func {
     /// A loop of this crate.
@@ -46,8 +46,8 @@ impl Func {
     }
 }
 
-/// `with!(ty, set, T => expression)` evaluates the expression with `T` the Rust type of `ty`, or
-/// returns `None` where the set does not have it.
+/// `with!(ty, set, T => expression)` evaluates the expression, with `T` the Rust type of `ty`; or returns `None` if
+/// `ty` is not in the set.
 macro_rules! with {
     (@arms $ty:expr, $t:ident => $e:expr; $($d:ident $r:ty),*) => {
         match $ty {
@@ -152,12 +152,12 @@ fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
         Op::Trunc | Op::ModfIntegral => one!(float, Trunc),
         Op::Ldexp => with!(ty, float, T => Func::Loop(pick_scale::<T>(isa))),
         Op::Where => with!(ty, all, T => Func::Loop(pick_where::<T>(isa))),
-        // those of the table of loops; copies are renamed before they get here, the rest is not elementwise
+        // operations in the table of loops; copies have been renamed before, and the others are not elementwise
         _ => ops::one(op, ty, isa).or_else(|| ops::two(op, ty, isa)).map(Func::Loop),
     }
 }
 
-/// The loop that divides integers by this number, to which the second operand then points, if there is one.
+/// The loop that divides integers by this number, if there is one. The second operand then points to the number.
 pub fn select_divide_by(op: Op, by: Scalar, isa: Isa) -> Option<Func> {
     macro_rules! of {
         ($($d:ident)*) => {

@@ -17,16 +17,17 @@ use numelt_runtime::{Few, FewInput, SmallCall};
 use numelt_vecmath::flags;
 use std::mem::MaybeUninit;
 
-/// Bytes of a room, which holds one operand of a piece.
+/// The bytes of a buffer, which holds one operand of a piece.
 const ROOM: usize = 4096;
 
-/// Elements of which a whole operand may be converted, and always few enough for one thread.
+/// The most elements of a whole operand that is converted; they are few enough for one thread.
 pub(super) const FEW: usize = 2048;
 
-/// Picoseconds that an operation on more elements may be expected to take: larger ones are for several threads.
+/// Operations on more elements must be expected to take at most this many picoseconds: longer ones are for several
+/// threads.
 const LONGEST: u64 = 50_000_000;
 
-/// Memory on the stack whose contents start undefined.
+/// Memory on the stack, whose contents are undefined at first.
 #[repr(align(64))]
 pub(super) struct Room<const N: usize>(MaybeUninit<[u8; N]>);
 
@@ -40,13 +41,14 @@ impl<const N: usize> Room<N> {
     }
 }
 
-/// Bytes of so many elements of any dtype.
+/// The bytes of [`FEW`] elements of any dtype.
 pub(super) const WHOLE: usize = 16 * FEW;
 
-/// Bytes of the largest output that is put together beside its place because an input shares its memory.
+/// The bytes of the largest output that is computed in other memory first, because an input shares its memory.
 const BESIDE: usize = 1 << 16;
 
-/// Runs the call; false when it did not. The output then is as it was where an input shares its memory, elsewhere anything.
+/// Runs the call; false if it did not. Then an output that shares memory with an input is unchanged, and any other one
+/// is undefined.
 ///
 /// # Safety
 /// The call's views are valid for their elements, inputs for reads and the output for writes.
@@ -61,14 +63,15 @@ pub unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     }
 }
 
-/// Operands of a call, the output included.
+/// The most operands of a call, including the output.
 const OPERANDS: usize = 4;
-/// Where the output's strides are.
+/// The index of the output's strides.
 const OUT: usize = 3;
-/// Loops that a call may have.
+/// The most loops of a call.
 const RANK: usize = 4;
 
-/// The loops over a call's elements, outermost first, joined where every operand walks two as one.
+/// The loops over a call's elements, outermost first. Two loops are joined if they are equivalent to one for every
+/// operand.
 struct Loops {
     rank: usize,
     extents: [i64; RANK],
@@ -76,7 +79,7 @@ struct Loops {
 }
 
 impl Loops {
-    /// `None` for too many loops, and for operands that do not broadcast.
+    /// `None` if there are too many loops, or if operands do not broadcast.
     #[inline(always)]
     fn new(call: &SmallCall<'_>) -> Option<Loops> {
         let mut loops = Loops { rank: 0, extents: [1; RANK], strides: [[0; OPERANDS]; RANK] };
@@ -121,10 +124,10 @@ impl Loops {
         Some(loops)
     }
 
-    /// The loops where elements lie one after the other in every operand: none but the one that computes.
+    /// The loops if elements are contiguous in every operand: none but the one that computes.
     const NONE: Loops = Loops { rank: 0, extents: [1; RANK], strides: [[0; OPERANDS]; RANK] };
 
-    /// Extent and strides of the `n`-th loop from inside; a single step where there is none.
+    /// Extent and strides of the `n`-th loop from inside; a single step if there is no such loop.
     #[inline(always)]
     fn inner(&self, n: usize) -> (i64, [i64; OPERANDS]) {
         match self.rank.checked_sub(n + 1) {
@@ -133,7 +136,7 @@ impl Loops {
         }
     }
 
-    /// Do the elements of an operand of this size lie one after the other?
+    /// Whether the elements of an operand of this size are contiguous.
     #[inline(always)]
     fn is_dense(&self, operand: usize, size: usize) -> bool {
         self.rank == 0 || self.rank == 1 && self.strides[0][operand] == size as i64
@@ -143,15 +146,15 @@ impl Loops {
 /// What computes a piece.
 #[derive(Clone, Copy)]
 enum Step {
-    /// The result is the operand.
+    /// The result is the operand itself.
     Same,
     Loop(Func),
-    /// The values tell what was met.
+    /// The conditions are determined from the values.
     Checked(Func, report::Check),
 }
 
 impl Step {
-    /// The loop, and the conditions that the processor tells.
+    /// The function, and the conditions that the processor's flags report.
     #[inline(always)]
     fn new(call: &SmallCall<'_>, isa: Isa) -> Option<(Step, u8)> {
         let (op, ty) = (call.op, call.ty);
@@ -167,7 +170,7 @@ impl Step {
         })
     }
 
-    /// A conversion, and the conditions that the processor tells.
+    /// A conversion, and the conditions that the processor's flags report.
     fn cast(from: DType, to: DType, isa: Isa) -> Option<(Step, u8)> {
         let func = select_cast(from, to, isa).ok()?;
         Some(match report::of_cast(from, to).0 {
@@ -176,10 +179,10 @@ impl Step {
         })
     }
 
-    /// Computes `n` results; the conditions that values tell of.
+    /// Computes `n` results, and returns the conditions that are determined from the values.
     ///
     /// # Safety
-    /// The operands hold `n` elements; `out` has room for `n` results and overlaps no operand.
+    /// The operands hold `n` elements; `out` has space for `n` results and overlaps no operand.
     #[inline(always)]
     unsafe fn run(self, ins: &[*const u8; 3], out: *mut u8, n: usize) -> u8 {
         // SAFETY: the caller's contract.
@@ -282,7 +285,8 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     }
 }
 
-/// Is the output new, and do all arrays have its shape, their elements one after the other, of the dtypes of a loop on one dtype?
+/// Whether the output is new, and all arrays have its shape, are contiguous, and have the dtypes of a loop on one
+/// dtype.
 #[inline(always)]
 fn is_straight(call: &SmallCall<'_>) -> bool {
     let (op, ty, shape) = (call.op, call.ty, call.out.shape);
@@ -307,31 +311,31 @@ fn is_straight(call: &SmallCall<'_>) -> bool {
     lies(&call.out, op.output_dtype(ty)) && call.ins.iter().enumerate().all(input)
 }
 
-/// How an operand comes to be `n` elements of the loop's dtype, one after the other.
+/// How an operand becomes `n` contiguous elements of the loop's dtype.
 struct Brought {
     pointer: *mut u8,
-    /// Bytes of an element where it lies, and in the loop.
+    /// The bytes of an element in its memory, and in the loop.
     size: usize,
     cast: Option<Step>,
-    /// The room holds this rectangle already: its address, its elements in a row and its rows.
+    /// The rectangle that the buffer holds already: its address, its elements in a row and its rows.
     held: Option<(*mut u8, usize, usize)>,
 }
 
-/// A piece of the walk: the element that it starts at along each loop from inside, and its extents.
+/// A piece of the traversal: the element at which it starts along each loop, from inside, and its extents.
 struct Piece {
     at: [i64; RANK],
     inner: usize,
     rows: usize,
 }
 
-/// Where rooms are: three for operands, one for what they are converted from, two for results.
+/// The buffers: three for operands, one for a conversion's source, two for results.
 type Rooms = [Room<ROOM>; 6];
 
-/// Goes through the elements a piece at a time.
+/// Goes through the elements, a piece at a time.
 ///
 /// # Safety
-/// As for [`run`]; the loops are the call's, the step is its operation's, and an output that is not `shared` lies apart
-/// from all inputs. One that is makes one piece.
+/// As for [`run`]; the loops are the call's, the step is its operation's, and an output that is not `shared` does not
+/// overlap any input. One that is `shared` is a single piece.
 #[inline(never)]
 unsafe fn pieces(
     call: &SmallCall<'_>,
@@ -386,7 +390,8 @@ unsafe fn pieces(
     done && (asked == 0 || flags::get() & asked == 0)
 }
 
-/// Runs a call whose output of at most `BYTES` shares memory with an input: beside it, and then to its place.
+/// Runs a call whose output, of at most `BYTES`, shares memory with an input: in other memory, from which it is then
+/// copied.
 ///
 /// # Safety
 /// As for [`run`].
@@ -410,7 +415,7 @@ unsafe fn aside<const BYTES: usize>(call: &SmallCall<'_>, watch: u8, isa: Isa) -
     }
 }
 
-/// Could the output share memory with an input?
+/// Whether the output may share memory with an input.
 fn overlaps(call: &SmallCall<'_>) -> bool {
     let (low, high) = span(&call.out);
     call.ins.iter().any(|input| match input {
@@ -422,7 +427,7 @@ fn overlaps(call: &SmallCall<'_>) -> bool {
     })
 }
 
-/// The addresses that a view reaches: the first, and the one after the last.
+/// The addresses that a view covers: the first, and the one after the last.
 fn span(view: &Few<'_>) -> (i64, i64) {
     let start = view.pointer.addr() as i64;
     let (mut low, mut high) = (start, start + view.dtype.size() as i64);
@@ -433,7 +438,7 @@ fn span(view: &Few<'_>) -> (i64, i64) {
     (low, high)
 }
 
-/// A walk in pieces.
+/// A traversal in pieces.
 struct Work<'a> {
     call: &'a SmallCall<'a>,
     loops: &'a Loops,
@@ -442,16 +447,16 @@ struct Work<'a> {
     brought: [Option<Brought>; 3],
     rooms: &'a mut Rooms,
     watch: u8,
-    /// Conditions that the processor tells, and somebody wants reported.
+    /// The conditions that the processor's flags report and that must be reported.
     asked: u8,
-    /// May the output share memory with an input?
+    /// Whether the output may share memory with an input.
     shared: bool,
-    /// Bytes of an element as the loop makes it.
+    /// The bytes of an element as the loop computes it.
     made: usize,
 }
 
 impl Work<'_> {
-    /// Goes through all pieces of at most so many elements; false when a condition was met.
+    /// Goes through all pieces of at most `most` elements; false if a condition was met.
     ///
     /// # Safety
     /// As for [`run`].
@@ -481,7 +486,7 @@ impl Work<'_> {
         }
     }
 
-    /// Where a piece lies in an operand.
+    /// The address of a piece in an operand.
     #[inline(always)]
     fn rect(&self, piece: &Piece, operand: usize, pointer: *mut u8) -> Rect {
         let stride = |n: usize| self.loops.inner(n).1[operand];
@@ -495,7 +500,7 @@ impl Work<'_> {
         }
     }
 
-    /// Computes a piece; the conditions that values tell of.
+    /// Computes a piece, and returns the conditions that are determined from the values.
     ///
     /// # Safety
     /// As for [`run`]; the piece lies inside the loops and fits a room.
@@ -520,7 +525,7 @@ impl Work<'_> {
                 Some(_) | None => result.start(),
             };
             if let Step::Same = self.step {
-                // what lies where the output does is out of its way before it is stored
+                // an input in the output's memory has been read before the output is stored
                 if self.shared || self.cast.is_none() && direct {
                     std::ptr::copy(ins[0], value, n * self.made);
                 } else {
@@ -534,7 +539,7 @@ impl Work<'_> {
                 met |= cast.run(&[value.cast_const(); 3], to, n);
                 value = to;
             }
-            // what was met leaves an output that shares memory with an input as it was
+            // if a condition was met, an output that shares memory with an input stays unchanged
             if self.shared && self.asked != 0 {
                 met |= flags::get() & self.asked;
             }
@@ -545,7 +550,7 @@ impl Work<'_> {
         met
     }
 
-    /// A piece of operand number `at` as `n` elements, one after the other: where they are, or in a room.
+    /// The elements of a piece of operand number `at`, contiguous: in their own memory, or in a buffer.
     ///
     /// # Safety
     /// As for [`run`]; the piece lies inside the loops and fits a room.

@@ -13,10 +13,10 @@ use numelt_ir::{DType, Dims, Op, Result, warn};
 use numelt_runtime::{Few, FewInput, SmallCall};
 use numelt_vecmath::flags;
 
-/// Bytes of the values beside positions.
+/// The bytes for the values beside positions.
 const VALUES: usize = 2048;
 
-/// The operand's loops: kept ones, reduced ones, kept ones.
+/// The extents of the operand's loops: kept, reduced, kept.
 struct Extents {
     groups: usize,
     steps: usize,
@@ -24,7 +24,7 @@ struct Extents {
 }
 
 impl Extents {
-    /// `None` where reduced axes do not lie side by side, or nothing is reduced.
+    /// `None` if reduced axes are not adjacent, or nothing is reduced.
     fn new(call: &SmallCall<'_>, source: &Few<'_>) -> Option<Extents> {
         let (mut groups, mut steps, mut width, mut reduced) = (1, 1, 1, false);
         for (axis, &n) in source.shape.iter().enumerate() {
@@ -73,8 +73,8 @@ pub(super) unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     }
 }
 
-/// Folds elements that do not lie one after the other: rows of a larger matrix, one column, every other element. They are
-/// packed first, which keeps NumPy's order of additions where NumPy goes through them in C order, one run after the other.
+/// Folds elements that are not contiguous, such as rows of a larger matrix, a column, or every other element. They are
+/// packed first, which keeps NumPy's order of additions if NumPy traverses them in C order, one run after the other.
 ///
 /// # Safety
 /// As for [`run`](super::small::run); the source has `n` elements.
@@ -94,7 +94,7 @@ unsafe fn packed(call: &SmallCall<'_>, source: &Few<'_>, extents: &Extents, n: u
     }
 }
 
-/// Does a fold of the packed elements, in C order, give NumPy's bits?
+/// Whether a fold of the packed elements, in C order, gives NumPy's bits.
 fn keeps_order(call: &SmallCall<'_>, source: &Few<'_>, extents: &Extents) -> bool {
     let (op, ty) = (call.op, call.ty);
     // the order does not matter, or is that of the positions
@@ -102,7 +102,7 @@ fn keeps_order(call: &SmallCall<'_>, source: &Few<'_>, extents: &Extents) -> boo
         return true;
     }
     let loops = || source.shape.iter().zip(source.strides).enumerate().filter(|(_, (n, _))| **n != 1);
-    // NumPy goes through the axis of the smallest stride first, and through one of negative strides from its end
+    // NumPy traverses the axis with the smallest stride first, and an axis with a negative stride from its end
     let falls =
         loops().try_fold(i64::MAX, |outer, (_, (_, &stride))| (0 < stride && stride <= outer).then_some(stride));
     if falls.is_none() {
@@ -111,7 +111,8 @@ fn keeps_order(call: &SmallCall<'_>, source: &Few<'_>, extents: &Extents) -> boo
     if extents.width > 1 {
         return true;
     }
-    // the reduced axes are one run of equal steps; of equal extremes NumPy finds another one where elements lie apart
+    // the reduced axes form one run with a constant stride; of equal extremes, NumPy finds another one if elements have
+    // gaps
     let mut reduced = loops().filter(|(axis, _)| call.axes.contains(*axis)).map(|(_, (&n, &stride))| (n, stride));
     let Some(first) = reduced.next() else { return false };
     let run = reduced.try_fold(first.1, |outer, (n, stride)| (outer == n * stride).then_some(stride));
@@ -155,7 +156,7 @@ unsafe fn pack_all(view: &Few<'_>, to: *mut u8) {
     }
 }
 
-/// Folds elements that are converted before.
+/// Folds elements that are first converted.
 ///
 /// # Safety
 /// As for [`run`](super::small::run); the source is dense and has `n` elements.
@@ -163,7 +164,7 @@ unsafe fn pack_all(view: &Few<'_>, to: *mut u8) {
 unsafe fn converted(call: &SmallCall<'_>, source: &Few<'_>, extents: &Extents, n: usize, watch: u8, isa: Isa) -> bool {
     let (op, ty) = (call.op, call.ty);
     let (Ok(fold), Ok(cast)) = (fold::select(op, ty, isa), select_cast(source.dtype, ty, isa)) else { return false };
-    // NumPy converts them in a buffer, which cuts the runs of sums of floats: all of so few elements are one run
+    // NumPy converts them in a buffer, which cuts the runs of float sums; with so few elements, all of them are one run
     let whole = extents.groups == 1 && extents.width == 1;
     if n > FEW || fold.order != Order::Free && !whole || warn::cast_raises(source.dtype, ty) != 0 {
         return false;
@@ -176,10 +177,10 @@ unsafe fn converted(call: &SmallCall<'_>, source: &Few<'_>, extents: &Extents, n
     }
 }
 
-/// Folds dense values into the call's output; false where it did not.
+/// Folds contiguous values into the call's output; false if it did not.
 ///
 /// # Safety
-/// The values are as many as the extents say; the output is fresh memory for the results.
+/// The number of values is that of the extents; the output is new memory for the results.
 unsafe fn finish(call: &SmallCall<'_>, fold: Result<Fold>, values: *const u8, extents: &Extents, watch: u8) -> bool {
     let Ok(fold) = fold else { return false };
     if fold.out != call.out.dtype || !fold.arg && fold.acc != fold.out {
@@ -194,10 +195,10 @@ unsafe fn finish(call: &SmallCall<'_>, fold: Result<Fold>, values: *const u8, ex
     done && (asked == 0 || flags::get() & asked == 0)
 }
 
-/// Folds dense values into results; false where there is no room for it.
+/// Folds contiguous values into results; false if there is not enough memory on the stack.
 ///
 /// # Safety
-/// The values are as many as the extents say, and `out` has room for all results, which nothing else uses.
+/// The number of values is that of the extents, and `out` has space for all results, which nothing else uses.
 unsafe fn absorb(fold: &Fold, values: *const u8, extents: &Extents, out: *mut u8) -> bool {
     let (element, results) = (fold.ty.size(), extents.groups * extents.width);
     let mut room = Room::<VALUES>::new();
@@ -231,7 +232,7 @@ unsafe fn absorb(fold: &Fold, values: *const u8, extents: &Extents, out: *mut u8
     true
 }
 
-/// Bytes from each element to the next in C order, where that is the same for all.
+/// The bytes from each element to the next in C order, if the distance is constant.
 fn step_of(view: &Few<'_>) -> Option<i64> {
     let mut expected = None;
     for (&n, &stride) in view.shape.iter().zip(view.strides).rev() {
