@@ -5,7 +5,7 @@
 
 use std::ffi::{CStr, c_void};
 
-/// A library that was loaded.
+/// A shared library that has been loaded.
 #[derive(Debug, Clone, Copy)]
 pub struct Library(*mut c_void);
 
@@ -15,14 +15,14 @@ unsafe impl Send for Library {}
 unsafe impl Sync for Library {}
 
 impl Library {
-    /// The library of this name, or at this path.
+    /// Loads the library of this name, or at this path.
     pub fn open(name: &CStr) -> Option<Library> {
         // SAFETY: a C string; the constructors of the library are what a program asks for that wants the device.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
         (!handle.is_null()).then_some(Library(handle))
     }
 
-    /// The address of a function; null where the library has none of that name.
+    /// The address of a function; null if the library has none of that name.
     pub fn address(self, name: &CStr) -> *mut c_void {
         // SAFETY: a library that `dlopen` gave, and a C string.
         unsafe { libc::dlsym(self.0, name.as_ptr()) }

@@ -130,7 +130,7 @@ impl DType {
         }
     }
 
-    /// The smallest type both convert to safely: `numpy.promote_types` on native types.
+    /// The smallest type to which both convert safely: `numpy.promote_types` for native types.
     pub fn promote(self, other: DType) -> DType {
         use Kind::*;
         if self == other {
@@ -203,7 +203,7 @@ impl DTypeSet {
     pub const INTEGER: DTypeSet = DTypeSet(0x1FE);
     /// {f16, f32, f64}
     pub const FLOAT: DTypeSet = DTypeSet(0xE00);
-    /// {u32, u64, f32, f64}: what bit generators give.
+    /// {u32, u64, f32, f64}: the types of random streams.
     pub const STREAM: DTypeSet = DTypeSet(0xD40);
     /// {f64, c128}
     pub const DOUBLE: DTypeSet = DTypeSet(0x2800);

@@ -2,7 +2,7 @@
 
 use crate::DType;
 
-/// What can go wrong anywhere below a front end.
+/// The errors of everything below a front end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A program, kernel or plan breaks an invariant of its form.
@@ -24,16 +24,16 @@ pub enum Error {
         /// What was expected or found.
         message: String,
     },
-    /// Shapes that do not fit; the wording is the front end's own.
+    /// Shapes that do not fit; the front end chooses the wording.
     #[error("{0}")]
     Shape(String),
     /// dtypes that do not fit.
     #[error("{0}")]
     Type(String),
-    /// Memory could not be had.
+    /// Memory could not be allocated.
     #[error("Unable to allocate {0} bytes")]
     OutOfMemory(usize),
-    /// Memory for an array could not be had.
+    /// Memory for an array could not be allocated.
     #[error("Unable to allocate an array with shape {shape:?} and data type {}", dtype.name())]
     NoRoom {
         /// Its element type.
@@ -41,7 +41,7 @@ pub enum Error {
         /// Its extents.
         shape: Vec<i64>,
     },
-    /// A function of the user's failed that was to compute an array.
+    /// A function of the user that was to compute an array has failed.
     #[error("the extension method {0} failed, so its result has no values")]
     Extension(String),
     /// The engine cannot do this; the caller takes another path.
@@ -56,10 +56,11 @@ pub enum Error {
     /// Reading or writing a file failed.
     #[error("{0}")]
     Io(String),
-    /// Waiting for an array's memory would never end: the caller holds it itself, or waits for somebody who waits for the caller.
+    /// Waiting for an array's memory would never end: the caller holds it itself, or waits for somebody who waits for
+    /// the caller.
     #[error("the memory of an array is in use by the thread that asks for it")]
     Busy,
-    /// A device does not answer any more, and what it held is gone.
+    /// A device does not answer any more, and the values that only it held are lost.
     #[error("device lost: {0}")]
     Lost(String),
 }

@@ -20,12 +20,12 @@ impl F16 {
     #[inline(always)]
     pub fn to_f32(self) -> f32 {
         const EXPONENT: u32 = 0x7C00 << 13;
-        // the exponent's bias of f32 less that of f16
+        // the difference of the exponent biases of f32 and f16
         const REBIAS: u32 = (127 - 15) << 23;
         let magnitude = u32::from(self.0 & 0x7FFF) << 13;
         let exponent = magnitude & EXPONENT;
         let normal = magnitude + REBIAS;
-        // a subnormal is its mantissa above the least normal number, less that number
+        // a subnormal is computed by adding its mantissa to the least normal number, and subtracting that number again
         let subnormal = (f32::from_bits(normal + (1 << 23)) - f32::from_bits(REBIAS + (1 << 23))).to_bits();
         let finite = if exponent == 0 { subnormal } else { normal };
         let bits = if exponent == EXPONENT { normal + REBIAS } else { finite };
@@ -40,7 +40,7 @@ impl F16 {
         const ALIGN: u32 = (127 - 15 + 23 - 10 + 1) << 23;
         let bits = value.to_bits();
         let magnitude = bits & 0x7FFF_FFFF;
-        // other numbers are held back from the addition, which could raise their flags
+        // other numbers are excluded from this addition, which could raise flags for them
         let small = f32::from_bits(magnitude.min(LEAST_NORMAL)) + f32::from_bits(ALIGN);
         let subnormal = small.to_bits().wrapping_sub(ALIGN);
         let odd = magnitude >> 13 & 1;
@@ -49,7 +49,7 @@ impl F16 {
         let nan = 0x7C00 | if payload == 0 { 1 } else { payload };
         let large = if magnitude > 0x7F80_0000 { nan } else { 0x7C00 };
         let finite = if magnitude < LEAST_NORMAL { subnormal } else { normal };
-        // from 2^16 on everything is infinite; what rounds up to it the normal case carries there
+        // from 2^16 on everything is infinite; numbers that round up to 2^16 become infinite in the normal case
         let rounded = if magnitude >= 143 << 23 { large } else { finite };
         F16((rounded | bits >> 16 & 0x8000) as u16)
     }
@@ -76,7 +76,7 @@ impl F16 {
 mod tests {
     use super::F16;
 
-    /// The nearest half by search: halves of one sign are ordered as their bits.
+    /// The nearest half, found by a search: halves of one sign are ordered like their bits.
     fn nearest(value: f64) -> u16 {
         let sign = if value.is_sign_negative() { 0x8000 } else { 0 };
         let size = value.abs();
@@ -99,7 +99,7 @@ mod tests {
         for bits in 0..=u16::MAX {
             let half = F16(bits);
             assert_eq!(F16::from_f32(half.to_f32()), half);
-            // a NaN may become quiet on the way
+            // a NaN may become quiet in the conversion
             let quiet = if half.to_f32().is_nan() { 0x200 } else { 0 };
             assert_eq!(F16::from_f64(half.to_f64()).0 | quiet, bits | quiet);
         }

@@ -3,7 +3,7 @@
 
 use crate::{DType, DTypeSet};
 
-/// What shape of computation an operation is.
+/// The form of computation of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OpKind {
     /// Each output element from the input elements at the same index.
@@ -12,9 +12,9 @@ pub enum OpKind {
     Generator,
     /// Folds one or more axes.
     Reduction,
-    /// Elements picked by position: the first input is the source, the second says which.
+    /// Elements selected by position: the first input is the source, the second has the positions.
     Gather,
-    /// Elements of the first input, moved along its axes; what leaves one end enters at the other.
+    /// Elements of the first input, moved along its axes; those that leave one end enter at the other.
     Roll,
     /// Running fold along one axis.
     Scan,
@@ -51,12 +51,13 @@ pub enum Signature {
     Stream,
 }
 
-/// How NumPy chooses an elementwise operation's loop dtype by its operands' dtypes; `crates/array/src/rules/resolve.rs` applies it.
+/// How NumPy chooses an elementwise operation's loop dtype from its operands' dtypes;
+/// `crates/array/src/rules/resolve.rs` applies it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Loops {
     /// The operands' common dtype.
     Common,
-    /// The same, but int8 where it is bool.
+    /// The same, but int8 if that is bool.
     NoBool,
     /// The smallest float or complex dtype to which the operands convert safely.
     Floats,
@@ -69,7 +70,7 @@ pub enum Loops {
 pub struct OpInfo {
     /// Name in the text form; NumPy's name where NumPy has the operation.
     pub name: &'static str,
-    /// What shape of computation it is.
+    /// The form of its computation.
     pub kind: OpKind,
     /// Number of inputs.
     pub arity: usize,
@@ -77,9 +78,9 @@ pub struct OpInfo {
     pub signature: Signature,
     /// How NumPy chooses the loop.
     pub loops: Loops,
-    /// How many additions take as long as one element, roughly; see [`Op::work`].
+    /// The work for one element, in units of an addition, roughly; see [`Op::work`].
     pub work: u64,
-    /// Loop dtypes that the operation exists for.
+    /// The loop dtypes for which the operation exists.
     pub dtypes: DTypeSet,
 }
 
@@ -134,7 +135,7 @@ macro_rules! op_table {
     };
 }
 
-/// The pattern of the transcendental functions, and of powers, which are computed as such.
+/// The pattern of the transcendental functions, and of powers, which are computed in the same way.
 #[macro_export]
 macro_rules! transcendental {
     () => {
@@ -349,7 +350,7 @@ impl Op {
         self.info().name
     }
 
-    /// What shape of computation it is.
+    /// The form of its computation.
     #[inline]
     pub const fn kind(self) -> OpKind {
         self.info().kind
@@ -360,7 +361,7 @@ impl Op {
         self.info().arity
     }
 
-    /// The dtype that input `position` is converted to, for loop dtype `ty`.
+    /// The dtype to which input `position` is converted, for loop dtype `ty`.
     pub const fn input_dtype(self, ty: DType, position: usize) -> DType {
         match self.info().signature {
             Signature::Select if position == 0 => DType::Bool,
@@ -399,8 +400,8 @@ impl Op {
         }
     }
 
-    /// The dtype in which an operation of loop dtype `ty` is computed: f16 goes through f32, and
-    /// its results are rounded once; what moves values or steps between neighbours works on the bits.
+    /// The dtype in which an operation of loop dtype `ty` is computed. f16 is computed in f32, and results are rounded
+    /// once; operations that move values, or step between neighbouring values, work on the bits.
     pub const fn computes_in(self, ty: DType) -> DType {
         let moves = matches!(self, Op::Copy | Op::Positive | Op::Where | Op::Nextafter | Op::Spacing);
         let computes = match self.kind() {
@@ -411,26 +412,27 @@ impl Op {
         if computes && matches!(ty, DType::F16) { DType::F32 } else { ty }
     }
 
-    /// Do the operands change places where halves are computed in f32? Of equal values (two zeros) NumPy's
-    /// extremes of halves are the first operand, of f32 the second.
+    /// Whether the operands are exchanged when halves are computed in f32. Of equal values (two zeros), NumPy's
+    /// extremes of halves are the first operand, those of f32 the second.
     pub const fn swaps_halves(self, ty: DType) -> bool {
         matches!(ty, DType::F16) && matches!(self, Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin)
     }
 
-    /// Is it a transcendental function? An element then takes longer to compute than to bring from memory.
+    /// Whether it is a transcendental function. Computing an element then takes longer than loading it from memory.
     pub const fn is_transcendental(self) -> bool {
         matches!(self, transcendental!())
     }
 
-    /// How many additions of real numbers take as long as one element in loop dtype `ty`: an estimate that says which of two
-    /// programs is more work, not how long it takes. For matrix products, one step of the sum that makes an element.
+    /// The work for one element in loop dtype `ty`, in units of an addition of real numbers. It is an estimate that
+    /// says which of two programs is more work, not how long it takes. For matrix products, it is that of one step of
+    /// the sum for an element.
     pub const fn work(self, ty: DType) -> u64 {
         // a complex product is four real ones and two additions
         if ty.is_complex() { 4 * self.info().work } else { self.info().work }
     }
 
-    /// Is its last place open, because IEEE 754 does not fix the result: a transcendental function of floats or complex
-    /// numbers? numelt's own loops and NumPy's may then differ by one unit in the last place.
+    /// Whether IEEE 754 leaves its last place open: a transcendental function of floats or complex numbers. numelt's
+    /// own loops and NumPy's may then differ by one unit in the last place.
     pub const fn is_approximate(self, ty: DType) -> bool {
         let function = matches!(self, transcendental!()) && !matches!(self, Op::Erf);
         function && (ty.is_float() || ty.is_complex())
@@ -446,7 +448,7 @@ impl Op {
         matches!(self, Op::Vdot | Op::Vecdot | Op::Vecmat)
     }
 
-    /// Is it a random stream: a generator whose elements are a function of their position alone?
+    /// Whether it is a random stream: a generator whose elements are a function of their position alone.
     pub const fn is_stream(self) -> bool {
         matches!(self.info().signature, Signature::Stream)
     }
@@ -469,8 +471,8 @@ impl Op {
         })
     }
 
-    /// The operation by which a scatter combines a value with what is there, `None` inside where it replaces it;
-    /// `None` for every other kind of operation.
+    /// The operation by which a scatter combines a value with the element at its position, or `Some(None)` if it
+    /// replaces the element; `None` for every other kind of operation.
     pub const fn scatter_step(self) -> Option<Option<Op>> {
         Some(match self {
             Op::Scatter => None,

@@ -12,16 +12,16 @@
 use crate::View;
 use smallvec::SmallVec;
 
-/// Steps the exact search may take for one view; far more than any view of an ordinary array needs.
+/// The most steps of the exact search for one view; far more than any view of an ordinary array needs.
 pub(crate) const STEPS_OF_A_VIEW: u32 = 1_000_000;
 
 impl View {
-    /// Do two different indices share a byte? `None` when the exact search is given up.
+    /// Whether two different indices share a byte. `None` if the exact search is given up.
     pub fn overlaps_itself(&self) -> Option<bool> {
         self.overlaps_itself_within(&mut { STEPS_OF_A_VIEW })
     }
 
-    /// The same with at most `steps` steps of the exact search; those it takes are subtracted.
+    /// The same with at most `steps` steps of the exact search, from which the steps taken are subtracted.
     pub(crate) fn overlaps_itself_within(&self, steps: &mut u32) -> Option<bool> {
         if self.shape.contains(&0) {
             return Some(false);
@@ -43,17 +43,18 @@ impl View {
         answer
     }
 
-    /// Does every index address bytes of its own? `false` may mean "not known"; see [`is_nested`].
+    /// Whether no two indices share a byte. `false` may mean "not known"; see [`is_nested`].
     pub fn is_injective(&self) -> bool {
         is_nested(&self.shape, &self.strides, self.dtype.size() as i64)
     }
 }
 
-/// Does each axis step over all that the axes of smaller stride reach? Then every index addresses bytes of its own.
-/// `false` may mean "not known", but not for views that slicing, transposing and reversing make of dense arrays.
+/// Whether the stride of each axis is larger than the range of all axes with smaller strides. Then no two indices share
+/// a byte. `false` may mean "not known", but not for views that slicing, transposing and reversing make of dense
+/// arrays.
 #[inline]
 pub fn is_nested(shape: &[i64], strides: &[i64], itemsize: i64) -> bool {
-    // strides mostly fall from the first axis to the last, and then need no sorting
+    // strides mostly descend from the first axis to the last, and then need no sorting
     let axes = shape.iter().zip(strides).rev().map(|(&n, &s)| (s, n));
     steps_over(axes, itemsize) || is_nested_in_any_order(shape, strides, itemsize)
 }
@@ -68,7 +69,7 @@ fn is_nested_in_any_order(shape: &[i64], strides: &[i64], itemsize: i64) -> bool
     steps_over(axes.into_iter(), itemsize)
 }
 
-/// Is each of these strides at least as long as all that the ones before it reach?
+/// Whether each of these strides is at least as large as the range of all before it.
 #[inline]
 fn steps_over(mut axes: impl Iterator<Item = (i64, i64)>, itemsize: i64) -> bool {
     let mut reach = itemsize;
@@ -86,11 +87,11 @@ struct Axis {
     stride: i128,
 }
 
-/// Looks for index differences `d`, not all zero, with `|sum d_i * s_i| <= slack`; the signs of
-/// the strides do not matter because the differences take both signs.
+/// Searches for index differences `d`, not all zero, with `|sum d_i * s_i| <= slack`. The signs of the strides do not
+/// matter, because the differences take both signs.
 struct Search {
     axes: Vec<Axis>,
-    /// `reach[i]`: slack and what axes `0..i` add at most.
+    /// `reach[i]`: the slack plus the most that axes `0..i` can add.
     reach: Vec<i128>,
     /// `step[i]`: greatest common divisor of the strides of axes `0..i`.
     step: Vec<i128>,
@@ -108,7 +109,7 @@ impl Search {
         Search { axes, reach, step, slack, left }
     }
 
-    /// The axis of largest stride with a difference other than zero has a positive one, by symmetry.
+    /// By symmetry, the difference along the axis of largest stride that has one is taken as positive.
     fn run(&mut self) -> Option<bool> {
         for top in (0..self.axes.len()).rev() {
             let Axis { last, stride } = self.axes[top];
@@ -122,7 +123,7 @@ impl Search {
         Some(false)
     }
 
-    /// Can the axes below `top` bring `sum` back into the slack?
+    /// Whether the axes below `top` can bring `sum` back into the slack.
     fn hits(&mut self, top: usize, sum: i128) -> Option<bool> {
         self.left = self.left.checked_sub(1)?;
         if sum.abs() <= self.slack {
@@ -146,7 +147,7 @@ impl Search {
         Some(false)
     }
 
-    /// Is a multiple of the strides' common divisor within the slack of `sum`?
+    /// Whether a multiple of the strides' common divisor is within the slack of `sum`.
     fn divisible(&self, top: usize, sum: i128) -> bool {
         let step = self.step[top];
         if step == 0 {
@@ -210,7 +211,7 @@ mod tests {
         ] {
             assert_eq!(view(DType::F64, shape, strides).overlaps_itself(), Some(want), "{shape:?} {strides:?}");
         }
-        // complex elements may start at half an element
+        // parts of complex elements may start in the middle of another element
         assert_eq!(view(DType::C128, &[3], &[8]).overlaps_itself(), Some(true));
     }
 

@@ -5,27 +5,28 @@
 
 use crate::F16;
 
-/// What the bits of a float tell.
+/// Functions on the bits of a float.
 pub trait FloatParts: Copy {
     /// The next number from `self` towards `other`.
     fn next_after(self, other: Self) -> Self;
-    /// The distance to the next number away from zero, with the sign of `self`; f16 looks upwards.
+    /// The distance to the next number away from zero, with the sign of `self`; for f16, the distance to the next
+    /// larger number.
     fn spacing(self) -> Self;
 }
 
-/// Exponents and fractions of the floats that arithmetic is done in.
+/// Exponents and fractions of the types of floats in which arithmetic is computed.
 pub trait Exponents: Copy {
     /// `self` times two to the `exponent`, rounded once.
     fn load_exponent(self, exponent: i64) -> Self;
     /// Mantissa in [0.5, 1) and exponent; zeros, infinities and NaN are their own mantissa with exponent zero.
     fn split_exponent(self) -> (Self, i32);
-    /// The part after the point, with the sign of `self`.
+    /// The fractional part, with the sign of `self`.
     fn fraction(self) -> Self;
     /// 0 below zero, 1 above, `at_zero` at zero.
     fn step(self, at_zero: Self) -> Self;
     /// `log(exp(self) + exp(other))`, by NumPy's steps.
     fn log_add_exp(self, other: Self) -> Self;
-    /// The same to base two.
+    /// The same for base two.
     fn log_add_exp2(self, other: Self) -> Self;
     /// One degree in radians.
     const DEGREE: Self;
@@ -33,12 +34,12 @@ pub trait Exponents: Copy {
     const RADIAN: Self;
 }
 
-/// What halves become if they are next to themselves, zeros of either sign too.
+/// The next half from a half to itself, where zeros of either sign are the same: the first operand.
 fn first<T>(a: T, _: T) -> T {
     a
 }
 
-/// What other floats become then.
+/// The same for other floats: the second operand.
 fn second<T>(_: T, b: T) -> T {
     b
 }
@@ -68,7 +69,7 @@ macro_rules! bits {
     ($module:ident, $t:ty, $u:ty, $from:expr, $to:expr) => {
         mod $module {
             const SIGN: $u = 1 << (<$u>::BITS - 1);
-            /// Sign and the bits without it.
+            /// The sign, and the bits without it.
             #[inline]
             pub fn split(value: $t) -> (bool, $u) {
                 let bits: $u = $to(value);
@@ -99,7 +100,7 @@ impl FloatParts for F16 {
         if self.0 == 0x7BFF {
             return F16::INFINITY;
         }
-        // upwards from a negative power of two the numbers are twice as dense
+        // below a negative power of two the numbers are twice as dense as above
         let exponent = i32::from(exponent >> 10) - i32::from(self.0 & 0x8000 != 0 && mantissa == 0);
         match exponent {
             11.. => F16(((exponent - 10) << 10) as u16),
@@ -140,7 +141,7 @@ macro_rules! floats {
             #[inline]
             fn load_exponent(self, exponent: i64) -> $t {
                 let power = |n: i64| $t::from_bits(((n + $max) as $u) << ($mantissa - 1));
-                // steps down keep the mantissa clear of subnormals, so that only the last product rounds
+                // the steps keep the mantissa away from subnormals, so that only the last product rounds
                 let (mut value, mut left) = (self, exponent.clamp(-4 * $max, 4 * $max));
                 for _ in 0..2 {
                     let part = if left > $max { $max } else if left < $min { $min + $mantissa } else { 0 };
@@ -220,13 +221,13 @@ floats! {
     f64, u64, bits64, 1023, -1022, 53;
 }
 
-/// Divisors, multiples and bits of integers. Signed ones count by their size.
+/// Divisors, multiples and bits of integers. Signed ones are treated as their absolute values.
 pub trait IntParts: Copy {
-    /// The greatest common divisor; zero of two zeros.
+    /// The greatest common divisor; zero if both are zero.
     fn gcd(self, other: Self) -> Self;
-    /// The least common multiple, wrapping; zero where one is zero.
+    /// The least common multiple, wrapping; zero if one is zero.
     fn lcm(self, other: Self) -> Self;
-    /// Number of ones in the bits of the size.
+    /// The number of ones in the bits of the absolute value.
     fn count_bits(self) -> u8;
 }
 

@@ -14,23 +14,23 @@ pub type BaseId = u32;
 /// Index of a literal in its program.
 pub type ConstId = u32;
 
-/// A flat stretch of memory that views look into.
+/// A contiguous piece of memory on which there are views.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Base {
     /// Size in bytes.
     pub nbytes: usize,
-    /// Holds values before the program runs.
+    /// Whether it holds values before the program runs.
     pub input: bool,
-    /// Must hold its values after the program ran; a base that is neither lives only inside.
+    /// Whether its values are needed after the program ran. A base that is neither input nor output is a temporary.
     pub output: bool,
 }
 
-/// What an instruction reads.
+/// An operand of an instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// Elements of a base.
     View(View),
-    /// A literal: plans are independent of its value, only its dtype matters to them.
+    /// A literal: plans are independent of its value, and only depend on its dtype.
     Const(ConstId),
 }
 
@@ -59,7 +59,7 @@ impl Axes {
         self.0.count_ones() as usize
     }
 
-    /// No axis at all?
+    /// Whether there are no axes.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -69,7 +69,7 @@ impl Axes {
         let mut left = self.0;
         std::iter::from_fn(move || {
             let axis = left.trailing_zeros() as usize;
-            // without the lowest bit; what is empty stays so
+            // remove the lowest bit; an empty set stays empty
             left &= left.wrapping_sub(1);
             (axis < 64).then_some(axis)
         })
@@ -78,22 +78,21 @@ impl Axes {
 
 /// One operation on views.
 ///
-/// Shapes: elementwise and generator operations have all views of the output's shape (the
-/// recorder broadcasts). A reduction's output has its input's rank, with extent one on each
-/// reduced axis. A scan has one axis and equal shapes. `matmul` is `(…, m, k) x (…, k, n)`.
-/// `gather` has positions of the output's shape `s` and a source of shape `(n, s…)`. `roll` has a source of the output's
-/// shape, and its last elements along each axis, at least one and at most all. `scatter` has a
-/// target and an output of shape `(n, s…)`, positions of any shape `q` and values of shape `(q…, s…)`.
-/// `nonzero` of rank `r` gives `(count, r)`: the first `count` positions, zeros if there are fewer.
+/// Shapes: all views of elementwise and generator operations have the output's shape (the recorder broadcasts). A
+/// reduction's output has its input's rank, with extent one on each reduced axis. A scan has one axis and equal shapes.
+/// `matmul` is `(…, m, k) x (…, k, n)`. `gather` has positions of the output's shape `s` and a source of shape `(n,
+/// s…)`. `roll` has a source of the output's shape, and its last elements along each axis, at least one and at most
+/// all. `scatter` has a target and an output of shape `(n, s…)`, positions of any shape `q` and values of shape `(q…,
+/// s…)`. `nonzero` of rank `r` gives `(count, r)`: the first `count` positions, followed by zeros if there are fewer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Instr {
-    /// What to do.
+    /// The operation.
     pub op: Op,
-    /// The loop dtype: with the op's signature it fixes what inputs convert to.
+    /// The loop dtype. With the operation's signature it determines the dtypes to which inputs are converted.
     pub ty: DType,
-    /// Where the result goes.
+    /// The view to which the result is written.
     pub out: View,
-    /// What is read, in the op's order.
+    /// The operands, in the operation's order.
     pub ins: SmallVec<[Operand; 3]>,
     /// Reduced axes of a reduction, the axis of a scan; empty otherwise.
     pub axes: Axes,
@@ -102,7 +101,7 @@ pub struct Instr {
 }
 
 impl Instr {
-    /// Views that are read.
+    /// The views that are read.
     pub fn reads(&self) -> impl Iterator<Item = &View> {
         self.ins.iter().filter_map(|o| match o {
             Operand::View(v) => Some(v),
@@ -110,8 +109,8 @@ impl Instr {
         })
     }
 
-    /// Bytes that it reads and writes by itself: the elements of each operand once, and of a gather's source those that
-    /// are picked.
+    /// The bytes that it reads and writes by itself: the elements of each operand once; of a gather's source, only as
+    /// many as are selected.
     pub fn bytes_touched(&self) -> u64 {
         let picked = self.op.kind() == crate::OpKind::Gather;
         let elements = |(place, view): (usize, &View)| {
@@ -126,7 +125,7 @@ impl Instr {
         self.reads().chain([&self.out]).enumerate().map(elements).sum()
     }
 
-    /// The iteration space: the input's shape for a reduction, else the output's.
+    /// The iteration space: the input's shape for a reduction, otherwise the output's.
     pub fn domain(&self) -> &[i64] {
         if self.op.kind() == crate::OpKind::Reduction
             && let Some(Operand::View(v)) = self.ins.first()
@@ -149,8 +148,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// What of the program the elements of `views` need: the instructions whose results reach them, with the bases
-    /// and literals of these, numbered anew. Only the views' bases are outputs.
+    /// The part of the program that the elements of `views` need: the instructions whose results reach them, with their
+    /// bases and literals, renumbered. Only the views' bases are outputs.
     pub fn needed_for(&self, views: &[View]) -> Program {
         self.needed(views).0
     }
@@ -179,7 +178,7 @@ impl Program {
     }
 }
 
-/// Adds a byte range; what it touches becomes one range with it, so that views of one array do not pile up.
+/// Adds a byte range. Ranges that it touches are merged with it, so that views of one array do not accumulate.
 fn add_range(ranges: &mut Vec<(i64, i64)>, range: Option<(i64, i64)>) {
     let Some((mut low, mut high)) = range else { return };
     ranges.retain(|&(l, h)| {
@@ -192,7 +191,7 @@ fn add_range(ranges: &mut Vec<(i64, i64)>, range: Option<(i64, i64)>) {
     ranges.push((low, high));
 }
 
-/// A part of a program, with numbers of its own.
+/// A part of a program, with its own numbering.
 struct Part<'a> {
     whole: &'a Program,
     /// The new number of each base.

@@ -61,7 +61,7 @@ impl Scalar {
         }
     }
 
-    /// The value as it lies in memory (native byte order), zero-padded to 16 bytes.
+    /// The value as in memory (native byte order), zero-padded to 16 bytes.
     pub fn to_bytes(self) -> [u8; 16] {
         let mut out = [0u8; 16];
         let mut put = |bytes: &[u8]| out[..bytes.len()].copy_from_slice(bytes);
@@ -120,17 +120,17 @@ impl Scalar {
         }
     }
 
-    /// Is the number, or a part of it, NaN?
+    /// Whether the number, or a part of it, is NaN.
     pub fn is_nan(self) -> bool {
         self.any_part(f64::is_nan)
     }
 
-    /// Is the number, or a part of it, infinite?
+    /// Whether the number, or a part of it, is infinite.
     pub fn is_infinite(self) -> bool {
         self.any_part(f64::is_infinite)
     }
 
-    /// Does a part pass a test that integers fail?
+    /// Whether a part passes a test, which integers always fail.
     fn any_part(self, test: fn(f64) -> bool) -> bool {
         match self {
             Scalar::F16(v) => test(v.to_f32().into()),
@@ -150,7 +150,7 @@ impl Scalar {
         }
     }
 
-    /// Same type and same bits (so that NaN equals itself and -0.0 differs from 0.0).
+    /// Whether type and bits are the same (so that NaN equals itself and -0.0 differs from 0.0).
     pub fn same_bits(self, other: Scalar) -> bool {
         self.dtype() == other.dtype() && self.to_bytes() == other.to_bytes()
     }

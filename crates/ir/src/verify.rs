@@ -36,16 +36,16 @@ mod indexing;
 use crate::overlap::STEPS_OF_A_VIEW;
 use crate::{DType, Error, Instr, Op, OpKind, Operand, Program, Result, View};
 
-/// Largest number of axes of a view: NumPy's limit, and what [`crate::Axes`] holds.
+/// The largest number of axes of a view: NumPy's limit, and the capacity of [`crate::Axes`].
 pub const MAX_RANK: usize = 64;
 
-/// Checks every invariant of the module's text; the error names the instruction.
+/// Checks every invariant in the module's documentation; the error names the instruction.
 pub fn verify(program: &Program) -> Result<()> {
     verify_within(program, None)
 }
 
-/// The same for a program that nobody vouches for: with `steps`, the searches for elements that share bytes (invariant 5)
-/// take no more than these together, so that a short program cannot keep the verifier busy for minutes.
+/// The same for a program from an untrusted source: with `steps`, the searches for elements that share bytes (invariant
+/// 5) together take at most that many steps, so that a short program cannot keep the verifier busy for minutes.
 pub(crate) fn verify_within(program: &Program, steps: Option<u32>) -> Result<()> {
     let mut left = steps.unwrap_or(STEPS_OF_A_VIEW);
     for (id, base) in program.bases.iter().enumerate() {
@@ -126,7 +126,7 @@ fn verify_view(program: &Program, view: &View) -> Check {
     check(aligned, || format!("view {view} is not aligned to {align} bytes"))
 }
 
-/// Half-open byte range of a view that is not empty, in numbers that cannot overflow.
+/// The half-open byte range of a view that is not empty, in numbers that cannot overflow.
 fn reach(view: &View) -> (i128, i128) {
     let mut range = (i128::from(view.offset), i128::from(view.offset) + view.dtype.size() as i128);
     for (&n, &s) in view.shape.iter().zip(&view.strides) {
@@ -178,7 +178,7 @@ fn verify_axes(instr: &Instr, rank: usize) -> Check {
     }
 }
 
-/// Does the fold of nothing have no value?
+/// Whether the fold of no elements has no value.
 fn needs_elements(op: Op) -> bool {
     let bits = matches!(op, Op::ReduceAnd | Op::ReduceOr | Op::ReduceXor);
     bits || matches!(op, Op::Min | Op::Max | Op::ReduceFmax | Op::ReduceFmin | Op::Argmin | Op::Argmax)

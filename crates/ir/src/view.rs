@@ -6,11 +6,11 @@ use smallvec::SmallVec;
 /// Extents or strides, outermost axis first; rank four and less stays inline.
 pub type Dims = SmallVec<[i64; 4]>;
 
-/// A window on a base. Offset and strides are in bytes, so that real parts, fields and
-/// re-typed windows are views like any other; strides may be zero or negative.
+/// A strided view of a base. Offset and strides are in bytes, so that real parts, fields and views with another dtype
+/// are views like any other. Strides may be zero or negative.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct View {
-    /// Which base of the program.
+    /// The base, by its number in the program.
     pub base: BaseId,
     /// Element type.
     pub dtype: DType,
@@ -23,7 +23,7 @@ pub struct View {
 }
 
 impl Clone for View {
-    /// Copies the extents in one go, which the derived form does one by one.
+    /// Copies the extents with one copy of memory; the derived form would do so one by one.
     fn clone(&self) -> View {
         let (shape, strides) = (Dims::from_slice(&self.shape), Dims::from_slice(&self.strides));
         View { base: self.base, dtype: self.dtype, offset: self.offset, shape, strides }
@@ -46,7 +46,7 @@ impl View {
         self.shape.iter().product()
     }
 
-    /// Bytes that the elements take (each counted once per index, broadcasts included).
+    /// The bytes of the elements, counting each index, including broadcast ones.
     pub fn nbytes(&self) -> i64 {
         self.size() * self.dtype.size() as i64
     }
@@ -56,7 +56,7 @@ impl View {
         self.shape.iter().zip(&self.strides).map(|(&n, &s)| if s == 0 { n.min(1) } else { n }).product()
     }
 
-    /// Half-open byte range `[low, high)` that the view touches; `None` when it is empty.
+    /// The half-open byte range `[low, high)` that the view touches; `None` if it is empty.
     pub fn byte_range(&self) -> Option<(i64, i64)> {
         let (mut low, mut high) = (self.offset, self.offset);
         for (&n, &s) in self.shape.iter().zip(&self.strides) {
@@ -73,7 +73,7 @@ impl View {
         Some((low, high + self.dtype.size() as i64))
     }
 
-    /// Are the elements dense and in C order (axes of extent one do not matter)?
+    /// Whether the elements are contiguous and in C order (axes of extent one do not matter).
     pub fn is_c_contiguous(&self) -> bool {
         let mut expected = self.dtype.size() as i64;
         for (&n, &s) in self.shape.iter().zip(&self.strides).rev() {
@@ -90,8 +90,8 @@ impl View {
         true
     }
 
-    /// The same window with another shape where axes of extent one are repeated, by NumPy's
-    /// broadcasting rule; `None` when the shapes do not fit.
+    /// The same view with another shape, in which axes of extent one are repeated by NumPy's broadcasting rule; `None`
+    /// if the shapes do not fit.
     pub fn broadcast_to(&self, shape: &[i64]) -> Option<View> {
         let lead = shape.len().checked_sub(self.rank())?;
         let mut strides = Dims::from_elem(0, shape.len());
@@ -105,7 +105,7 @@ impl View {
         Some(View { base: self.base, dtype: self.dtype, offset: self.offset, shape: Dims::from_slice(shape), strides })
     }
 
-    /// The window that the listed axes span from the element at `offset`, the others fixed.
+    /// The view that the listed axes span from the element at `offset`, with the other axes fixed.
     pub fn of_axes(&self, axes: &[usize], offset: i64) -> View {
         View {
             base: self.base,
@@ -174,7 +174,7 @@ pub(crate) fn dense_strides(shape: &[i64], dtype: DType) -> Option<Dims> {
     Some(c_strides(shape, itemsize))
 }
 
-/// Strides in bytes of a new array in C order; all zero where it has no elements, as NumPy's are.
+/// The strides in bytes of a new array in C order; all zero if it has no elements, as in NumPy.
 pub fn new_strides(shape: &[i64], itemsize: i64) -> Dims {
     c_strides(shape, if shape.contains(&0) { 0 } else { itemsize })
 }

@@ -5,27 +5,27 @@
 
 use crate::{DType, DTypeKind, Instr, Op, OpKind, Signature, View};
 
-/// A finite operation without a finite answer: `1 / 0`, `log(0)`.
+/// An operation on finite numbers has an infinite result: `1 / 0`, `log(0)`.
 pub const DIVIDE: u8 = 1;
 /// A result too large for its type.
 pub const OVER: u8 = 2;
 /// A result too small for its type.
 pub const UNDER: u8 = 4;
-/// No answer at all: `0 / 0`, `sqrt(-1)`.
+/// The result is undefined: `0 / 0`, `sqrt(-1)`.
 pub const INVALID: u8 = 8;
-/// Not a condition: the operation is part of another, in whose name it reports (see [`Op::report_name`]).
+/// Not a condition: the operation is part of another one, whose name is reported (see [`Op::report_name`]).
 pub const PART: u8 = 32;
-/// What NumPy warns of by default.
+/// The conditions of which NumPy warns by default.
 pub const DEFAULT: u8 = DIVIDE | OVER | INVALID;
 /// All conditions.
 pub const ALL: u8 = DEFAULT | UNDER;
 
 impl Op {
-    /// Conditions that the operation may report, computed in loop dtype `ty`.
+    /// The conditions that the operation may report if it is computed in loop dtype `ty`.
     pub const fn raises(self, ty: DType) -> u8 {
         let info = self.info();
         match info.signature {
-            // comparing with NaN is invalid; NumPy hides it of floats, not of complex numbers
+            // comparing with NaN is invalid; NumPy hides this for floats, but not for complex numbers
             Signature::Predicate if matches!(ty.kind(), DTypeKind::Complex) && self.orders() => return INVALID,
             Signature::Predicate
             | Signature::Select
@@ -88,12 +88,12 @@ impl Op {
                 INVALID
             }
             Op::Cbrt | Op::Arctan | Op::Tanh | Op::Arctan2 if matches!(ty.kind(), DTypeKind::Float) => 0,
-            // the rest, so that a new operation is watched until it is listed above
+            // all others, so that a new operation is watched until it is listed above
             _ => DEFAULT,
         }
     }
 
-    /// Is it a comparison that asks for an order?
+    /// Whether it is an ordering comparison.
     const fn orders(self) -> bool {
         matches!(self, Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual)
     }
@@ -108,7 +108,7 @@ impl Op {
         }
     }
 
-    /// What NumPy calls the operation in the report of an instruction with this byte.
+    /// NumPy's name of the operation in the report of an instruction with this byte.
     pub const fn report_name(self, watch: u8) -> &'static str {
         match self.kind() {
             OpKind::Reduction => "reduce",
@@ -130,20 +130,20 @@ impl Op {
 }
 
 impl Instr {
-    /// Could running it give a warning that its recorder wants?
+    /// Whether running it could give a warning that its recorder wants.
     pub fn may_warn(&self) -> bool {
         if self.watch & ALL == 0 {
             return false;
         }
         let before = |(i, v): (usize, &View)| cast_raises(v.dtype, self.op.input_dtype(self.ty, i));
-        // positions of views among literals do not matter: all but the condition of `where` convert alike
+        // which operands are literals does not matter: all but the condition of `where` convert alike
         let casts = self.reads().enumerate().map(before).fold(0, |all, c| all | c)
             | cast_raises(self.op.output_dtype(self.ty), self.out.dtype);
         self.watch & (self.op.raises(self.ty) | casts) != 0
     }
 }
 
-/// Conditions that a conversion may report.
+/// The conditions that a conversion may report.
 pub const fn cast_raises(from: DType, to: DType) -> u8 {
     match (from.kind(), to.kind()) {
         (DTypeKind::Float | DTypeKind::Complex, DTypeKind::Signed | DTypeKind::Unsigned) => INVALID,
@@ -159,7 +159,7 @@ pub const fn cast_raises(from: DType, to: DType) -> u8 {
     }
 }
 
-/// NumPy's words for one condition.
+/// NumPy's wording for one condition.
 pub const fn words(condition: u8) -> &'static str {
     match condition {
         DIVIDE => "divide by zero encountered in",

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 type Handle = *mut c_void;
 
-/// File names under which the driver is looked for.
+/// The file names of the driver.
 const NAMES: [&CStr; 2] = [c"libcuda.so.1", c"libcuda.so"];
 
 const SUCCESS: i32 = 0;
@@ -60,7 +60,7 @@ functions! {
         (Handle, u32, u32, u32, u32, u32, u32, u32, Handle, *mut *mut c_void, *mut *mut c_void) -> i32;
 }
 
-/// What a pool of memory is made of; fields that newer toolkits have stand in what is reserved.
+/// The properties of a memory pool. The reserved part contains the fields that newer toolkits have added.
 #[repr(C)]
 struct PoolProperties {
     /// 1: pinned to the device.
@@ -75,7 +75,7 @@ struct PoolProperties {
     reserved: [u8; 64],
 }
 
-/// The driver's functions, or why there are none; tried once.
+/// The driver's functions, or the reason why there are none. The library is loaded only once.
 fn api() -> Result<&'static Api> {
     static API: OnceLock<std::result::Result<Api, String>> = OnceLock::new();
     API.get_or_init(find).as_ref().map_err(|why| Error::Engine(format!("cuda: {why}")))
@@ -86,7 +86,7 @@ fn find() -> std::result::Result<Api, String> {
     Api::find(NAMES.iter().find_map(|name| Library::open(name)).ok_or(missing)?)
 }
 
-/// The driver's error code as an error: memory that is not there, a context that is of no more use, or something else.
+/// The driver's error code as an error: out of memory, a context that cannot be used any more, or something else.
 fn check(function: &str, code: i32) -> Result<()> {
     let words = || {
         let mut text = std::ptr::null();
@@ -104,31 +104,31 @@ fn check(function: &str, code: i32) -> Result<()> {
     match code {
         SUCCESS => Ok(()),
         OUT_OF_MEMORY => Err(Error::OutOfMemory(0)),
-        // not initialized (in the child of a fork), shut down, device unavailable, invalid context, uncorrectable memory, and what a
-        // launch may leave behind, after which every call fails
+        // not initialized (in the child of a fork), shut down, device unavailable, invalid context, uncorrectable
+        // memory errors, and errors of a launch after which every call fails
         3 | 4 | 46 | 201 | 214 | 220 | 700 | 702 | 709 | 710 | 714..=721 | 999 => Err(Error::Lost(words())),
         _ => Err(Error::Engine(words())),
     }
 }
 
-/// What is asked of a device: number of the attribute.
+/// The attributes of a device, with their numbers.
 #[derive(Debug, Clone, Copy)]
 #[repr(i32)]
 pub enum Attribute {
     /// How many work-groups run at a time, at least.
     Processors = 16,
-    /// Version of the instructions, before the point.
+    /// The major version of the instructions.
     Major = 75,
-    /// After it.
+    /// The minor version.
     Minor = 76,
-    /// Does it have pools of memory?
+    /// Whether it has memory pools.
     Pools = 115,
 }
 
-/// Version of the driver, as 12040 for 12.4.
+/// The version of the driver, as 12040 for 12.4.
 ///
 /// # Errors
-/// There is no driver, or none that works.
+/// If there is no driver, or none that works.
 pub fn version() -> Result<i32> {
     let api = api()?;
     // SAFETY: no flags.
@@ -144,10 +144,10 @@ pub fn version() -> Result<i32> {
 pub struct DeviceId(i32);
 
 impl DeviceId {
-    /// All devices, the first of which is the driver's choice. [`version`] was called before.
+    /// All devices; the first one is the driver's choice. [`version`] must have been called before.
     ///
     /// # Errors
-    /// The driver's.
+    /// Those of the driver.
     pub fn all() -> Result<Vec<DeviceId>> {
         let api = api()?;
         let mut count = 0;
@@ -196,7 +196,7 @@ impl DeviceId {
     }
 }
 
-/// The device's context that all libraries of a process share, with a stream and a pool of memory of ours.
+/// The device's primary context, which all libraries of a process share, with a stream and a memory pool of ours.
 struct Context {
     api: &'static Api,
     device: DeviceId,
@@ -210,7 +210,7 @@ unsafe impl Send for Context {}
 // SAFETY: as above.
 unsafe impl Sync for Context {}
 
-/// The context is this thread's current one until the value is dropped.
+/// Makes the context this thread's current one until the value is dropped.
 struct Entered(&'static Api);
 
 impl Drop for Entered {
@@ -242,7 +242,7 @@ impl Drop for Context {
     }
 }
 
-/// A stream of a device, which does things in the order in which they are given.
+/// A stream of a device, which executes work in the order of submission.
 #[derive(Clone)]
 pub struct Stream(Arc<Context>);
 
@@ -270,7 +270,7 @@ impl Stream {
         };
         // SAFETY: a place for the pool; the properties have the layout that the driver reads.
         check("cuMemPoolCreate", unsafe { (api.pool)(&raw mut made.pool, &raw const properties) })?;
-        // what is freed stays in the pool, from which the next array gets it in a microsecond
+        // freed memory stays in the pool, from which the next array gets it in a microsecond
         let mut keep = u64::MAX;
         // SAFETY: the attribute is a number of 64 bits.
         let code = unsafe { (api.set_pool)(made.pool, RELEASE_THRESHOLD, (&raw mut keep).cast()) };
@@ -279,10 +279,10 @@ impl Stream {
         Ok(Stream(Arc::new(made)))
     }
 
-    /// Memory of so many bytes, for what is given to the stream from now on.
+    /// Allocates memory for work that is submitted to the stream from now on.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] where there is none left.
+    /// [`Error::OutOfMemory`] if there is none left.
     pub fn memory(&self, bytes: usize) -> Result<Memory> {
         let Context { api, stream, pool, .. } = *self.0;
         let _entered = self.0.enter()?;
@@ -291,7 +291,7 @@ impl Stream {
         let mut alloc = || unsafe { (api.alloc)(&raw mut address, bytes.max(1), pool, stream) };
         let mut code = alloc();
         if code == OUT_OF_MEMORY {
-            // pieces that were freed, but lie between others
+            // return pieces to the system that were freed but lie between others
             // SAFETY: a stream and a pool.
             unsafe {
                 (api.synchronize)(stream);
@@ -303,20 +303,20 @@ impl Stream {
         Ok(Memory { context: Arc::clone(&self.0), address, bytes })
     }
 
-    /// Waits until everything is done that was given to it.
+    /// Waits until all submitted work is done.
     ///
     /// # Errors
-    /// The driver's, of anything that was given to it.
+    /// Those of the driver, for any of the submitted work.
     pub fn finish(&self) -> Result<()> {
         let _entered = self.0.enter()?;
         // SAFETY: a stream.
         check("cuStreamSynchronize", unsafe { (self.0.api.synchronize)(self.0.stream) })
     }
 
-    /// Machine code, or PTX that ends with a NUL, ready to run.
+    /// Loads machine code, or PTX that ends with a NUL.
     ///
     /// # Errors
-    /// The driver's: the code is another device's, among others.
+    /// Those of the driver, for example if the code is for another device.
     pub fn module(&self, code: &[u8]) -> Result<Module> {
         let _entered = self.0.enter()?;
         let mut handle = null_mut();
@@ -325,10 +325,10 @@ impl Stream {
         Ok(Module(Arc::new(Loaded { context: Arc::clone(&self.0), handle })))
     }
 
-    /// Pinned memory of the host's.
+    /// Allocates pinned memory of the host.
     ///
     /// # Errors
-    /// The driver's.
+    /// Those of the driver.
     pub fn pinned(&self, bytes: usize) -> Result<Pinned> {
         let _entered = self.0.enter()?;
         let api = self.0.api;
@@ -400,7 +400,7 @@ impl Stream {
     }
 }
 
-/// Memory of a device. It is given back in the order of the stream, so it may be dropped while what was queued uses it.
+/// Memory of a device. It is freed in the order of the stream, so it may be dropped while queued work uses it.
 pub struct Memory {
     context: Arc<Context>,
     address: u64,
@@ -426,7 +426,7 @@ impl Drop for Memory {
     }
 }
 
-/// Pinned memory of the host's, with an event that says when the last copy from or to it is done.
+/// Pinned memory of the host, with an event that is recorded after the last copy from or to it.
 pub struct Pinned {
     context: Arc<Context>,
     address: Handle,
@@ -466,10 +466,10 @@ impl Pinned {
         }
     }
 
-    /// Waits for the last copy, and begins one of so many bytes out of memory of the device.
+    /// Waits for the last copy, and begins one of `bytes` bytes out of memory of the device.
     ///
     /// # Errors
-    /// The driver's; the bytes do not lie inside the memory.
+    /// Those of the driver, and if the bytes are not inside the memory.
     pub fn begin_download(&mut self, from: &Memory, offset: usize, bytes: usize) -> Result<()> {
         let bytes = bytes.min(self.bytes);
         let address = from.place(offset, bytes)?;
@@ -483,10 +483,10 @@ impl Pinned {
         }
     }
 
-    /// Waits for a copy that was begun, and gives its bytes.
+    /// Waits for a copy that was begun, and returns its bytes.
     ///
     /// # Errors
-    /// The driver's.
+    /// Those of the driver.
     pub fn end_download(&mut self, to: &mut [u8]) -> Result<()> {
         self.wait()?;
         let count = to.len().min(self.bytes);
@@ -509,7 +509,7 @@ impl Drop for Pinned {
     }
 }
 
-/// Code on the device.
+/// Code that has been loaded on the device.
 struct Loaded {
     context: Arc<Context>,
     handle: Handle,
@@ -529,7 +529,7 @@ impl Drop for Loaded {
     }
 }
 
-/// Code that is ready to run.
+/// Code that can be run.
 pub struct Module(Arc<Loaded>);
 
 /// A function of a module.
@@ -545,7 +545,7 @@ impl Module {
     /// One of its functions.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// If there is none of that name.
     pub fn function(&self, name: &str) -> Result<Function> {
         let name = CString::new(name).map_err(|error| Error::Engine(error.to_string()))?;
         let _entered = self.0.context.enter()?;

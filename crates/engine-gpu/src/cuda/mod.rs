@@ -12,10 +12,10 @@ use crate::render::Dialect;
 use numelt_ir::{Error, Result};
 use std::sync::{Mutex, PoisonError};
 
-/// Work-items of a group: kernels are compiled for no more (see the dialect's `KERNEL`).
+/// The number of work-items of a group. Kernels are compiled for at most this many (see the dialect's `KERNEL`).
 const GROUP: usize = 256;
 
-/// Bytes of all arguments of a kernel, on every device.
+/// The bytes of all arguments of a kernel, on every device.
 const PARAMETER_BYTES: usize = 4096;
 
 /// A CUDA device.
@@ -23,7 +23,7 @@ pub struct CudaDriver {
     staging: Mutex<Staging>,
     stream: Stream,
     compiler: Nvrtc,
-    /// Version of its instructions, as 90 for 9.0.
+    /// The version of its instructions, as 90 for 9.0.
     arch: i32,
     identity: String,
 }
@@ -105,7 +105,7 @@ impl Driver for CudaDriver {
         unsafe { self.stream.launch(function, arguments, groups, size) }
     }
 
-    /// The driver hands on by itself what it is given.
+    /// The driver submits queued work by itself.
     fn flush(&self) -> Result<()> {
         Ok(())
     }

@@ -32,7 +32,7 @@ functions! {
     destroy "nvrtcDestroyProgram" (*mut Handle) -> i32;
 }
 
-/// Oldest and newest toolkit whose NVRTC is looked for.
+/// The oldest and the newest toolkit whose NVRTC is searched for.
 const TOOLKITS: [i32; 2] = [12, 13];
 
 /// The compiler.
@@ -40,15 +40,15 @@ pub struct Nvrtc {
     api: Api,
     /// Its version.
     pub version: (i32, i32),
-    /// The newest instructions that it knows, as 90 for 9.0.
+    /// The newest instructions that it supports, as 90 for 9.0.
     newest: i32,
 }
 
 impl Nvrtc {
-    /// The newest one whose code a driver of this toolkit takes.
+    /// The newest NVRTC whose code a driver of this toolkit accepts.
     ///
     /// # Errors
-    /// There is none here.
+    /// If there is none.
     pub fn open(toolkit: i32) -> Result<Nvrtc> {
         let majors = (TOOLKITS[0]..=TOOLKITS[1].min(toolkit)).rev();
         let library = majors.clone().flat_map(candidates).find_map(|path| Library::open(&path));
@@ -75,7 +75,7 @@ impl Nvrtc {
         vec![format!("--gpu-architecture={arch}"), "--fmad=false".into(), "--std=c++17".into()]
     }
 
-    /// Does the driver have to compile for a device that this NVRTC does not know?
+    /// Whether the driver has to compile PTX, because this NVRTC does not support the device.
     fn makes_ptx(&self, arch: i32) -> bool {
         arch > self.newest
     }
@@ -83,7 +83,7 @@ impl Nvrtc {
     /// The machine code of a text.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The compiler's message.
     pub fn compile(&self, text: &str, arch: i32) -> Result<Vec<u8>> {
         let nul = |error: std::ffi::NulError| Error::Engine(error.to_string());
         let text = CString::new(text).map_err(nul)?;
@@ -119,7 +119,7 @@ struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// What one function gives, whose size another one tells.
+    /// The bytes that one function returns, with the size that another one returns.
     fn bytes(
         &self,
         size: unsafe extern "C" fn(Handle, *mut usize) -> i32,
@@ -144,8 +144,8 @@ impl Drop for Program<'_> {
     }
 }
 
-/// Where a toolkit's NVRTC may be: beside numelt in site-packages, where PyPI's package puts it; where the system looks; in
-/// the folder of a toolkit.
+/// The possible locations of a toolkit's NVRTC: beside numelt in site-packages, where PyPI's package puts it; the
+/// loader's path; the folder of a toolkit.
 fn candidates(major: i32) -> impl Iterator<Item = CString> {
     let file = format!("libnvrtc.so.{major}");
     let packages = own_path().and_then(|path| Some(path.parent()?.parent()?.to_owned()));
@@ -158,7 +158,7 @@ fn candidates(major: i32) -> impl Iterator<Item = CString> {
     all.filter_map(|path| CString::new(path.as_os_str().as_bytes()).ok())
 }
 
-/// The file in which this code is: numelt's compiled module, or a Rust program.
+/// The file that contains this code: numelt's compiled module, or a Rust program.
 fn own_path() -> Option<PathBuf> {
     let mut found = MaybeUninit::<libc::Dl_info>::zeroed();
     let address = own_path as fn() -> Option<PathBuf> as *const c_void;
@@ -180,7 +180,7 @@ fn own_path() -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// Where there is an NVRTC: `LD_LIBRARY_PATH` may say where.
+    /// NVRTC, if there is one; `LD_LIBRARY_PATH` may say where.
     fn nvrtc() -> Option<Nvrtc> {
         Nvrtc::open(TOOLKITS[1]).inspect_err(|why| eprintln!("not tested: {why}")).ok()
     }

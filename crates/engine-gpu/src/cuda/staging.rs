@@ -5,17 +5,18 @@
 use super::api::{Memory, Pinned, Stream};
 use numelt_ir::Result;
 
-/// Copies of at most so many bytes are left to the driver.
+/// Copies of at most this many bytes are left to the driver.
 const DIRECT: usize = 64 << 10;
-/// Bytes of each piece: a copy takes a third of a millisecond, against which its start does not count.
+/// The bytes of each piece. Copying one takes a third of a millisecond, compared to which starting the copy is
+/// negligible.
 const PIECE: usize = 8 << 20;
 
-/// Pinned memory, once it was needed.
+/// Pinned memory, allocated when it is first needed.
 #[derive(Default)]
 pub struct Staging(Option<[Pinned; 2]>);
 
 impl Staging {
-    /// The pieces; none where the host gives no pinned memory.
+    /// The pieces; `None` if the host has no pinned memory.
     fn pieces(&mut self, stream: &Stream) -> Option<&mut [Pinned; 2]> {
         if self.0.is_none() {
             self.0 = stream.pinned(PIECE).and_then(|first| Ok([first, stream.pinned(PIECE)?])).ok();
@@ -23,7 +24,7 @@ impl Staging {
         self.0.as_mut()
     }
 
-    /// Copies bytes to the device. They may change when this has returned.
+    /// Copies bytes to the device. They may be changed after this has returned.
     pub fn write(&mut self, stream: &Stream, from: &[u8], to: &Memory, offset: usize) -> Result<()> {
         if from.len() > DIRECT
             && let Some(pieces) = self.pieces(stream)

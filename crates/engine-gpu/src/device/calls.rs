@@ -12,12 +12,12 @@ use numelt_runtime::{LibraryCall, Operand};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// Elements of a line up to which one work-item is fast enough for it.
+/// One work-item processes lines of up to this many elements fast enough.
 const SHORT_LINE: i64 = 1 << 10;
-/// Elements that a part of a line has at least.
+/// The fewest elements of a part of a line.
 const LEAST_CHUNK: i64 = 64;
 
-/// The texts of calls, compiled.
+/// The compiled texts of calls.
 pub struct Calls<D: Driver>(HashMap<CallForm, Ready<D::Function>>);
 
 struct Ready<F> {
@@ -48,7 +48,7 @@ impl<D: Driver> Calls<D> {
     }
 }
 
-/// Is there a text for calls of an operation, whatever its operands are?
+/// Whether there is a text for calls of an operation, whatever its operands are.
 pub fn has_text(op: Op, ty: DType, wide: bool) -> bool {
     if !matches!(op.kind(), OpKind::Scan) && op.scatter_step().is_none() {
         return false;
@@ -57,7 +57,7 @@ pub fn has_text(op: Op, ty: DType, wide: bool) -> bool {
     calls::render(&form, crate::render::Dialect::OpenCl, wide).is_some()
 }
 
-/// Queues a call; the word in which it collects conditions, if it meets any.
+/// Queues a call, and returns the word in which it collects conditions, if it may meet any.
 pub fn call<D: Driver>(
     engine: &Device<D>,
     state: &mut State<D>,
@@ -77,7 +77,7 @@ pub fn call<D: Driver>(
     Ok(word)
 }
 
-/// The numbers and the memory that parameters stand for.
+/// The numbers and the memory of a call's parameters.
 struct Order<'a, D: Driver> {
     engine: &'a Device<D>,
     state: &'a State<D>,
@@ -98,17 +98,17 @@ impl<D: Driver> Order<'_, D> {
         at.map_or(self.call.out, |at| self.call.ins[at])
     }
 
-    /// Bytes in units of an operand's memory.
+    /// A number of bytes in units of an operand's memory.
     fn units(&self, at: Option<usize>, bytes: i64) -> i64 {
         bytes / unit(self.operand(at).view.dtype)
     }
 
-    /// The stride of an operand along one of the axes that the text counts: those of lines or positions first.
+    /// The stride of an operand along one of the axes that the text numbers: those of lines or positions come first.
     fn stride(&self, at: Option<usize>, axis: usize) -> i64 {
         let scans = self.call.op.kind() == OpKind::Scan;
         let own = match at {
             _ if scans => self.lead[axis],
-            // values have the axes of positions, then those of the target but its first
+            // values have the axes of positions, then those of the target except its first
             Some(1 | 2) => axis,
             _ => axis - self.lead.len() + 1,
         };
@@ -152,7 +152,7 @@ impl<D: Driver> Order<'_, D> {
             arguments.push(match param {
                 CallParam::Memory(at) => Argument::Memory(self.state.piece(self.operand(*at).buffer)?.0),
                 CallParam::Conditions => Argument::Memory(&self.state.conditions),
-                // where there are no partial results, no function touches what stands for them
+                // if there are no partial results, no function accesses the memory that is passed in their place
                 CallParam::Scratch => Argument::Memory(self.scratch.as_ref().unwrap_or(&self.state.conditions)),
                 _ => Argument::Bytes(bytes),
             });

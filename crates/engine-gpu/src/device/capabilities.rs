@@ -5,35 +5,35 @@ use crate::render::{self, Variant};
 use numelt_ir::{DType, DTypeKind, Op, OpKind};
 use numelt_opt::{Kernel, Node, Target};
 
-/// What a device can do.
+/// The capabilities of a device.
 #[derive(Debug, Clone)]
 pub struct Capabilities {
     /// Name of the device and version of its driver.
     pub name: String,
-    /// Does it compute in f64 as NumPy does?
+    /// Whether it computes in f64 as NumPy does.
     pub double: bool,
-    /// Does it compute in f32 as NumPy does, but for quotients and roots?
+    /// Whether it computes in f32 as NumPy does, except for quotients and roots.
     pub single: bool,
-    /// Are its quotients and roots of f32 rounded correctly?
+    /// Whether its quotients and roots of f32 are rounded correctly.
     pub divides: bool,
-    /// Is a fused multiply-add of f32 right?
+    /// Whether its fused multiply-add of f32 is correct.
     pub fused: bool,
-    /// Has it atomic operations of 64 bits?
+    /// Whether it has atomic operations of 64 bits.
     pub wide: bool,
-    /// Bytes of all arguments of a kernel.
+    /// The bytes of all arguments of a kernel.
     pub parameter_bytes: usize,
     /// Bytes of memory.
     pub memory: usize,
-    /// Work-items of a group.
+    /// The work-items of a group.
     pub group: usize,
-    /// Groups that occupy it.
+    /// The number of groups that occupy it.
     pub groups: usize,
 }
 
 impl Capabilities {
-    /// What plans should be like.
+    /// The target for which plans are made.
     pub fn target(&self) -> Target {
-        // every array of a kernel takes an address, an offset, and a stride for each of a few loops
+        // every array of a kernel needs an address, an offset, and a stride for each of a few loops
         let kernel_args = (self.parameter_bytes / 64).clamp(8, 24) as u32;
         Target {
             kernel_args,
@@ -48,7 +48,7 @@ impl Capabilities {
         }
     }
 
-    /// Can the device run a kernel with NumPy's results?
+    /// Whether the device can run a kernel with NumPy's results.
     pub fn run(&self, kernel: &Kernel) -> bool {
         if !self.double && render::uses_double(kernel) {
             return false;
@@ -64,7 +64,8 @@ impl Capabilities {
             && render::parameters(kernel, variant).is_some_and(|params| 8 * params <= self.parameter_bytes)
     }
 
-    /// Can the device do calls of an operation with NumPy's results? The shapes decide later whether it should.
+    /// Whether the device can run calls of an operation with NumPy's results. Whether it should is decided later, by
+    /// the shapes.
     pub fn call(&self, op: Op, ty: DType) -> bool {
         let double = matches!(ty.real(), DType::F64);
         match op.scan_step() {
@@ -73,7 +74,7 @@ impl Capabilities {
         }
     }
 
-    /// Are an operation's results right, as far as that is the device's arithmetic?
+    /// Whether an operation's results are right, as far as the device's arithmetic determines them.
     fn computes(&self, op: Op, ty: DType) -> bool {
         let single = matches!(ty.real(), DType::F32 | DType::F16);
         if !single || op.computes_in(ty) == DType::F16 && op.kind() == OpKind::Elementwise {
@@ -84,7 +85,7 @@ impl Capabilities {
             Op::Divide | Op::Reciprocal | Op::Sqrt | Op::FloorDivide | Op::Remainder | numelt_ir::transcendental!()
         ) || op == Op::Absolute && ty.kind() == DTypeKind::Complex;
         let fuses = ty.kind() == DTypeKind::Complex || matches!(op, numelt_ir::transcendental!());
-        // functions of f32 take a detour through f64 for some arguments
+        // functions of f32 compute some arguments in f64
         let detours = matches!(op, numelt_ir::transcendental!());
         self.single && (self.divides || !divides) && (self.fused || !fuses) && (self.double || !detours)
     }

@@ -12,20 +12,20 @@ use std::collections::hash_map::Entry;
 use std::path::Path;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 
-/// What turns text into programs.
+/// Compiles texts to programs.
 pub struct Compiler<D> {
     /// The device's driver.
     pub driver: D,
     store: Option<Store>,
 }
 
-/// Bytes that programs on disk may take, with those of other engines.
+/// The bytes of programs on disk, including those of other engines.
 const CACHE_BYTES: u64 = 256 << 20;
 
 impl<D: Driver> Compiler<D> {
-    /// A driver's compiler, and programs that it made before.
+    /// A driver's compiler, and the programs that it has compiled before.
     pub fn new(driver: D, cache: Option<&Path>) -> Compiler<D> {
-        // a cache that cannot be used costs time only; the host engine says why
+        // a cache that cannot be used costs only time; the host engine reports why
         let secret = || Secret::open(&default_file()?).ok();
         let store = cache.and_then(|folder| Store::open(folder, secret()?, CACHE_BYTES).ok());
         Compiler { driver, store }
@@ -35,7 +35,7 @@ impl<D: Driver> Compiler<D> {
     fn program(&self, text: &str) -> Result<D::Program> {
         let key = [text, self.driver.identity()].join("\0").into_bytes();
         if let Some(binary) = self.store.as_ref().and_then(|store| store.load(&key)) {
-            // what the driver does not take any more is compiled anew
+            // a program that the driver does not accept any more is compiled again
             if let Ok(program) = self.driver.program(Code::Binary(&binary)) {
                 return Ok(program);
             }
@@ -54,7 +54,7 @@ impl<D: Driver> Compiler<D> {
     }
 }
 
-/// Says why a compiler refused a text, the first time that one does: the work is then the host's.
+/// Reports why a compiler refused a text, the first time that one does. The host then does the work.
 fn refused<D: Driver>(why: &Error) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| eprintln!("numelt: kernels that {} does not compile run on the host: {why}", D::NAME));
@@ -68,11 +68,11 @@ pub struct Ready<F> {
     pub kind: Kind,
     /// What its parameters stand for.
     pub params: Vec<Param>,
-    /// Does it collect conditions?
+    /// Whether it collects conditions.
     pub watches: bool,
 }
 
-/// A kernel, compiled for the variants that were launched.
+/// A kernel, compiled for the variants that have been launched.
 pub struct Compiled<D: Driver> {
     /// Its structure.
     pub kernel: Arc<Kernel>,
@@ -87,7 +87,7 @@ impl<D: Driver> Compiled<D> {
         Ok(compiled)
     }
 
-    /// Does something with a variant, which is compiled first where it is new.
+    /// Passes a variant to `f`, and compiles it first if it is new.
     pub fn with<T>(
         &self,
         variant: Variant,

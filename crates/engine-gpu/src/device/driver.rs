@@ -13,22 +13,22 @@ pub enum Argument<'a, M> {
     Bytes(&'a [u8]),
 }
 
-/// What a program is made of.
+/// The code of a program.
 #[derive(Debug, Clone, Copy)]
 pub enum Code<'a> {
     /// A text in the driver's dialect.
     Text(&'a str),
-    /// What [`Driver::binary`] gave before, in another process perhaps.
+    /// The result of [`Driver::binary`], perhaps from another process.
     Binary(&'a [u8]),
 }
 
-/// A device, with one queue that does things in the order in which they are given.
+/// A device, with one queue that executes work in the order of submission.
 pub trait Driver: Send + Sync + Sized + 'static {
-    /// Memory of the device. It may be dropped while what is queued uses it.
+    /// Memory of the device. It may be dropped while queued work uses it.
     type Memory: Send + Sync;
     /// A program that was compiled.
     type Program;
-    /// A function of a program, which keeps what it needs of that.
+    /// A function of a program; it keeps what it needs of the program.
     type Function: Send;
 
     /// Name of the engine.
@@ -36,43 +36,44 @@ pub trait Driver: Send + Sync + Sized + 'static {
     /// The language of texts.
     const DIALECT: Dialect;
 
-    /// The best device, and what it can do.
+    /// Opens the best device, and returns its capabilities.
     ///
     /// # Errors
-    /// In words, what is missing.
+    /// What is missing, in words.
     fn open(devices: Devices) -> Result<(Self, Capabilities)>;
 
-    /// All that a binary depends on beside its text: the device, versions, the compiler's options.
+    /// Everything on which a binary depends besides its text: the device, versions, and the compiler's options.
     fn identity(&self) -> &str;
 
-    /// Memory of so many bytes.
+    /// Allocates memory.
     ///
     /// # Errors
-    /// [`numelt_ir::Error::OutOfMemory`] where there is none left.
+    /// [`numelt_ir::Error::OutOfMemory`] if there is none left.
     fn memory(&self, nbytes: usize) -> Result<Self::Memory>;
 
-    /// A program, ready to run.
+    /// Makes a program that can be run.
     ///
     /// # Errors
-    /// What the compiler says; for a binary, that it is another version's.
+    /// The compiler's message; for a binary, that it is of another version.
     fn program(&self, code: Code<'_>) -> Result<Self::Program>;
 
-    /// What to keep of a program; nothing where the driver gives none.
+    /// The binary form of a program, to be kept; `None` if the driver has none.
     fn binary(&self, program: &Self::Program) -> Option<Vec<u8>>;
 
     /// A function of a program.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// If there is none of that name.
     fn function(&self, program: &Self::Program, name: &str) -> Result<Self::Function>;
 
     /// Queues a launch of `groups` groups of `size` work-items.
     ///
     /// # Safety
-    /// The arguments are those that the function has, of these sizes; with them it touches no memory but what they stand for.
+    /// The arguments are those of the function, with these sizes. The function accesses no memory except that of its
+    /// arguments.
     ///
     /// # Errors
-    /// The driver's; nothing runs then.
+    /// Those of the driver; nothing runs then.
     unsafe fn launch(
         &self,
         function: &mut Self::Function,
@@ -81,27 +82,27 @@ pub trait Driver: Send + Sync + Sized + 'static {
         size: usize,
     ) -> Result<()>;
 
-    /// Hands what is queued to the device.
+    /// Submits queued work to the device.
     ///
     /// # Errors
-    /// The driver's.
+    /// Those of the driver.
     fn flush(&self) -> Result<()>;
 
-    /// Waits until everything is done that is queued.
+    /// Waits until all queued work is done.
     ///
     /// # Errors
-    /// The driver's.
+    /// Those of the driver.
     fn finish(&self) -> Result<()>;
 
-    /// Copies bytes into memory, after what is queued. They may change when this has returned.
+    /// Copies bytes into memory, after the queued work. They may be changed after this has returned.
     ///
     /// # Errors
-    /// The driver's; the bytes do not fit into the memory.
+    /// Those of the driver, and if the bytes do not fit into the memory.
     fn write(&self, from: &[u8], to: &Self::Memory, offset: usize) -> Result<()>;
 
-    /// Copies bytes out of memory, after what is queued.
+    /// Copies bytes out of memory, after the queued work.
     ///
     /// # Errors
-    /// The driver's; the bytes do not lie inside the memory.
+    /// Those of the driver, and if the bytes are not inside the memory.
     fn read(&self, from: &Self::Memory, offset: usize, to: &mut [u8]) -> Result<()>;
 }

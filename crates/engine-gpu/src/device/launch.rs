@@ -7,17 +7,17 @@ use numelt_ir::{Error, Op, Result};
 use numelt_opt::{ArgKind, Kernel, Reduction};
 use numelt_runtime::Launch;
 
-/// With fewer results than these, a work-item for each leaves most of a device idle,
+/// With fewer results than this, one work-item per result leaves most of a device idle,
 pub const FEW_RESULTS: i64 = 256;
-/// and takes longer than the host if it has more steps to do one after the other than these.
+/// and takes longer than the host if it has to do more than this many steps in order.
 const MANY_STEPS: i64 = 1 << 16;
-/// Levels of a tree that one work-item joins.
+/// The number of levels of a tree that one work-item joins.
 const LEVELS: i64 = 8;
 
 /// Scratch memory of each reduction, and that for its positions if it has any.
 type Scratch<M> = Vec<(M, Option<M>)>;
 
-/// Numbers of a launch that are no geometry.
+/// The numbers of a launch that are not part of its geometry.
 struct Numbers<M> {
     word: i64,
     items: i64,
@@ -50,7 +50,7 @@ impl<M> Default for Numbers<M> {
     }
 }
 
-/// Queues a launch; the word in which it collects conditions, if it meets any.
+/// Queues a launch, and returns the word in which it collects conditions, if it may meet any.
 pub fn launch<D: Driver>(
     engine: &Device<D>,
     state: &mut State<D>,
@@ -134,7 +134,7 @@ impl<D: Driver> Order<'_, D> {
         self.run(ready, 2, &numbers)
     }
 
-    /// Memory for partial results. What is queued keeps it alive.
+    /// Memory for partial results. Queued work keeps it alive.
     fn scratch(&self, slots: i64) -> Result<Scratch<D::Memory>> {
         let memory = |bytes: usize| self.engine.driver().memory(slots as usize * bytes);
         let of = |(at, fold): (usize, &Reduction)| {
@@ -165,7 +165,7 @@ impl<D: Driver> Order<'_, D> {
         unsafe { queue(self.engine, &mut functions[function], &arguments, numbers.items) }
     }
 
-    /// The memory that a parameter stands for, if it stands for any.
+    /// The memory of a parameter, if it has any.
     fn memory<'m>(&'m self, param: Param, numbers: &'m Numbers<D::Memory>) -> Result<Option<&'m D::Memory>> {
         Ok(match param {
             Param::Memory(at) => Some(self.state.piece(self.launch.buffers[at])?.0),
@@ -176,7 +176,7 @@ impl<D: Driver> Order<'_, D> {
         })
     }
 
-    /// Bytes of the number that a parameter stands for.
+    /// The bytes of a parameter that is a number.
     fn size(&self, param: Param) -> usize {
         match param {
             Param::Literal(at) | Param::Imaginary(at) => unit(self.launch.params[at].dtype()) as usize,
@@ -184,7 +184,7 @@ impl<D: Driver> Order<'_, D> {
         }
     }
 
-    /// The number that a parameter stands for, in the first of these bytes; of memory it is zero.
+    /// A parameter that is a number, in the first of these bytes; for memory it is zero.
     fn number(&self, param: Param, numbers: &Numbers<D::Memory>) -> [u8; 8] {
         let geometry = self.launch.geometry;
         let units = |at: usize, bytes: i64| match self.kernel.args[at].kind {
@@ -223,7 +223,7 @@ impl<D: Driver> Order<'_, D> {
     }
 }
 
-/// Queues a function with as many work-items as have something to do, or as occupy the device.
+/// Queues a function with as many work-items as there is work for, but no more than occupy the device.
 ///
 /// # Safety
 /// As for [`Driver::launch`].
@@ -239,7 +239,7 @@ pub unsafe fn queue<D: Driver>(
     unsafe { engine.driver().launch(function, arguments, groups, group) }
 }
 
-/// Levels of the tree by which a piece of so many elements is added.
+/// The levels of the tree by which a piece of this many elements is added.
 fn depth(elements: i64, lanes: i64) -> i64 {
     let (mut left, mut levels) = (elements, 0);
     while left > 16 * lanes {

@@ -24,15 +24,15 @@ use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Words for conditions of launches that nobody has waited for yet.
+/// The words for conditions of launches for which nobody has waited yet.
 const WORDS: usize = 1024;
 
-/// Which devices an engine may be made for.
+/// The devices for which an engine may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Devices {
-    /// The best there is: a graphics card, another accelerator, or the processor.
+    /// The best device: a graphics card, another accelerator, or the processor.
     All,
-    /// No processors: those are the host engine's.
+    /// No processors, because the host engine uses those.
     Accelerators,
 }
 
@@ -41,9 +41,9 @@ pub enum Devices {
 pub struct Options {
     /// Which devices it may use.
     pub devices: Devices,
-    /// Bytes of memory that it may hand out; as many as the device has if none are given.
+    /// The bytes of memory that it may allocate; all of the device's memory if not given.
     pub memory: Option<usize>,
-    /// Where compiled programs are kept between processes; none are without.
+    /// The folder in which compiled programs are kept between processes; `None` keeps none.
     pub cache_dir: Option<PathBuf>,
 }
 
@@ -51,24 +51,24 @@ pub struct Options {
 pub struct Device<D: Driver> {
     target: Target,
     capabilities: Capabilities,
-    // before the driver, so that memory goes before what it was made of
+    // dropped before the driver, so that memory is freed before its context
     state: Mutex<State<D>>,
     calls: Mutex<Calls<D>>,
     compiler: Compiler<D>,
 }
 
-/// What is used by one thread at a time.
+/// State that one thread at a time uses.
 struct State<D: Driver> {
-    /// Bytes that may still be handed out.
+    /// The bytes that may still be allocated.
     left: usize,
-    /// The number given last, of a piece of memory or a ticket.
+    /// The number of the latest allocation or ticket.
     last: u64,
     pieces: HashMap<u64, D::Memory>,
-    /// A word for each launch that may meet conditions, in turn.
+    /// One word for each launch that may meet conditions, used in turn.
     conditions: D::Memory,
-    /// Tickets of such launches, oldest first, with their words.
+    /// The tickets of such launches, oldest first, with their words.
     watched: VecDeque<(u64, usize)>,
-    /// The last ticket whose word went to another launch before anybody waited for it.
+    /// The last ticket whose word was reused before anybody waited for it.
     dropped: u64,
     next: usize,
 }
@@ -77,7 +77,7 @@ impl<D: Driver> Device<D> {
     /// An engine for the best device.
     ///
     /// # Errors
-    /// There is no library, no device, or none that can be used.
+    /// If there is no library, no device, or none that can be used.
     pub fn new(options: &Options) -> Result<Device<D>> {
         let (driver, capabilities) = D::open(options.devices)?;
         let conditions = driver.memory(4 * WORDS)?;
@@ -119,8 +119,8 @@ impl<D: Driver> State<D> {
         Ok((piece, offset))
     }
 
-    /// A word for the conditions of the next launch. One whose ticket nobody has waited for may still hold conditions: the
-    /// launch then seems to have met those, too, which costs the host a look.
+    /// The word for the conditions of the next launch. If nobody has waited for the ticket that had it before, it may
+    /// still hold conditions. The launch then seems to have met those, too, and the host has to check.
     fn word(&mut self) -> usize {
         if self.watched.len() == WORDS {
             self.dropped = self.watched.pop_front().map_or(self.dropped, |(ticket, _)| ticket);
@@ -154,7 +154,7 @@ impl<D: Driver> Storage for Device<D> {
         Ok(handle)
     }
 
-    /// What is queued keeps memory alive, so there is nothing to wait for.
+    /// queued work keeps memory alive, so there is nothing to wait for
     fn free(&self, handle: u64, nbytes: usize, _after: Ticket) {
         let mut state = self.state();
         if state.pieces.remove(&handle).is_some() {
@@ -238,7 +238,7 @@ impl<D: Driver> Engine for Device<D> {
                 Some((_, word)) => state.met(self.driver(), word),
                 None => Ok(0),
             },
-            // a launch so long ago that its word is another one's now may have met anything
+            // the word of a launch so long ago has been reused, so the launch may have met anything
             None if ticket.0 <= state.dropped => {
                 self.driver().finish()?;
                 Ok(warn::ALL)

@@ -17,7 +17,7 @@ type Uint = u32;
 type Bits = u64;
 type Handle = *mut c_void;
 
-/// File names under which the loader library is looked for.
+/// The file names of the loader library.
 const NAMES: [&CStr; 2] = [c"libOpenCL.so.1", c"libOpenCL.so"];
 
 const SUCCESS: Int = 0;
@@ -57,7 +57,7 @@ functions! {
     finish "clFinish" (Handle) -> Int;
 }
 
-/// The library's functions, or why there are none; tried once.
+/// The library's functions, or the reason why there are none. The library is loaded only once.
 fn api() -> Result<&'static Api> {
     static API: OnceLock<std::result::Result<Api, String>> = OnceLock::new();
     API.get_or_init(load).as_ref().map_err(|why| Error::Engine(format!("opencl: {why}")))
@@ -68,7 +68,7 @@ fn load() -> std::result::Result<Api, String> {
     Api::find(NAMES.iter().find_map(|name| Library::open(name)).ok_or(missing)?)
 }
 
-/// OpenCL's error code as an error: memory that is not there, a device that is gone, or something else.
+/// OpenCL's error code as an error: out of memory, a device that is lost, or something else.
 fn check(function: &str, code: Int) -> Result<()> {
     match code {
         SUCCESS => Ok(()),
@@ -80,23 +80,23 @@ fn check(function: &str, code: Int) -> Result<()> {
     }
 }
 
-/// What is asked of a device: number of the query in the specification.
+/// The queries of a device, with their numbers in the specification.
 #[derive(Debug, Clone, Copy)]
 #[repr(u32)]
 pub enum Query {
     /// A bit field of the kinds of device.
     Type = 0x1000,
-    /// How many work-groups run at a time, at least.
+    /// The number of work-groups that run at a time, at least.
     ComputeUnits = 0x1002,
-    /// Most work-items of a group.
+    /// The most work-items of a group.
     GroupSize = 0x1004,
     /// Bytes of all arguments of a kernel.
     ParameterSize = 0x1017,
-    /// What arithmetic on f32 obeys, a bit field.
+    /// The properties of arithmetic on f32, a bit field.
     SingleArithmetic = 0x101B,
     /// Bytes of memory.
     Memory = 0x101F,
-    /// Does it compile programs?
+    /// Whether it compiles programs.
     Compiler = 0x1028,
     /// Its name.
     Name = 0x102B,
@@ -104,11 +104,11 @@ pub enum Query {
     Driver = 0x102D,
     /// Names of its extensions, with blanks between them.
     Extensions = 0x1030,
-    /// What arithmetic on f64 obeys, a bit field; zero without f64.
+    /// The properties of arithmetic on f64, a bit field; zero without f64.
     DoubleArithmetic = 0x1032,
 }
 
-/// A device of some platform. Devices are never given back.
+/// A device of some platform. Devices are never released.
 #[derive(Clone, Copy)]
 pub struct DeviceId(Handle);
 
@@ -121,7 +121,7 @@ impl DeviceId {
     /// All devices of all platforms.
     ///
     /// # Errors
-    /// There is no library. One without platforms has no devices.
+    /// If there is no library. A library without platforms has no devices.
     pub fn all() -> Result<Vec<DeviceId>> {
         let _handlers = Handlers::keep();
         let api = api()?;
@@ -149,7 +149,7 @@ impl DeviceId {
         Ok(all)
     }
 
-    /// The bytes of an answer; empty where the device has none.
+    /// The bytes of an answer; empty if the device has none.
     fn bytes(self, query: Query) -> Vec<u8> {
         let Ok(api) = api() else { return Vec::new() };
         let mut size = 0;
@@ -163,7 +163,7 @@ impl DeviceId {
         if code == SUCCESS { bytes } else { Vec::new() }
     }
 
-    /// An answer that is a number of four or eight bytes; zero where there is none.
+    /// An answer that is a number of four or eight bytes; zero if there is none.
     pub fn number(self, query: Query) -> u64 {
         let mut word = [0; 8];
         self.bytes(query).iter().zip(&mut word).for_each(|(from, to)| *to = *from);
@@ -217,11 +217,11 @@ owned! {
     Context release_context
 }
 owned! {
-    /// A queue that does things in the order in which they are given.
+    /// A queue that executes work in the order of submission.
     Queue release_queue
 }
 owned! {
-    /// Memory of a device. What is queued keeps it alive.
+    /// Memory of a device. Queued work keeps it alive.
     Memory release_buffer
 }
 owned! {
@@ -257,10 +257,10 @@ impl Context {
         Queue::given("clCreateCommandQueue", handle, code)
     }
 
-    /// Memory of so many bytes.
+    /// Allocates memory.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] where there is none left.
+    /// [`Error::OutOfMemory`] if there is none left.
     pub fn memory(&self, nbytes: usize) -> Result<Memory> {
         let mut code = SUCCESS;
         // SAFETY: no memory of the host's is given along.
@@ -282,10 +282,10 @@ impl Context {
         Program::given("clCreateProgramWithSource", handle, code)
     }
 
-    /// A program that was built before, as the driver gave it; it has to be built again, which is quick.
+    /// A program from a binary that the driver gave before. It has to be built again, which is quick.
     ///
     /// # Errors
-    /// The driver's, for a binary of another version among others.
+    /// Those of the driver, for example for a binary of another version.
     pub fn program_of_binary(&self, device: DeviceId, binary: &[u8]) -> Result<Program> {
         let (mut code, mut status) = (SUCCESS, SUCCESS);
         let (bytes, length) = (binary.as_ptr(), binary.len());
@@ -310,7 +310,7 @@ impl Program {
     /// Compiles it.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The compiler's message.
     pub fn build(&mut self, device: DeviceId, options: &CStr) -> Result<()> {
         let _handlers = Handlers::keep();
         // SAFETY: one device, a C string, no callback: the call returns when it is done.
@@ -334,7 +334,7 @@ impl Program {
         String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned()
     }
 
-    /// What the compiler made, for [`Context::program_of_binary`]; nothing where the driver gives none.
+    /// The compiled program, for [`Context::program_of_binary`]; `None` if the driver gives none.
     pub fn binary(&self) -> Option<Vec<u8>> {
         let api = api().ok()?;
         let mut size = 0usize;
@@ -357,7 +357,7 @@ impl Program {
     /// One of its kernels.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// If there is none of that name.
     pub fn kernel(&self, name: &CStr) -> Result<KernelObject> {
         let mut code = SUCCESS;
         // SAFETY: a program that was built, and a C string.
@@ -367,10 +367,10 @@ impl Program {
 }
 
 impl KernelObject {
-    /// Sets one argument of the launches to come.
+    /// Sets one argument of the following launches.
     ///
     /// # Errors
-    /// The driver's: there is no such argument, or it has another size.
+    /// Those of the driver: there is no such argument, or it has another size.
     pub fn set(&mut self, at: usize, argument: &Argument<'_, Memory>) -> Result<()> {
         let (size, value) = match argument {
             Argument::Memory(memory) => (size_of::<Handle>(), (&raw const memory.0).cast::<c_void>()),
@@ -386,10 +386,10 @@ impl Queue {
     /// Queues a launch of `groups` groups of `size` work-items.
     ///
     /// # Safety
-    /// The kernel, with the arguments that were set, touches no memory but what those arguments stand for.
+    /// With the arguments that were set, the kernel accesses no memory except that of the arguments.
     ///
     /// # Errors
-    /// The driver's; nothing runs then.
+    /// Those of the driver; nothing runs then.
     pub unsafe fn launch(&self, kernel: &mut KernelObject, groups: usize, size: usize) -> Result<()> {
         let (all, group) = (groups * size, size);
         // SAFETY: one dimension; what the kernel does is the caller's promise.
@@ -399,28 +399,28 @@ impl Queue {
         check("clEnqueueNDRangeKernel", code)
     }
 
-    /// Hands what is queued to the device.
+    /// Submits queued work to the device.
     ///
     /// # Errors
-    /// The driver's.
+    /// Those of the driver.
     pub fn flush(&self) -> Result<()> {
         // SAFETY: a queue.
         check("clFlush", unsafe { (api()?.flush)(self.0) })
     }
 
-    /// Waits until everything is done that is queued.
+    /// Waits until all queued work is done.
     ///
     /// # Errors
-    /// The driver's.
+    /// Those of the driver.
     pub fn finish(&self) -> Result<()> {
         // SAFETY: a queue.
         check("clFinish", unsafe { (api()?.finish)(self.0) })
     }
 
-    /// Copies bytes into memory, after what is queued. They may change when this has returned.
+    /// Copies bytes into memory, after the queued work. They may be changed after this has returned.
     ///
     /// # Errors
-    /// The driver's; OpenCL checks that the bytes fit into the memory.
+    /// Those of the driver; OpenCL checks that the bytes fit into the memory.
     pub fn write(&self, from: &[u8], to: &Memory, offset: usize) -> Result<()> {
         // SAFETY: as many bytes are read as the slice has, before the call returns.
         let code = unsafe {
@@ -430,10 +430,10 @@ impl Queue {
         check("clEnqueueWriteBuffer", code)
     }
 
-    /// Copies bytes out of memory, after what is queued.
+    /// Copies bytes out of memory, after the queued work.
     ///
     /// # Errors
-    /// The driver's; OpenCL checks that the bytes lie inside the memory.
+    /// Those of the driver; OpenCL checks that the bytes are inside the memory.
     pub fn read(&self, from: &Memory, offset: usize, to: &mut [u8]) -> Result<()> {
         // SAFETY: as many bytes are written as the slice has, before the call returns.
         let code = unsafe {

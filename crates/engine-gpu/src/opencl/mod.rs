@@ -34,7 +34,7 @@ fn best(devices: Devices) -> Result<DeviceId> {
     usable.min_by_key(rank).ok_or_else(|| Error::Engine(missing.into()))
 }
 
-/// Bits of the arithmetic that a device has for a type of floats.
+/// The bits that describe a device's arithmetic for a type of floats.
 mod arithmetic {
     /// Numbers below the least normal one.
     pub const SUBNORMAL: u64 = 1;
@@ -46,11 +46,11 @@ mod arithmetic {
     pub const FUSED: u64 = 32;
     /// Quotients and roots of f32 that are rounded correctly, if the compiler is asked for that.
     pub const DIVIDES: u64 = 128;
-    /// What NumPy's results need.
+    /// The properties that NumPy's results need.
     pub const NEEDED: u64 = SUBNORMAL | SPECIAL | NEAREST;
 }
 
-/// Asks a device what it can do.
+/// Queries the capabilities of a device.
 fn capabilities(device: DeviceId) -> Capabilities {
     let number = |query| device.number(query);
     let (single, double) = (number(Query::SingleArithmetic), number(Query::DoubleArithmetic));

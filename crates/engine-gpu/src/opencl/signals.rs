@@ -9,11 +9,11 @@ use std::mem::MaybeUninit;
 /// Signals 1 to 31, the ones that are not for real-time use.
 const LAST: i32 = 31;
 
-/// Puts the handlers back that were there when this was made.
+/// Restores the handlers that were in force when this was made.
 pub struct Handlers(Vec<(i32, libc::sigaction)>);
 
 impl Handlers {
-    /// Notes the handlers as they are.
+    /// Saves the current handlers.
     pub fn keep() -> Handlers {
         let mut kept = Vec::with_capacity(LAST as usize);
         for signal in 1..=LAST {

@@ -16,7 +16,7 @@ use super::{Dialect, ops};
 use numelt_ir::{DType, DTypeKind, Op, OpKind};
 use std::fmt::Write;
 
-/// What the text of a call depends on.
+/// Everything on which the text of a call depends.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CallForm {
     /// The operation.
@@ -27,20 +27,20 @@ pub struct CallForm {
     pub out: DType,
     /// The dtype of a scan's input.
     pub input: DType,
-    /// Axes of a scan beside the one along which it goes, or of a scatter's positions.
+    /// The number of axes of a scan besides the one along which it goes, or of a scatter's positions.
     pub lead: usize,
-    /// Axes of a scatter's target beside the first.
+    /// The number of axes of a scatter's target besides the first.
     pub rest: usize,
 }
 
 /// A parameter of a call's functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CallParam {
-    /// Work-items that have something to do. Numbers are i64.
+    /// The number of work-items that have work. Numbers are i64.
     Items,
     /// The memory of the output, or of an input by its number.
     Memory(Option<usize>),
-    /// Where element zero of the output or of an input lies.
+    /// The position of element zero of the output or of an input.
     Offset(Option<usize>),
     /// Extent of an axis: those of the lines or positions first, then those of the rest of a scatter's target.
     Extent(usize),
@@ -54,11 +54,11 @@ pub enum CallParam {
     Chunk,
     /// Parts of a line, or values of a scatter's position.
     Parts,
-    /// Memory for what the parts come to, or for the last value of each position.
+    /// Memory for the results of the parts, or for the last value of each position.
     Scratch,
     /// The memory in which conditions are collected.
     Conditions,
-    /// Which of its words.
+    /// The index of the word for conditions.
     Word,
 }
 
@@ -71,21 +71,21 @@ pub struct CallSource {
     pub params: Vec<CallParam>,
     /// Names of its functions.
     pub functions: &'static [&'static str],
-    /// Does the text collect conditions?
+    /// Whether the text collects conditions.
     pub watches: bool,
 }
 
 /// The functions of a scan: folds of parts, their joins, the scan of parts.
 pub const SCAN: &[&str] = &["numelt_fold", "numelt_join", "numelt_scan"];
-/// The functions of a scatter: a copy of the target, no value for any position, the last one for each, the stores.
+/// The functions of a scatter: copy the target, clear the positions, find the last value of each position, store.
 pub const SCATTER: &[&str] = &["numelt_copy", "numelt_clear", "numelt_claim", "numelt_put"];
 
-/// Bytes of the result of a part of a scan, or of a value's number.
+/// The bytes of the result of a part of a scan, or of a value's number.
 pub fn scratch_bytes(form: &CallForm) -> usize {
     if form.op.kind() == OpKind::Scan { stored(form.ty).size() } else { 4 }
 }
 
-/// Are the bits of a scan the same in whatever order its steps are taken?
+/// Whether the bits of a scan do not depend on the order of its steps.
 pub fn is_associative(op: Op, ty: DType) -> bool {
     match op {
         Op::Cumsum | Op::Cumprod => ty.is_integer(),
@@ -94,7 +94,7 @@ pub fn is_associative(op: Op, ty: DType) -> bool {
     }
 }
 
-/// Renders a call; `None` where its operation has no text. `wide` says whether there are atomic operations of 64 bits.
+/// Renders a call; `None` if its operation has no text. `wide` says whether there are atomic operations of 64 bits.
 pub fn render(form: &CallForm, dialect: Dialect, wide: bool) -> Option<CallSource> {
     let (params, body, functions, watches) = match form.op.kind() {
         OpKind::Scan => scan(form)?,
@@ -128,14 +128,14 @@ fn declared(params: &[CallParam], memory: impl Fn(Option<usize>) -> String, scra
     declared.collect::<Vec<_>>().join(", ")
 }
 
-/// How names of an operand begin: `t` the output (the target), `a` to `c` the inputs.
+/// The first letter of the names for an operand: `t` for the output (the target), `a` to `c` for the inputs.
 fn place(operand: Option<usize>) -> char {
     operand.map_or('t', |at| char::from(b'a' + at as u8))
 }
 
 const LOOP: &str = "    for (i64 item = GROUP * LANES + LANE; item < items; item += GROUPS * LANES) {\n";
 
-/// Lines that turn `number` into indices of some axes, and move the places of operands by them.
+/// Lines that turn `number` into the indices of some axes, and move the positions of operands accordingly.
 fn walk(number: &str, axes: std::ops::Range<usize>, moved: &[Option<usize>]) -> String {
     let mut text = format!("        i64 {number}_rest = {number};\n");
     for axis in axes.rev() {
@@ -149,7 +149,7 @@ fn walk(number: &str, axes: std::ops::Range<usize>, moved: &[Option<usize>]) -> 
     text
 }
 
-/// The element at a place, in its own dtype.
+/// The element at a position, in its own dtype.
 fn element(memory: &str, at: &str, ty: DType) -> String {
     match ty {
         DType::Bool => format!("({memory}[{at}] != 0)"),

@@ -1,6 +1,6 @@
 //! The two languages: the prologue of a kernel's text. The text itself is the same in both.
 
-/// A language that kernels are rendered in.
+/// A language in which kernels are rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// CUDA C++, for NVRTC (`--fmad=false`) or nvcc.
@@ -13,7 +13,7 @@ impl Dialect {
     /// Both.
     pub const ALL: [Dialect; 2] = [Dialect::Cuda, Dialect::OpenCl];
 
-    /// What defines the words that kernels are written in; `double` says whether the kernel has f64.
+    /// The prologue that defines the words with which kernels are written; `double` says whether the kernel has f64.
     pub(super) fn prologue(self, double: bool) -> String {
         match self {
             Dialect::Cuda => CUDA.to_owned(),

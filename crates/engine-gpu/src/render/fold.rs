@@ -26,7 +26,7 @@ pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<Parts> {
     let folds: Vec<Fold<'_>> = (0..).zip(&kernel.reductions).map(|(at, own)| Fold { kernel, own, at }).collect();
     let has_run = kernel.reduced.last() == Some(&true);
     let (kind, mut text) = if has_run {
-        // products of floats go in order
+        // products of floats must be computed in order
         if folds.iter().any(|fold| fold.own.op == Op::Prod && fold.own.ty.size() > 1 && !fold.own.ty.is_integer()) {
             return None;
         }
@@ -52,7 +52,7 @@ pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<Parts> {
     Some(Parts { text, params, watches, kind })
 }
 
-/// Lanes of the sums' tree, which all sums have to share.
+/// The number of lanes of the sums' tree, which all sums have to share.
 fn lanes(folds: &[Fold<'_>]) -> Option<usize> {
     let sums =
         folds.iter().filter(|fold| fold.own.op == Op::Sum && (fold.own.ty.is_float() || fold.own.ty.is_complex()));
@@ -85,7 +85,7 @@ pub(super) struct Fold<'a> {
 }
 
 impl Fold<'_> {
-    /// Is its result a position?
+    /// Whether its result is a position.
     fn finds(&self) -> bool {
         matches!(self.own.op, Op::Argmin | Op::Argmax)
     }
@@ -94,7 +94,7 @@ impl Fold<'_> {
         self.own.op.raises(self.own.ty) != 0
     }
 
-    /// The type in which results of parts are kept: halves are added as f32.
+    /// The type of partial results: halves are added in f32.
     fn partial(&self) -> DType {
         match self.own.op {
             Op::Any | Op::All => DType::Bool,
@@ -124,7 +124,7 @@ impl Fold<'_> {
         })
     }
 
-    /// Lines that put a value, and its position, to a result that has one. `result` and `value` are names.
+    /// Lines that combine a value, and its position, with a result that has one. `result` and `value` are names.
     fn step(&self, result: &str, value: &str, position: &str, pad: &str) -> Option<String> {
         let ty = self.partial();
         if self.finds() {
@@ -153,7 +153,7 @@ impl Fold<'_> {
         Some(text)
     }
 
-    /// What a result begins with, of the loop dtype; none where that is the first value.
+    /// The initial value of a result, of the loop dtype; `None` if that is the first value.
     fn identity(&self) -> Option<String> {
         let number = match self.own.op {
             Op::Sum | Op::Any => "0",
@@ -163,7 +163,7 @@ impl Fold<'_> {
         Some(cast(&format!("(i32){number}"), DType::I32, self.result()))
     }
 
-    /// The type of a result that is not finished.
+    /// The type of an unfinished result.
     fn result(&self) -> DType {
         match self.own.op {
             Op::Any | Op::All => DType::Bool,
@@ -171,8 +171,8 @@ impl Fold<'_> {
         }
     }
 
-    /// Lines that put a partial result to the result of one output element, `result{at}`; where halves are added, each step is
-    /// rounded. `first` says whether it is the first one.
+    /// Lines that combine a partial result with the result of one output element, `result{at}`. If halves are added,
+    /// each step is rounded. `first` says whether it is the first one.
     fn accumulate(&self, value: &str, position: &str, first: &str, pad: &str) -> Option<String> {
         let at = self.at;
         let result = format!("result{at}");
@@ -243,7 +243,7 @@ impl Fold<'_> {
         own + &found
     }
 
-    /// Is it a sum whose order NumPy fixes?
+    /// Whether it is a sum whose order NumPy determines.
     fn is_tree(&self) -> bool {
         self.own.op == Op::Sum && matches!(self.own.ty.kind(), DTypeKind::Float | DTypeKind::Complex)
     }
@@ -254,7 +254,7 @@ pub(super) fn scratch_type(reduction: &Reduction, kernel: &Kernel, at: usize) ->
     Fold { kernel, own: reduction, at }.partial()
 }
 
-/// Lines that make the indices of some loops from their number in C order.
+/// Lines that compute the indices of some loops from their number in C order.
 fn indices(kernel: &Kernel, axes: &[usize], number: &str, depth: usize) -> String {
     let pad = "    ".repeat(depth);
     match axes {
@@ -274,7 +274,7 @@ fn indices(kernel: &Kernel, axes: &[usize], number: &str, depth: usize) -> Strin
     }
 }
 
-/// The loops of a kernel: kept, reduced around the run, and those of the run.
+/// The loops of a kernel: kept loops, reduced loops around the run, and the loops of the run.
 pub(super) struct Loops {
     pub kept: Vec<usize>,
     pub outer: Vec<usize>,
@@ -290,7 +290,7 @@ impl Loops {
     }
 }
 
-/// Reductions over loops that are not the innermost ones: a work-item for each result.
+/// Reductions over loops that are not the innermost ones: one work-item per result.
 fn columns(kernel: &Kernel, point: &Point<'_>, folds: &[Fold<'_>], watches: bool) -> Option<String> {
     let loops = Loops::of(kernel);
     let mut text = format!("KERNEL void {ENTRY}($PARAMETERS)\n{{\n");
@@ -341,7 +341,7 @@ impl Runs<'_> {
         format!("    }}\n{}}}\n\n", if self.watches { RAISE } else { "" })
     }
 
-    /// Makes the partial result of each leaf.
+    /// Computes the partial result of each leaf.
     fn leaves(&self, point: &Point<'_>) -> Option<String> {
         let loops = Loops::of(self.kernel);
         let mut text = self.opened(RUNS[0], "A partial result for each leaf of the tree of each piece.");
@@ -391,7 +391,7 @@ impl Runs<'_> {
         text
     }
 
-    /// Lines that put the value at a point to a leaf's partial result.
+    /// Lines that combine the value at a point with a leaf's partial result.
     fn leaf_step(&self, fold: &Fold<'_>) -> Option<String> {
         let (at, pad, lanes) = (fold.at, "            ", self.lanes);
         let (value, part) = (format!("value{at}"), format!("part{at}"));
@@ -449,7 +449,7 @@ impl Runs<'_> {
         Some(text + &self.closed())
     }
 
-    /// Puts the results of all pieces of an output element together.
+    /// Combines the results of all pieces of an output element.
     fn finish(&self) -> Option<String> {
         let loops = Loops::of(self.kernel);
         let mut text = self.opened(RUNS[2], "Puts the pieces of each result together, one after the other.");

@@ -13,7 +13,7 @@ use std::fmt::Write;
 pub fn name(op: Op, ty: DType) -> Option<String> {
     let name = match op {
         Op::Power | Op::FloatPower => "pow",
-        // by the standard library's functions, which other platforms have otherwise
+        // the CPU uses the standard library's functions, which differ on other platforms
         Op::Logaddexp | Op::Logaddexp2 => return None,
         numelt_ir::transcendental!() => op.name(),
         _ => return None,
@@ -58,7 +58,7 @@ fn text(full: &str, trace: &Trace) -> String {
             let entries = table.map(|bits| constant(step.ty, bits)).join(", ");
             let _ = writeln!(tables, "TABLE {} {full}_t{at}[16] = {{{entries}}};", c_type(step.ty));
         }
-        // what few arguments need is written where it is selected, so that others go without it
+        // values that only few arguments need are written where they are selected, so that other arguments skip them
         let stays = match step.does {
             Does::Argument(_) | Does::Constant(_) => true,
             Does::Call(_) | Does::CallWide(_) => uses[at] == 1,
@@ -133,7 +133,7 @@ fn constant(ty: Type, bits: u64) -> String {
     if value.starts_with('-') { format!("({value})") } else { value }
 }
 
-/// A circular function of an argument that is too large, or too near to a zero, for the short reduction.
+/// A circular function of an argument that is too large, or too close to a zero, for the short reduction.
 fn far(name: &str, ty: Type) -> Option<String> {
     if ty != Type::F64 {
         return None;

@@ -8,13 +8,13 @@ use super::{complex, functions, streams, templates};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-/// A function for some element types, `$T` in its text.
+/// A function for several element types, which are `$T` in its text.
 pub struct Template {
     /// Its name without the type.
     pub name: &'static str,
     /// Types.
     pub types: &'static [numelt_ir::DType],
-    /// Comment and definition.
+    /// The comment and the definition.
     pub text: &'static str,
 }
 
@@ -35,7 +35,7 @@ fn definition(name: &str) -> Option<String> {
     all().get(name).cloned().or_else(|| streams::definition(name)).or_else(|| functions::definition(name))
 }
 
-/// Words of a text: names of functions among them.
+/// The words of a text, which include the names of functions.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| word.contains('_'))
 }

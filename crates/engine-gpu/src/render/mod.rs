@@ -33,23 +33,23 @@ pub enum Kind {
     Points,
     /// Once, with a work-item for each result of its reductions.
     Columns,
-    /// Leaves, then joins, then what finishes: see `fold.rs`.
+    /// First the leaves, then the joins, then the finish: see `fold.rs`.
     Runs {
-        /// Elements that a leaf of the tree adds side by side; it has up to 16 times as many.
+        /// The number of elements that a leaf of the tree adds side by side; a leaf has up to 16 times as many.
         lanes: usize,
     },
 }
 
-/// What a text is made for beside the kernel's structure.
+/// What a text depends on besides the kernel's structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Variant {
-    /// Are there fewer than 2^31 points, so that they can be numbered in 32 bits?
+    /// Whether there are fewer than 2^31 points, so that they can be numbered in 32 bits.
     pub narrow: bool,
-    /// Does some load wrap around (see `ArgGeometry::wraps`)?
+    /// Whether some load wraps around (see `ArgGeometry::wraps`).
     pub rolled: bool,
 }
 
-/// What a parameter of the text stands for, in the order in which it has them.
+/// The meaning of a parameter of the text, in the order of the parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Param {
     /// Points of all loops together, an i64.
@@ -58,30 +58,30 @@ pub enum Param {
     Extent(usize),
     /// The memory of an argument.
     Memory(usize),
-    /// Where the point with all indices zero lies in it, or its value for an `Index`, an i64. All places and strides are in
-    /// units of [`unit`] bytes.
+    /// The position in it of the point with all indices zero, or the value of an `Index` there, an i64. All positions
+    /// and strides are in units of [`unit`] bytes.
     Offset(usize),
     /// The stride of an argument along a loop, an i64.
     Stride(usize, usize),
     /// The index from which on an argument wraps along a loop, zero for none, an i64.
     Wrap(usize, usize),
-    /// A literal; of a complex one the real part.
+    /// A literal; for a complex one, the real part.
     Literal(usize),
     /// The imaginary part of a complex literal.
     Imaginary(usize),
     /// The memory in which conditions are collected, words of 32 bits.
     Conditions,
-    /// Which of its words, an i64.
+    /// The index of the word for conditions, an i64.
     Word,
-    /// Work-items that have something to do, an i64, as are all of the following that are no memory.
+    /// The number of work-items that have work, an i64, like all of the following that are not memory.
     Items,
-    /// Reduced points around the run.
+    /// The number of reduced points around the run.
     Outer,
-    /// Points of the run: the innermost loops, if they are reduced.
+    /// The number of points of the run: the innermost loops, if they are reduced.
     Run,
-    /// Elements of the run that NumPy walks together.
+    /// The number of elements of the run that NumPy traverses together.
     Stretch,
-    /// Elements of it that NumPy adds at a time.
+    /// The number of those that NumPy adds at a time.
     Piece,
     /// Pieces of the run.
     Pieces,
@@ -97,18 +97,18 @@ pub enum Param {
     Positions(usize),
 }
 
-/// The loops of a kernel with reductions: kept, reduced around the run, and those of the run.
+/// The loops of a kernel with reductions: kept loops, reduced loops around the run, and the loops of the run.
 pub fn loops(kernel: &Kernel) -> [Vec<usize>; 3] {
     let loops = fold::Loops::of(kernel);
     [loops.kept, loops.outer, loops.run]
 }
 
-/// Bytes of a partial result of a reduction.
+/// The bytes of a partial result of a reduction.
 pub fn partial_bytes(kernel: &Kernel, reduction: usize) -> usize {
     fold::scratch_type(&kernel.reductions[reduction], kernel, reduction).size()
 }
 
-/// Bytes of what strides of an argument's element type count.
+/// The bytes of the unit in which strides of an argument with this element type are counted.
 pub fn unit(ty: DType) -> i64 {
     types::stored(ty).size() as i64
 }
@@ -118,9 +118,9 @@ pub fn unit(ty: DType) -> i64 {
 pub struct Source {
     /// The whole text.
     pub text: String,
-    /// What its parameters stand for.
+    /// The meaning of its parameters.
     pub params: Vec<Param>,
-    /// Does the text collect conditions? Otherwise it meets none.
+    /// Whether the text collects conditions. Otherwise the kernel meets none.
     pub watches: bool,
     /// How it is launched.
     pub kind: Kind,
@@ -144,7 +144,7 @@ impl Source {
     }
 }
 
-/// Renders a kernel; `None` where something in it has no text.
+/// Renders a kernel; `None` if something in it has no text.
 pub fn render(kernel: &Kernel, dialect: Dialect, variant: Variant) -> Option<Source> {
     let parts = parts(kernel, variant)?;
     let rest = format!("{}\n{}", library::needed_by(&parts.text), parts.text);
@@ -155,7 +155,7 @@ pub fn render(kernel: &Kernel, dialect: Dialect, variant: Variant) -> Option<Sou
     Some(Source { text, params: parts.params, watches: parts.watches, kind: parts.kind })
 }
 
-/// How many parameters a kernel's text has; `None` where something in it has no text.
+/// The number of parameters of a kernel's text; `None` if something in it has no text.
 pub fn parameters(kernel: &Kernel, variant: Variant) -> Option<usize> {
     Some(parts(kernel, variant)?.params.len())
 }
@@ -181,7 +181,7 @@ fn header(kernel: &Kernel) -> String {
     text
 }
 
-/// Has the kernel values of 64-bit floats?
+/// Whether the kernel has values of 64-bit floats.
 pub fn uses_double(kernel: &Kernel) -> bool {
     let double = |ty: DType| matches!(ty, DType::F64 | DType::C128);
     kernel.args.iter().any(|arg| double(arg.dtype))

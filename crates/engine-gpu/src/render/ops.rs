@@ -6,7 +6,7 @@ use super::{functions, streams};
 use numelt_ir::{DType, DTypeKind, Op};
 use std::f64::consts::PI;
 
-/// The expression of an operation in its loop dtype, with operands of the dtypes that it asks for; `None` where it is not
+/// The expression of an operation in its loop dtype, with operands of the dtypes that it needs; `None` if it is not
 /// rendered. Operands are names or in parentheses.
 pub fn expression(op: Op, ty: DType, operands: &[&str]) -> Option<String> {
     let wide = op.computes_in(ty);
@@ -53,7 +53,7 @@ fn boolean(op: Op, a: &str, b: &str) -> Option<String> {
     })
 }
 
-/// What integers and floats have in common.
+/// The comparisons and the like that integers and floats have in common.
 fn compared(op: Op, a: &str, b: &str) -> Option<String> {
     Some(match op {
         Op::Equal => format!("{a} == {b}"),
@@ -70,7 +70,7 @@ fn compared(op: Op, a: &str, b: &str) -> Option<String> {
     })
 }
 
-/// The sign by which the order of a signed and an unsigned number is compared with zero.
+/// The comparison with zero that the order of a signed and an unsigned number must pass.
 fn mixed(op: Op) -> Option<&'static str> {
     Some(match op {
         Op::EqualMixed => "==",
@@ -89,7 +89,7 @@ fn integer(op: Op, ty: DType, a: &str, b: &str) -> Option<String> {
     let call1 = || Some(format!("{}_{own}({a})", op.name()));
     let call2 = || Some(format!("{}_{own}({a}, {b})", op.name()));
     if let Some(sign) = mixed(op) {
-        // the signed one is the first operand of the function, and its order is turned where it is the second one here
+        // the signed number is the first operand of the function, so the order is negated if it is the second one here
         let order = if ty == DType::I64 { format!("order_i64({a}, {b})") } else { format!("-order_i64({b}, {a})") };
         return Some(format!("{order} {sign} 0"));
     }
@@ -207,8 +207,8 @@ fn complex(op: Op, ty: DType, a: &str, b: &str) -> Option<String> {
     }
 }
 
-/// The conditions that an operation may have met, at least those that it did meet, by its result and operands; `None` where it
-/// meets none.
+/// The conditions that an operation may have met, determined from its result and operands: at least those that it did
+/// meet. `None` if it meets none.
 pub fn conditions(op: Op, ty: DType, result: &str, operands: &[&str]) -> Option<String> {
     if op.raises(ty) == 0 {
         return None;
@@ -263,8 +263,8 @@ pub fn cast_conditions(from: DType, to: DType, result: &str, value: &str) -> Opt
     })
 }
 
-/// The numbers next to an integer type's values on both sides, or values at its ends where a float may not have those numbers:
-/// converting one of those may then count as invalid, which the host looks into.
+/// The numbers next to an integer type's range on both sides, or values at its ends if a float may not have those
+/// numbers. Converting one of the latter may then count as invalid, which the host checks.
 fn limits(to: DType) -> (f64, f64) {
     let bits = 8 * to.size() as i32;
     match to.kind() {

@@ -26,7 +26,7 @@ pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<Parts> {
     Some(Parts { text: body + "}\n", params, watches: point.watches, kind: Kind::Points })
 }
 
-/// Hands over what was met.
+/// Reports the conditions that were met.
 pub(super) const RAISE: &str = "    if (met != 0) RAISE(conditions + word, met);\n";
 
 /// The parameters of a text, in order.
@@ -109,17 +109,17 @@ fn indices(kernel: &Kernel, point: &str, index: &str, depth: usize) -> String {
     text
 }
 
-/// What is done at a point: a line for each value.
+/// The body at a point: a line for each value.
 pub(super) struct Point<'a> {
     kernel: &'a Kernel,
     variant: Variant,
     lines: Vec<String>,
-    /// Are there conditions that the values may meet?
+    /// Whether there are conditions that the values may meet.
     pub watches: bool,
 }
 
 impl<'a> Point<'a> {
-    /// `None` where a value has no text.
+    /// `None` if a value has no text.
     pub fn new(kernel: &'a Kernel, variant: Variant) -> Option<Point<'a>> {
         let mut point = Point { kernel, variant, lines: Vec::new(), watches: false };
         for (at, node) in kernel.body.iter().enumerate() {
@@ -143,7 +143,7 @@ impl<'a> Point<'a> {
         })
     }
 
-    /// Where an argument's element lies at the point; see [`place`].
+    /// The position of an argument's element at the point; see [`place`].
     pub fn place(&self, at: usize) -> String {
         place(self.kernel, at, self.variant.rolled)
     }
@@ -210,7 +210,8 @@ impl<'a> Point<'a> {
     }
 }
 
-/// Where an argument's element lies at the point, in units of its memory; or the value of an index. With `rolled`, loads wrap.
+/// The position of an argument's element at the point, in units of its memory; or the value of an index. With `rolled`,
+/// loads wrap.
 pub(super) fn place(kernel: &Kernel, at: usize, rolled: bool) -> String {
     let arg = &kernel.args[at];
     let rolls = rolled && arg.kind == ArgKind::Load;
@@ -221,7 +222,7 @@ pub(super) fn place(kernel: &Kernel, at: usize, rolled: bool) -> String {
             true => format!("(w{at}_{axis} > 0 && i{axis} >= w{at}_{axis} ? i{axis} - n{axis} : i{axis})"),
             false => format!("i{axis}"),
         };
-        // a result does not move along loops that it folds, and they may have no index where it is stored
+        // a result does not move along the loops that it folds, and those may have no index where it is stored
         let folded = arg.kind == ArgKind::Reduced && kernel.reduced[axis];
         match class {
             _ if folded => {}
@@ -234,7 +235,7 @@ pub(super) fn place(kernel: &Kernel, at: usize, rolled: bool) -> String {
     text
 }
 
-/// The name of a value; literals are made of parameters.
+/// The name of a value; literals are constructed from parameters.
 pub(super) fn operand(kernel: &Kernel, value: ValueId) -> String {
     match kernel.body[value as usize] {
         Node::Param(at) => match kernel.params[at as usize] {

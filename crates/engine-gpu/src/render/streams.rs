@@ -17,7 +17,7 @@ fn words(multiplier: u128) -> String {
     format!("(u64)0x{:x}, (u64)0x{:x}", multiplier >> 64, multiplier as u64)
 }
 
-/// The definition of a stream's function, or of what those call.
+/// The definition of a stream's function, or of a function that it calls.
 pub fn definition(full: &str) -> Option<String> {
     let (name, ty) = full.rsplit_once('_')?;
     let (parameters, arguments) = match name {
@@ -51,7 +51,7 @@ pub fn definition(full: &str) -> Option<String> {
     }
 }
 
-/// What all streams call.
+/// The functions that all streams call.
 pub const ALL: &[Template] = &[
     Template { name: "affine", types: &[DType::U64], text: AFFINE },
     Template { name: "leap", types: &[DType::U64], text: LEAP },

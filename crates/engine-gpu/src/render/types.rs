@@ -12,7 +12,7 @@ pub fn unsigned(ty: DType) -> DType {
     }
 }
 
-/// The unsigned type in which arithmetic on integers of a type wraps: C computes narrower ones as `int`.
+/// The unsigned type in which integer arithmetic on a type wraps: C computes narrower ones as `int`.
 pub fn wrapping(ty: DType) -> DType {
     if ty.size() == 8 { DType::U64 } else { DType::U32 }
 }
@@ -22,7 +22,7 @@ pub fn name(ty: DType) -> &'static str {
     ty.name()
 }
 
-/// The type of what memory holds, in units of which strides are counted: truth values are bytes, complex numbers pairs.
+/// The type of the units in memory, in which strides are counted: truth values are bytes, complex numbers are pairs.
 pub fn stored(ty: DType) -> DType {
     match ty {
         DType::Bool => DType::U8,

@@ -63,7 +63,7 @@ fn from_f16(v: F16, to: DType) -> Scalar {
     if to == DType::F16 { Scalar::F16(v) } else { from_f32(v.to_f32(), to) }
 }
 
-/// f32 keeps its bits where the target keeps them; all else goes through f64, which is exact.
+/// f32 keeps its bits if the target does; everything else goes through f64, which is exact.
 fn from_f32(v: f32, to: DType) -> Scalar {
     match to {
         DType::F16 => Scalar::F16(F16::from_f32(v)),
@@ -95,17 +95,18 @@ fn from_f64(v: f64, to: DType) -> Scalar {
 /// 2 to the 63.
 const TWO_63: f64 = 9_223_372_036_854_775_808.0;
 
-/// The 32-bit truncating conversion: `i32::MIN` for what does not fit.
+/// The 32-bit truncating conversion: `i32::MIN` for values that do not fit.
 fn truncate_i32(v: f64) -> i32 {
     if v > -2_147_483_649.0 && v < 2_147_483_648.0 { v as i32 } else { i32::MIN }
 }
 
-/// The 64-bit truncating conversion: `i64::MIN` for what does not fit.
+/// The 64-bit truncating conversion: `i64::MIN` for values that do not fit.
 fn truncate_i64(v: f64) -> i64 {
     if (-TWO_63..TWO_63).contains(&v) { v as i64 } else { i64::MIN }
 }
 
-/// Below 2^63 the signed conversion, from there on the signed conversion of the rest with the top bit flipped.
+/// Below 2^63 the signed conversion; from there on, the signed conversion of the excess over 2^63 with the top bit
+/// flipped.
 fn truncate_u64(v: f64) -> u64 {
     if v >= TWO_63 { truncate_i64(v - TWO_63) as u64 ^ 1 << 63 } else { truncate_i64(v) as u64 }
 }

@@ -131,7 +131,7 @@ impl<T: Float> Complex<T> {
         complex(T::from_f64(value.re), T::from_f64(value.im))
     }
 
-    /// Small integer powers by multiplication in the type's precision, the rest by `exp(b log a)`.
+    /// Small integer powers by multiplication in the type's precision, all others by `exp(b log a)`.
     fn power(self, b: Self) -> Self {
         if !b.is_nonzero() {
             return Self::ONE;
@@ -145,7 +145,7 @@ impl<T: Float> Complex<T> {
         Self::narrow(fun::power(self.wide(), b.wide()))
     }
 
-    /// NumPy's steps, down to the multiplication by one that turns infinities into NaN.
+    /// NumPy's steps, including the multiplication by one that turns infinities into NaN.
     fn power_integer(self, exponent: i32) -> Self {
         match exponent {
             1 => return self,

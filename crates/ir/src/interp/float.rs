@@ -9,7 +9,7 @@ use crate::parts::Exponents;
 use crate::{Error, Op, Result};
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 
-/// What the operations need from a float.
+/// The functions of a float that the operations need.
 pub(super) trait Float:
     Copy
     + PartialOrd
@@ -186,7 +186,7 @@ pub(super) fn float<T: Float>(op: Op, a: T, b: T) -> Result<Value<T>> {
         Op::Sinh => through(f64::sinh),
         Op::Cosh => through(f64::cosh),
         Op::Tanh => through(f64::tanh),
-        // the standard library's own inverse hyperbolics lose several last places
+        // the standard library's own inverse hyperbolic functions are wrong in several last places
         Op::Arcsinh => through(libm::asinh),
         Op::Arccosh => through(libm::acosh),
         Op::Arctanh => through(libm::atanh),

@@ -22,7 +22,7 @@ pub(super) fn sqrt(z: C) -> C {
         let vanishing = b * 0.0;
         return if a > 0.0 { complex(a, vanishing.copysign(b)) } else { complex(vanishing.abs(), a.copysign(b)) };
     }
-    // keep the modulus clear of overflow, and of subnormals that would lose bits
+    // keep the modulus away from overflow, and from subnormals, which would lose bits
     let largest = a.abs().max(b.abs());
     if largest >= f64::MAX / 4.0 {
         return sqrt_scaled(a * 0.0625, b * 0.0625, 4.0);
@@ -59,9 +59,9 @@ pub(super) fn exp(z: C) -> C {
     scaled_exp(x, y.cos(), y.sin())
 }
 
-/// `exp(x) * (c, s)` without overflow on the way.
+/// `exp(x) * (c, s)` without intermediate overflow.
 fn scaled_exp(x: f64, c: f64, s: f64) -> C {
-    // above this exp(x) overflows although its product with a small sine may not
+    // above this, exp(x) overflows although its product with a small sine may not
     if x > 709.0 && x < 1500.0 {
         let half = (x * 0.5).exp();
         return complex(half * c * half, half * s * half);
@@ -117,7 +117,8 @@ fn log_modulus(re: f64, im: f64) -> f64 {
     size.ln()
 }
 
-/// `x*x + y*y - 1` without cancellation: products with their rounding errors, summed exactly enough.
+/// `x*x + y*y - 1` without cancellation: the products are computed with their rounding errors and summed with enough
+/// precision.
 fn squares_minus_one(x: f64, y: f64) -> f64 {
     let (large, small) = if x.abs() >= y.abs() { (x, y) } else { (y, x) };
     let (p, q) = (large * large, small * small);
@@ -167,7 +168,7 @@ pub(super) fn cos(z: C) -> C {
     complex(grow, signed)
 }
 
-/// `(c cosh y, s sinh y)` without overflow on the way.
+/// `(c cosh y, s sinh y)` without intermediate overflow.
 fn hyperbolic(y: f64, c: f64, s: f64) -> (f64, f64) {
     let size = y.abs();
     if size > 700.0 && size < 1500.0 {

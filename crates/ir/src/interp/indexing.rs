@@ -3,7 +3,7 @@
 use super::scalar::{apply, truth};
 use crate::{Instr, Result, Scalar};
 
-/// A position on an axis of `n` elements; what lies beyond the end counts as the last.
+/// A position on an axis of `n` elements; positions beyond the end count as the last.
 fn clamp(position: Scalar, n: i64) -> usize {
     match position {
         Scalar::U64(p) => p.min(n as u64 - 1) as usize,
@@ -18,7 +18,7 @@ pub(super) fn gather(instr: &Instr, source: &[Scalar], positions: &[Scalar]) -> 
     (0..size).map(|p| source[clamp(positions[p], n) * size + p]).collect()
 }
 
-/// The source, beginning with its last elements: as many along each axis as the corner has.
+/// The source, preceded by its last elements: as many along each axis as the corner has.
 pub(super) fn roll(instr: &Instr, source: &[Scalar]) -> Vec<Scalar> {
     let corner = instr.reads().nth(1).map(|v| v.shape.clone()).unwrap_or_default();
     let from = |p: usize| {
@@ -55,7 +55,7 @@ pub(super) fn scatter(
     Ok(target)
 }
 
-/// Multi-indices of the elements that are true, one row each; zeros where there are more rows than that.
+/// The multi-indices of the true elements, one per row; if there are more rows, the others are zero.
 pub(super) fn nonzero(instr: &Instr, input: &[Scalar]) -> Vec<Scalar> {
     let shape = instr.reads().next().map(|v| v.shape.clone()).unwrap_or_default();
     let rows = instr.out.shape[0] as usize;

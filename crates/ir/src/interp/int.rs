@@ -7,11 +7,11 @@ use super::scalar::Value;
 use crate::parts::IntParts;
 use crate::{Error, Op, Result};
 
-/// What the integer operations need from a machine integer.
+/// The functions of an integer that the operations need.
 pub(super) trait Int: Copy + Ord + Eq + IntParts {
     const ZERO: Self;
     const ONE: Self;
-    /// What the conversion of infinity gives: NumPy's reciprocal of zero.
+    /// The result of converting infinity, which is NumPy's reciprocal of zero.
     const RECIPROCAL_OF_ZERO: Self;
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
@@ -20,17 +20,17 @@ pub(super) trait Int: Copy + Ord + Eq + IntParts {
     fn abs(self) -> Self;
     /// Quotient rounded down; zero for a zero divisor.
     fn floor_div(self, other: Self) -> Self;
-    /// What `floor_div` leaves.
+    /// The remainder of `floor_div`.
     fn floor_rem(self, other: Self) -> Self;
-    /// What the quotient rounded to zero leaves; zero for a zero divisor.
+    /// The remainder of the quotient rounded to zero; zero for a zero divisor.
     fn trunc_rem(self, other: Self) -> Self;
     fn and(self, other: Self) -> Self;
     fn or(self, other: Self) -> Self;
     fn xor(self, other: Self) -> Self;
     fn not(self) -> Self;
-    /// Zero for a count that is negative or not below the width.
+    /// The left shift; zero if the count is negative or not below the width.
     fn shl(self, count: Self) -> Self;
-    /// Zero, or minus one for negative values, for a count that is negative or not below the width.
+    /// The right shift; zero, or minus one for negative values, if the count is negative or not below the width.
     fn shr(self, count: Self) -> Self;
 }
 

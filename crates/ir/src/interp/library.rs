@@ -3,14 +3,14 @@
 use super::{Fold, apply, cast};
 use crate::{DType, Error, Instr, Op, Operand, Result, Scalar, View};
 
-/// A running fold along the one axis, element after element; the first is taken as it is.
+/// A running fold along the one axis, element after element; the first element is the first result.
 pub(super) fn scan(instr: &Instr, input: &[Scalar]) -> Result<Vec<Scalar>> {
     let Some(step_op) = instr.op.scan_step() else {
         return Err(Error::Invalid(format!("{} is not a scan", instr.op.name())));
     };
     let axis = instr.axes.iter().next().ok_or_else(|| Error::Invalid("a scan has an axis".to_string()))?;
     let dense = View::contiguous(0, DType::Bool, &instr.out.shape);
-    // NumPy's loop sees its output among its inputs from the second product on
+    // from the second product on, NumPy's loop has its output among its inputs
     let rounded = instr.op == Op::Cumprod && instr.ty.is_complex() && dense.shape[axis] > 2;
     let mut results = input.to_vec();
     for at in dense.offsets() {
@@ -27,7 +27,8 @@ pub(super) fn scan(instr: &Instr, input: &[Scalar]) -> Result<Vec<Scalar>> {
     Ok(results)
 }
 
-/// `(…, m, k) x (…, k, n)`, the first operand conjugated where the operation says so: products added to zero in ascending k.
+/// `(…, m, k) x (…, k, n)`, with the first operand conjugated if the operation does so: products are added to zero in
+/// ascending k.
 pub(super) fn product(instr: &Instr, a: &[Scalar], b: &[Scalar]) -> Result<Vec<Scalar>> {
     let (Some(Operand::View(left)), Some(Operand::View(right))) = (instr.ins.first(), instr.ins.get(1)) else {
         return Err(Error::Invalid("a matrix product reads two views".to_string()));

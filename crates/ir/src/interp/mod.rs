@@ -33,7 +33,7 @@ pub use scalar::apply;
 use crate::{DType, Error, Instr, Op, OpKind, Operand, Program, Result, Scalar, View, verify};
 use smallvec::SmallVec;
 
-/// Runs a program on the bytes of its bases; bases that are not inputs keep what they hold.
+/// Runs a program on the bytes of its bases; bases that are not inputs keep their contents until they are written.
 ///
 /// # Errors
 /// [`Error::Invalid`] when the program does not verify or `memory` is too small for its bases.
@@ -78,8 +78,8 @@ pub fn execute(instr: &Instr, consts: &[Scalar], memory: &mut [Vec<u8>]) -> Resu
     Ok(())
 }
 
-/// The elements of the operand at a place in C order, converted to the dtype that the operation asks
-/// for. A literal is repeated over the output's shape.
+/// The elements of the operand number `place` in C order, converted to the dtype that the operation asks for. A literal
+/// is repeated over the output's shape.
 fn operand(instr: &Instr, place: usize, consts: &[Scalar], memory: &[Vec<u8>]) -> Vec<Scalar> {
     let to = instr.op.input_dtype(instr.ty, place);
     match &instr.ins[place] {
@@ -109,7 +109,7 @@ fn elementwise(instr: &Instr, consts: &[Scalar], memory: &[Vec<u8>]) -> Result<V
     (0..instr.out.size() as usize).map(|i| apply(instr.op, instr.ty, &point(i))).collect()
 }
 
-/// Elements of a random stream from the first operand's position on.
+/// The elements of a random stream from the first operand's position on.
 fn stream(instr: &Instr, consts: &[Scalar], memory: &[Vec<u8>]) -> Result<Vec<Scalar>> {
     let ins: Vec<Vec<Scalar>> = (0..instr.ins.len()).map(|place| operand(instr, place, consts, memory)).collect();
     let element = |i: usize| {
@@ -120,7 +120,7 @@ fn stream(instr: &Instr, consts: &[Scalar], memory: &[Vec<u8>]) -> Result<Vec<Sc
     (0..instr.out.size() as usize).map(element).collect()
 }
 
-/// `start + i * step`, every operation in the loop dtype, the index converted to it first.
+/// `start + i * step`; every operation is in the loop dtype, to which the index is converted first.
 fn range(instr: &Instr, consts: &[Scalar], memory: &[Vec<u8>]) -> Result<Vec<Scalar>> {
     let (start, step) = (operand(instr, 0, consts, memory), operand(instr, 1, consts, memory));
     let ty = instr.op.computes_in(instr.ty);

@@ -5,9 +5,9 @@ use smallvec::SmallVec;
 
 /// A type that is summed pairwise.
 pub trait Summand: Copy {
-    /// Running sums that a block keeps side by side.
+    /// The number of running sums in a block.
     const LANES: usize;
-    /// The element that changes no other, minus zero included.
+    /// The element that changes no other when it is added, not even minus zero.
     const NEGATIVE_ZERO: Self;
     /// One addition.
     fn plus(self, other: Self) -> Self;
@@ -47,9 +47,10 @@ impl Summand for C64 {
 
 /// The sum of `get(0) … get(n - 1)` in NumPy's pairwise order.
 ///
-/// With L lanes (8, or 4 for complex values): below L elements one after the other from -0.0;
-/// up to 16 L, L running sums combined as a balanced tree, then the rest one by one; above, the
-/// sums of two parts, the first half of the elements rounded down to a multiple of L.
+/// With L lanes (8, or 4 for complex values): fewer than L elements are added one after the other to -0.0; up to 16 L
+/// elements are added in L running sums, which are combined as a balanced tree, and then the rest one by one; more
+/// elements are split in two parts, the first being half of the elements rounded down to a multiple of L, whose sums
+/// are added.
 pub fn pairwise_sum<T: Summand>(n: usize, get: &mut impl FnMut(usize) -> T) -> T {
     sum_of(0, n, get)
 }
@@ -75,12 +76,11 @@ fn sum_of<T: Summand>(start: usize, n: usize, get: &mut impl FnMut(usize) -> T) 
     (start + whole..start + n).fold(sums[0], |sum, i| sum.plus(get(i)))
 }
 
-/// The axes of a view with an extent other than one, outermost first, in the order in which NumPy walks
-/// memory: by descending size of stride, C order among equals, and axes of stride zero
-/// where C order has them.
+/// The axes of a view with an extent other than one, outermost first, in the order in which NumPy traverses memory: by
+/// descending size of stride, with C order among equals, and with axes of stride zero in their position in C order.
 pub fn memory_order(view: &View) -> SmallVec<[usize; 4]> {
     let stride = |axis: usize| view.strides[axis].unsigned_abs();
-    // innermost first, an insertion sort that looks past strides of zero
+    // innermost first, by an insertion sort that skips strides of zero
     let mut order: SmallVec<[usize; 4]> = SmallVec::new();
     for axis in (0..view.rank()).rev().filter(|&axis| view.shape[axis] != 1) {
         let mut place = order.len();

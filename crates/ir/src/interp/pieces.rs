@@ -13,12 +13,12 @@ use smallvec::SmallVec;
 /// Elements in NumPy's buffer.
 const BUFFER: i64 = 8192;
 
-/// How a run of summed elements is cut: into stretches, and each stretch into pieces summed pairwise.
+/// How a run of summed elements is cut: into stretches, and each stretch into pieces that are summed pairwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Pieces {
-    /// Elements that are walked together.
+    /// The elements that are traversed together.
     pub stretch: i64,
-    /// Elements summed at a time; the last piece of a stretch may be shorter.
+    /// The elements that are summed at a time; the last piece of a stretch may be shorter.
     pub piece: i64,
 }
 
@@ -32,7 +32,7 @@ impl Pieces {
     /// Every run is one piece.
     pub const WHOLE: Pieces = Pieces { stretch: i64::MAX, piece: i64::MAX };
 
-    /// How NumPy sums `view` over `axes`; `converts`: from another dtype than it sums in.
+    /// How NumPy sums `view` over `axes`; `converts` says that the dtype of the sum differs.
     pub fn of(view: &View, axes: Axes, converts: bool) -> Pieces {
         let loops = loops(view, axes);
         let run: i64 = loops.iter().take_while(|l| l.strides[0] == 0).map(|l| l.extent).product();
@@ -55,7 +55,7 @@ impl Pieces {
     }
 }
 
-/// The iterator's loops, innermost first, joined where result and input allow it.
+/// The iterator's loops, innermost first, joined if result and input allow it.
 fn loops(view: &View, axes: Axes) -> SmallVec<[Loop; 4]> {
     let mut loops: SmallVec<[Loop; 4]> = SmallVec::new();
     let mut kept = 1;
@@ -74,8 +74,8 @@ fn loops(view: &View, axes: Axes) -> SmallVec<[Loop; 4]> {
     loops
 }
 
-/// The iterator's choice. The loops up to the first one where the result moves or stops can share a buffer;
-/// more loops are taken as long as the buffers that this needs pay.
+/// The iterator's choice. The loops up to the first one along which the result starts or stops moving can share a
+/// buffer; more loops are included as long as the required buffers pay.
 fn buffered(loops: &[Loop], converts: bool) -> Pieces {
     let mut cost = 1 + i128::from(converts);
     let mut single = [1, 1];
@@ -107,7 +107,7 @@ fn buffered(loops: &[Loop], converts: bool) -> Pieces {
         }
     }
     if flip == Some(best.outer) {
-        // the result moves around the core: each core is a run
+        // the result moves along the loops around the core: each core is a run
         return Pieces { stretch: best.core, piece: best.core };
     }
     let fills_buffer = converts || single[1] <= best.outer;
@@ -115,7 +115,7 @@ fn buffered(loops: &[Loop], converts: bool) -> Pieces {
     Pieces { stretch: best.size, piece }
 }
 
-/// Loops taken together: up to `outer`, which steps over cores.
+/// A number of loops that are processed together: up to `outer`, which steps over cores.
 struct Choice {
     outer: usize,
     core: i64,
@@ -158,7 +158,7 @@ mod tests {
     fn windows_fill_the_buffer_with_whole_rows() {
         assert_eq!(pieces(&[300, 200], &[1616, 8], &[0, 1], false), (60_000, 8000));
         assert_eq!(pieces(&[20, 30, 5, 9], &[20_000, 600, 88, 8], &[0, 1, 2, 3], false), (27_000, 8100));
-        // too long for two in the buffer: each row by itself
+        // too long for two rows in the buffer: each row by itself
         assert_eq!(pieces(&[3, 9000], &[80_000, 8], &[0, 1], false), (9000, 9000));
         assert_eq!(pieces(&[300, 200], &[1616, 8], &[1], false), WHOLE);
         assert_eq!(pieces(&[300, 200], &[1616, 8], &[0], false), WHOLE);

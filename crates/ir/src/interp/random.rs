@@ -17,16 +17,16 @@ pub const PCG64_CHEAP_MULTIPLIER: u128 = 0xda94_2042_e4dd_58b5;
 /// State of a linear congruential generator modulo 2^128.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lcg {
-    /// Where it is.
+    /// The current state.
     pub state: u128,
     /// The odd constant that each step adds.
     pub increment: u128,
-    /// What each step multiplies with.
+    /// The multiplier of each step.
     pub multiplier: u128,
 }
 
 impl Lcg {
-    /// Multiplier and factor of the increment that `steps` steps amount to; steps count modulo 2^128.
+    /// The multiplier, and the factor of the increment, of `steps` steps; steps count modulo 2^128.
     pub const fn leap(multiplier: u128, steps: u128) -> (u128, u128) {
         let (mut multiply, mut add) = (1u128, 0u128);
         let (mut power, mut sum) = (multiplier, 1u128);
@@ -83,7 +83,7 @@ pub const fn philox4x64(counter: [u64; 4], key: [u64; 2]) -> [u64; 4] {
     [a, b, c, d]
 }
 
-/// A 256-bit counter moved by `blocks`, least significant word first.
+/// A 256-bit counter advanced by `blocks`, least significant word first.
 #[inline(always)]
 pub const fn counter_after(counter: [u64; 4], blocks: u64) -> [u64; 4] {
     let (a, carry) = counter[0].overflowing_add(blocks);
@@ -110,7 +110,7 @@ fn word(op: Op, position: u64, state: &[u64]) -> Result<u64> {
     }
 }
 
-/// An element of a stream; see the module's text.
+/// An element of a stream; see the module's documentation.
 pub(super) fn stream(op: Op, ty: DType, ins: &[Scalar]) -> Result<Scalar> {
     let invalid = || Error::Invalid(format!("{}.{ty} does not take these operands", op.name()));
     let words = ins.iter().map(|v| if let Scalar::U64(v) = v { Some(*v) } else { None });

@@ -9,7 +9,7 @@
 use super::{Pieces, apply, cast, memory_order, pairwise_sum, scalar};
 use crate::{Axes, DType, Error, Instr, Op, Operand, Result, Scalar, View};
 
-/// A fold of one output element, fed one element after the other; for sums of floats, one
+/// A fold for one output element, to which elements are passed one after the other; for sums of floats, one
 /// pairwise-summed run after the other.
 #[derive(Debug, Clone)]
 pub struct Fold {
@@ -60,8 +60,8 @@ impl Fold {
         Ok(())
     }
 
-    /// Takes a run of elements: the innermost reduced loops of one output element, flattened. Sums
-    /// of floats take its pairwise sum, every other fold its elements one by one.
+    /// Adds a run of elements: the innermost reduced loops of one output element, flattened. A sum of floats adds the
+    /// run's pairwise sum, every other fold its elements one by one.
     pub fn push_run(&mut self, run: &[Scalar]) -> Result<()> {
         let pairwise = self.op == Op::Sum && (self.ty.is_float() || self.ty.is_complex());
         match run {
@@ -73,7 +73,7 @@ impl Fold {
         }
     }
 
-    /// Products of a run are rounded one by one; between runs they are the operation's.
+    /// Inside a run, the parts of every product are rounded; between runs, products are those of the operation.
     fn push_product(&mut self, run: &[Scalar]) -> Result<()> {
         for x in run {
             let acc = self.acc.unwrap_or(*x);

@@ -5,15 +5,15 @@ use super::{float, int};
 use crate::{C32, C64, DType, Error, Op, OpKind, Result, Scalar};
 use smallvec::SmallVec;
 
-/// What an operation of loop type `T` yields: a value of that type, of its real type, or a truth value.
+/// The result of an operation with loop type `T`: a value of that type, of its real type, or a truth value.
 pub(super) enum Value<T, R = T> {
     Same(T),
     Real(R),
     Truth(bool),
 }
 
-/// An elementwise operation or random stream in loop dtype `ty` on operands of exactly the dtypes that
-/// [`Op::input_dtype`] asks for; the result has [`Op::output_dtype`].
+/// An elementwise operation or random stream in loop dtype `ty`. The operands have exactly the dtypes of
+/// [`Op::input_dtype`], the result has that of [`Op::output_dtype`].
 ///
 /// # Errors
 /// [`Error::Invalid`] when the operation does not exist for `ty`, is not elementwise, or the
@@ -48,7 +48,7 @@ pub fn apply(op: Op, ty: DType, ins: &[Scalar]) -> Result<Scalar> {
     }
 }
 
-/// Two operands of one type; operations of one operand look at the first only.
+/// Applies an operation to two operands of one type; operations of one operand use the first only.
 pub(super) fn binary(op: Op, a: Scalar, b: Scalar) -> Result<Scalar> {
     macro_rules! of_type {
         ($kind:path, $variant:ident, $a:expr, $b:expr) => {
@@ -84,7 +84,7 @@ pub(super) fn binary(op: Op, a: Scalar, b: Scalar) -> Result<Scalar> {
     }
 }
 
-/// The product of two complex values of one type, every product of parts rounded.
+/// The product of two complex values of one type, with every product of parts rounded.
 pub(super) fn multiply_rounded(a: Scalar, b: Scalar) -> Scalar {
     match (a, b) {
         (Scalar::C64(a), Scalar::C64(b)) => Scalar::C64(Complex::from(a).mul_rounded(b.into()).into()),
@@ -93,7 +93,7 @@ pub(super) fn multiply_rounded(a: Scalar, b: Scalar) -> Scalar {
     }
 }
 
-/// Does the value count as true: is it not zero?
+/// Whether the value counts as true, that is, is not zero.
 pub(super) fn truth(value: Scalar) -> bool {
     super::cast(value, DType::Bool) == Scalar::Bool(true)
 }

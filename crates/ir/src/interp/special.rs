@@ -35,7 +35,7 @@ pub(super) fn apply(op: Op, ins: &[Scalar]) -> Option<Scalar> {
     })
 }
 
-/// Does the comparison hold for numbers in this order?
+/// Whether the comparison holds for numbers in this order.
 fn holds(op: Op, order: Ordering) -> Option<bool> {
     Some(match op {
         Op::EqualMixed => order.is_eq(),

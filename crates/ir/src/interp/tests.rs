@@ -11,7 +11,7 @@ fn to_f64(bytes: &[u8]) -> Vec<f64> {
     bytes.chunks(8).map(|b| f64::from_ne_bytes(b.try_into().unwrap())).collect()
 }
 
-/// Runs a program on f64 bases and gives back base `result`.
+/// Runs a program on f64 bases and returns base `result`.
 fn run(text: &str, memory: &[&[f64]], result: usize) -> Vec<f64> {
     let program: Program = text.parse().unwrap();
     let mut memory: Vec<Vec<u8>> = memory.iter().map(|v| f64_bytes(v)).collect();
@@ -147,7 +147,7 @@ fn casts_of_numbers_that_do_not_fit() {
     assert_eq!(cast(Scalar::U64(u64::MAX), DType::F32), Scalar::F32(18446744073709551615.0));
 }
 
-/// Only additions in the stated order tell these sums apart.
+/// These sums differ from sums in another order.
 #[test]
 fn pairwise_order() {
     let x: Vec<f64> = (0..300).map(|i| 1.0 / f64::from(i + 1)).collect();

@@ -15,7 +15,7 @@ impl<'a> Line<'a> {
         Line { rest: text[..end].trim(), number }
     }
 
-    /// Nothing left?
+    /// Whether nothing is left.
     pub(super) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
@@ -48,7 +48,7 @@ impl<'a> Line<'a> {
         if self.take(sign) { Ok(()) } else { Err(self.expected(&format!("{sign:?}"))) }
     }
 
-    /// Does `sign` come next?
+    /// Whether `sign` comes next.
     pub(super) fn at(&self, sign: &str) -> bool {
         self.rest.starts_with(sign)
     }
@@ -99,7 +99,7 @@ impl<'a> Line<'a> {
         Ok(items)
     }
 
-    /// The line must be used up.
+    /// Checks that nothing is left.
     pub(super) fn end(&self) -> Result<()> {
         if self.is_empty() { Ok(()) } else { Err(self.expected("the end of the line")) }
     }

@@ -16,8 +16,8 @@ fn tuple<T: Display>(f: &mut Formatter<'_>, items: impl IntoIterator<Item = T>) 
     f.write_str(")")
 }
 
-/// A float in its shortest form that parses to the same bits; a NaN that is not the default
-/// one carries its bits.
+/// A float in its shortest form that parses to the same bits. A NaN that is not the default one is written with its
+/// bits.
 macro_rules! float_text {
     ($name:ident, $float:ty, $digits:literal) => {
         fn $name(value: $float) -> String {

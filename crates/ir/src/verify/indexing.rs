@@ -3,7 +3,7 @@
 use super::{Check, check, only_view};
 use crate::{DType, Instr, Operand, View};
 
-/// The views of an instruction that reads nothing else.
+/// The operands of an instruction that must all be views.
 fn views(instr: &Instr) -> Result<Vec<&View>, String> {
     let views: Vec<&View> = instr.reads().collect();
     check(views.len() == instr.ins.len(), || format!("{} reads views, not literals", instr.op.name()))?;

@@ -64,7 +64,7 @@ fn scalar(dtype: DType, bits: u128) -> Option<Scalar> {
     })
 }
 
-/// A place in bytes that nobody vouches for; every error carries it.
+/// A position in bytes from an untrusted source; every error has the position.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -76,12 +76,12 @@ impl<'a> Reader<'a> {
         Reader { bytes, at }
     }
 
-    /// How far it has read.
+    /// The number of bytes that have been read.
     pub(super) fn at(&self) -> usize {
         self.at
     }
 
-    /// Bytes that are left.
+    /// The number of bytes that are left.
     pub(super) fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
@@ -139,7 +139,8 @@ impl<'a> Reader<'a> {
         T::try_from(value).map_err(|_| self.error(format!("{what} is {value}, which is too large")))
     }
 
-    /// A number of items, each of which takes at least `least` bytes of what is left: so many may be allocated for.
+    /// A number of items, each of which takes at least `least` of the remaining bytes. So it is safe to allocate memory
+    /// for them.
     pub(super) fn count(&mut self, least: usize, what: &str) -> Result<usize> {
         let count: usize = self.number(what)?;
         match count.checked_mul(least) {

@@ -7,7 +7,7 @@ use crate::view::dense_strides;
 use crate::{Axes, Base, DType, Dims, Error, Instr, MAX_RANK, Op, Operand, Program, Result, View};
 use smallvec::SmallVec;
 
-/// The fewest bytes that an item takes, which bound how many there can be.
+/// The fewest bytes of each kind of item, which bound the number of items.
 mod least {
     /// A length and one letter.
     pub(super) const NAME: usize = 2;
@@ -23,13 +23,13 @@ mod least {
     pub(super) const OPERAND: usize = 1;
 }
 
-/// Do the bytes begin as a message does? No program in text form begins so.
+/// Whether the bytes begin like a message. No program in text form does.
 pub fn is_message(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-/// The length of a whole message, of which `header` has at least the first [`HEADER`] bytes: so much is to be received
-/// before [`decode`] is called. Nothing bounds it but the sender's honesty.
+/// The length of a whole message, from at least the first [`HEADER`] bytes. The receiver needs that many bytes before
+/// it calls [`decode`]. The length is not bounded: the sender may claim any.
 pub fn message_length(header: &[u8]) -> Result<u64> {
     let mut reader = Reader::new(header, 0);
     if reader.take(MAGIC.len(), "the magic")? != MAGIC {
@@ -47,7 +47,7 @@ pub fn message_length(header: &[u8]) -> Result<u64> {
     Ok(u64::from_le_bytes(array(reader.take(8, "the length")?)))
 }
 
-/// The program and contents of a message, all of whose bytes are given.
+/// The program and contents of a complete message.
 pub fn decode(message: &[u8]) -> Result<Message<'_>> {
     let body = checked_body(message)?;
     let mut reader = Reader::new(body, HEADER);
@@ -73,7 +73,7 @@ pub fn decode(message: &[u8]) -> Result<Message<'_>> {
     Ok(Message { program, contents })
 }
 
-/// All but the checksum, once header and checksum are as they should be.
+/// The message without its checksum, after header and checksum have been checked.
 fn checked_body(message: &[u8]) -> Result<&[u8]> {
     let length = message_length(message)?;
     if length != message.len() as u64 {
@@ -93,12 +93,12 @@ fn checked_body(message: &[u8]) -> Result<&[u8]> {
     Ok(body)
 }
 
-/// As an array, what was taken with the array's length.
+/// Bytes as an array of the same length.
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().expect("taken with this length")
 }
 
-/// A list of names, each of which must be known, and there once.
+/// A list of names, each of which must be known and must not occur twice.
 fn names<T: PartialEq>(reader: &mut Reader<'_>, what: &str, find: impl Fn(&str) -> Option<T>) -> Result<Vec<T>> {
     let count = reader.count(least::NAME, "the number of names")?;
     let mut found = Vec::new();
@@ -130,7 +130,7 @@ fn bases(reader: &mut Reader<'_>) -> Result<(Vec<Base>, Vec<bool>)> {
     Ok((bases, with_contents))
 }
 
-/// Names that are referred to by number, and how many have been so far.
+/// Names that are referred to by number, and how many of them have been used so far.
 struct Names<T> {
     what: &'static str,
     items: Vec<T>,
@@ -142,7 +142,7 @@ impl<T: Copy> Names<T> {
         Names { what, items, used: 0 }
     }
 
-    /// The item that the next number refers to. Items are listed in the order of their first use.
+    /// The item to which the next number refers. Items are listed in the order of their first use.
     fn next(&mut self, reader: &mut Reader<'_>) -> Result<T> {
         let place: usize = reader.number(self.what)?;
         let Some(&item) = self.items.get(place) else {

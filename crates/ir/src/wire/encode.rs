@@ -6,8 +6,8 @@ use crate::verify::verify_within;
 use crate::view::dense_strides;
 use crate::{Base, DType, Error, Instr, Op, Operand, Program, Result, View};
 
-/// The message of a program and, where given, the contents of its inputs: one entry per base, or none at all.
-/// A program that does not verify, and contents that do not fit their base, are refused.
+/// The message of a program and, if given, the contents of its inputs: one entry per base, or no entries at all.
+/// Programs that do not verify, and contents that do not fit their base, are refused.
 pub fn encode(program: &Program, contents: &[Option<&[u8]>]) -> Result<Vec<u8>> {
     verify_within(program, Some(SEARCH_STEPS))?;
     check_contents(program, contents)?;
@@ -64,7 +64,7 @@ fn put_names<'a>(out: &mut Vec<u8>, names: impl ExactSizeIterator<Item = &'a str
     names.for_each(|name| put_name(out, name));
 }
 
-/// The literals and instructions as bytes, and what they refer to by number.
+/// The literals and instructions as bytes, and the items to which they refer by number.
 #[derive(Default)]
 struct Body {
     /// In the order of their first use, as are operations.
@@ -73,7 +73,7 @@ struct Body {
     code: Vec<u8>,
 }
 
-/// The place of `item` among those used, where it is added if it is new.
+/// The index of `item` among the used ones, to which it is added if it is new.
 fn place<T: PartialEq>(used: &mut Vec<T>, item: T) -> u64 {
     let place = used.iter().position(|other| *other == item).unwrap_or_else(|| {
         used.push(item);

@@ -22,8 +22,8 @@ pub use encode::encode;
 
 use crate::Program;
 
-/// The newest version of the format that this crate reads, and the one that it writes. It goes up when the layout changes
-/// or an operation gets another meaning, not when an operation is added.
+/// The newest version of the format that this crate reads, and the one that it writes. It is increased when the layout
+/// changes or an operation gets another meaning, but not when an operation is added.
 pub const VERSION: u32 = 1;
 
 /// Bytes of a message's header: what [`message_length`] needs.
@@ -32,11 +32,11 @@ pub const HEADER: usize = 16;
 const MAGIC: [u8; 4] = *b"NMLT";
 const CHECKSUM: usize = 4;
 
-/// Steps that the verifier may take for all outputs of a message together (see [`crate::View::overlaps_itself`]), which is
-/// about a third of a second. Outputs that slicing, transposing and reversing make take none.
+/// The most steps of the verifier for all outputs of a message together (see [`crate::View::overlaps_itself`]), which
+/// take about a third of a second. Outputs that slicing, transposing and reversing make take no steps.
 const SEARCH_STEPS: u32 = 10_000_000;
 
-/// What a base is, in the byte before its size.
+/// The roles of a base, in the byte before its size.
 mod role {
     pub(super) const INPUT: u8 = 1;
     pub(super) const OUTPUT: u8 = 2;
@@ -51,6 +51,6 @@ const STRIDED: u8 = 0x80;
 pub struct Message<'a> {
     /// The program, verified.
     pub program: Program,
-    /// The contents of each base, where the message has them: bytes of the message, not aligned to anything.
+    /// The contents of each base, if the message has them: bytes of the message, without any alignment.
     pub contents: Vec<Option<&'a [u8]>>,
 }
