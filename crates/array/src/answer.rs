@@ -1,11 +1,11 @@
 //! The answer of a rule.
 
-/// The answer of a rule that has met no error.
+/// The answer of a rule if there is no error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer<T> {
-    /// The operation is recorded; this is its result.
+    /// The operation has been recorded, and this is its result.
     Recorded(T),
-    /// numelt does not do this itself.
+    /// numelt does not support the operation.
     NotNative(NotNative),
 }
 
@@ -19,21 +19,22 @@ impl<T> Answer<T> {
     }
 }
 
-/// Why numelt does not do an operation itself. The Python front end then asks NumPy, which does it, or raises with its own words.
+/// Why numelt does not support an operation. The Python front end then asks NumPy, which runs it, or raises with its
+/// own message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotNative {
     /// No loop takes these dtypes, or none that `dtype=` and `casting=` allow.
     Loop,
-    /// The shapes or axes are such that NumPy raises, or has a rule of its own.
+    /// NumPy raises for these shapes or axes, or has a special rule for them.
     Shape,
     /// An integer is raised to a negative power, which NumPy refuses.
     NegativePower,
     /// A Python number does not fit the loop.
     Number,
-    /// A function of scalars alone: NumPy's loop over one element gives other last places than one over many.
+    /// A function of scalars only: NumPy's loop over one element gives other last places than one over many.
     Scalars,
     /// NumPy warns that there are too few elements.
     Warning,
-    /// The output overlaps itself, or its dtype does not take the result.
+    /// The output overlaps itself, or its dtype cannot hold the result.
     Output,
 }

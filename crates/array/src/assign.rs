@@ -10,10 +10,11 @@ use numelt_ir::interp::cast;
 use numelt_ir::{Axes, DType, DTypeKind, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 
-/// Records `target[...] = value`: NumPy converts the value to the target's dtype, whatever that loses.
+/// Records `target[...] = value`: as in NumPy, the value is converted to the target's dtype, even if that loses
+/// information.
 ///
 /// # Errors
-/// A value that does not fit the target's shape, and what recording meets.
+/// If the value does not fit the target's shape; and errors of recording.
 pub fn assign<F: Front>(front: &F, target: &ArrayView, value: &Operand<'_>) -> Result<Answer<()>, F::Error> {
     if target.to_ir(0).overlaps_itself() != Some(false) {
         return Ok(Answer::NotNative(NotNative::Output));
@@ -44,7 +45,7 @@ pub fn assign<F: Front>(front: &F, target: &ArrayView, value: &Operand<'_>) -> R
     Ok(Answer::Recorded(()))
 }
 
-/// The source as it is broadcast to a target: leading axes of extent one that the target lacks do not count.
+/// The source, broadcast to a target. Leading axes of extent one that the target lacks are ignored.
 ///
 /// # Errors
 /// [`Error::AssignmentShape`].
@@ -59,22 +60,22 @@ pub fn fit(source: &ArrayView, target: &ArrayView) -> Result<ArrayView, Error> {
     if fits {
         Ok(fitted)
     } else {
-        // NumPy names the value's shape without the axes that do not count
+        // NumPy's message has the value's shape without the ignored axes
         Err(Error::AssignmentShape { value: fitted.shape, target: target.shape.clone() })
     }
 }
 
-/// Complex into real warns; that is NumPy's business.
+/// Whether a conversion drops imaginary parts, of which NumPy warns.
 pub fn drops_imaginary(from: DType, to: DType) -> bool {
     from.is_complex() && !to.is_complex() && to != DType::Bool
 }
 
-/// A number in the dtype of an array that it is stored in, or `None` where NumPy raises or warns.
+/// A number in the dtype of the array in which it is stored, or `None` if NumPy raises or warns.
 pub fn literal(value: &Operand<'_>, dtype: DType) -> Option<Scalar> {
     match value {
         Operand::Value(value) => {
             let risky = drops_imaginary(value.dtype(), dtype) || is_unsafe_float(*value, dtype);
-            // an integer that does not fit raises, and NumPy does that
+            // NumPy raises for an integer that does not fit
             let stored = cast(*value, dtype);
             let fits = !(value.dtype().is_integer() && dtype.is_integer()) || same_integer(*value, stored);
             (!risky && fits).then_some(stored)
@@ -84,7 +85,7 @@ pub fn literal(value: &Operand<'_>, dtype: DType) -> Option<Scalar> {
     }
 }
 
-/// Has a finite number become infinite as it was stored?
+/// Whether a finite number has become infinite when it was stored.
 pub fn overflowed(value: &Operand<'_>, stored: Scalar) -> bool {
     match value {
         Operand::Value(value) => resolve::overflowed(*value, stored),
@@ -93,7 +94,7 @@ pub fn overflowed(value: &Operand<'_>, stored: Scalar) -> bool {
     }
 }
 
-/// Do two integers of any dtypes have the same value?
+/// Whether two integers of any dtypes have the same value.
 fn same_integer(a: Scalar, b: Scalar) -> bool {
     let sign = |v: Scalar| matches!(cast(v, DType::F64), Scalar::F64(x) if x < 0.0);
     cast(a, DType::U64) == cast(b, DType::U64) && sign(a) == sign(b)
@@ -104,7 +105,7 @@ fn python_literal(weak: Weak, dtype: DType) -> Option<Scalar> {
         (Weak::Float(v), DTypeKind::Bool) => Some(Scalar::Bool(v != 0.0)),
         (Weak::Complex(re, im), DTypeKind::Bool) => Some(Scalar::Bool(re != 0.0 || im != 0.0)),
         (Weak::Float(v), DTypeKind::Signed | DTypeKind::Unsigned) => {
-            // as `int(v)`: what does not fit raises, and NumPy does that
+            // like `int(v)`; NumPy raises for a number that does not fit
             let whole = v.trunc();
             let fits = whole.abs() < 2f64.powi(63);
             if fits { Weak::Int(whole as i64).to_scalar(dtype) } else { None }
@@ -114,7 +115,7 @@ fn python_literal(weak: Weak, dtype: DType) -> Option<Scalar> {
     }
 }
 
-/// A float value that an integer dtype cannot hold: NumPy warns about the cast.
+/// Whether an integer dtype cannot hold a float value: NumPy warns about the cast.
 fn is_unsafe_float(value: Scalar, dtype: DType) -> bool {
     if !value.dtype().is_float() || !dtype.is_integer() {
         return false;

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 /// A call of `clip`.
 #[derive(Debug, Clone, Copy)]
 pub struct Clip<'a> {
-    /// What is limited.
+    /// The array whose elements are limited.
     pub array: Operand<'a>,
     /// The lower bound.
     pub low: Option<Operand<'a>>,
@@ -26,7 +26,8 @@ pub struct Clip<'a> {
 }
 
 impl Clip<'_> {
-    /// Records the call. Not native: truth values, and complex numbers, of whose zeros NumPy's loops keep now one and now the other.
+    /// Records the call. Not native: truth values, and complex numbers, because NumPy's loops do not consistently keep
+    /// the same of two zeros with different signs.
     ///
     /// # Errors
     /// Those of [`Elementwise::record`].
@@ -48,7 +49,7 @@ impl Clip<'_> {
         }
         self.check_shapes().map_err(|error| front.error(error))?;
         let numbers = [low, high].iter().all(|bound| bound.is_some_and(|bound| bound.shape().is_empty()));
-        // operands of other dtypes that meet in the array's own have the array's loop anyway
+        // if the common dtype of the operands is the array's own, the loop is the array's anyway
         let dtype = (ty != own).then_some(ty).or(self.dtype);
         let call = Step { dtype, stays: numbers && element_stays(ty), out: self.out };
         let Some(low) = low else { return call.limit(front, Op::Minimum, &self.array, high, true) };
@@ -70,7 +71,7 @@ impl Clip<'_> {
         }
     }
 
-    /// No bound is left.
+    /// Records the call if no bound is left.
     fn identity<F: Front>(&self, front: &F, own: DType) -> Result<Answer<Made>, F::Error> {
         if self.dtype.is_some() || own == DType::Bool {
             return Ok(Answer::NotNative(NotNative::Loop));
@@ -79,7 +80,7 @@ impl Clip<'_> {
     }
 }
 
-/// What is the same for both bounds.
+/// The arguments that are the same for both bounds.
 struct Step<'a> {
     dtype: Option<DType>,
     stays: bool,
@@ -102,18 +103,18 @@ impl Step<'_> {
     }
 }
 
-/// Are there elements to limit in this dtype?
+/// Whether NumPy has a loop for this dtype.
 pub fn has_loop(ty: DType) -> bool {
     ty.is_integer() || ty.is_float()
 }
 
-/// Where an element and a bound that is a number are zeros of different signs: does the element stay? NumPy's loop for arrays of
-/// bounds takes the bound, and so does that of halves.
+/// Whether the element stays if an element and a bound that is a number are zeros of different signs. NumPy's loop for
+/// arrays of bounds takes the bound, and so does its loop for halves.
 pub fn element_stays(ty: DType) -> bool {
     ty.size() >= 4
 }
 
-/// Is a bound a Python int that no element of an integer dtype lies beyond?
+/// Whether a bound is a Python int beyond all elements of an integer dtype.
 fn is_beyond(bound: &Operand<'_>, own: DType, high: bool) -> bool {
     let Operand::Weak(weak @ (Weak::Int(_) | Weak::Unsigned(_) | Weak::Huge(_))) = bound else { return false };
     if !own.is_integer() {

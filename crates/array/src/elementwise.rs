@@ -14,21 +14,21 @@ use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, Scalar, Signature};
 use numelt_runtime::{ArrayView, Input};
 use smallvec::SmallVec;
 
-/// An array that results are written to.
+/// An array to which results are written.
 #[derive(Debug, Clone, Copy)]
 pub struct Output<'a> {
     /// The array.
     pub view: &'a ArrayView,
-    /// May it be written to?
+    /// Whether it may be written.
     pub writeable: bool,
 }
 
-/// What became of an operation.
+/// The result of an operation.
 #[derive(Debug, Clone)]
 pub enum Made {
     /// A new array.
     New(ArrayView),
-    /// The output that was given has been written to.
+    /// The output argument has been written.
     Written,
 }
 
@@ -63,13 +63,13 @@ impl<'a> Elementwise<'a> {
     /// Records the call.
     ///
     /// # Errors
-    /// Shapes that do not fit, an output that may not be written to, a Python int that the loop does not hold; and what
-    /// recording meets.
+    /// If shapes do not fit, if an output may not be written, or if the loop's dtype cannot hold a Python int; and
+    /// errors of recording.
     pub fn record<F: Front>(mut self, front: &F) -> Result<Answer<Made>, F::Error> {
         if power::is_float_square(self.op, self.args) {
             (self.op, self.args) = (Op::Square, &self.args[..1]);
         } else if power::is_root(self.op, self.args) && self.dtype.is_none() {
-            // in warnings it is a power
+            // warnings name the power
             let root = Elementwise { op: Op::Sqrt, args: &self.args[..1], ..self };
             return front.as_parts(|| root.record(front));
         }
@@ -96,7 +96,7 @@ impl<'a> Elementwise<'a> {
         {
             return Ok(Answer::NotNative(NotNative::Scalars));
         }
-        // NumPy looks at dtypes before shapes, so its cast error comes first.
+        // NumPy checks dtypes before shapes, so its cast error comes first
         if !self.output_takes(resolved.output()) {
             return Ok(Answer::NotNative(NotNative::Output));
         }
@@ -113,17 +113,17 @@ impl<'a> Elementwise<'a> {
         }
     }
 
-    /// Is nothing given but operands?
+    /// Whether only operands are given.
     fn is_plain(&self) -> bool {
         self.dtype.is_none() && self.mask.is_none() && self.order == MemoryOrder::Keep
     }
 
-    /// Does `casting=` let the operands become what the loop takes?
+    /// Whether `casting=` allows converting the operands to the loop's dtypes.
     fn inputs_convert(&self, resolved: Loop, kinds: &[Kind]) -> bool {
         kinds.iter().enumerate().all(|(position, kind)| match kind {
             Kind::Strong(dtype) => {
                 let to = resolved.op.input_dtype(resolved.ty, position);
-                // the dtypes of a loop that the rules have chosen take what they were chosen for
+                // a loop that the rules have chosen accepts the operands for which it was chosen
                 (self.casting == Casting::SameKind && self.dtype.is_none())
                     || (self.casting.allows(*dtype, to) && !is_converted_in_vectors(*dtype, to))
             }
@@ -131,8 +131,8 @@ impl<'a> Elementwise<'a> {
         })
     }
 
-    /// Does the output, if there is one, take a result of this dtype? NumPy writes to a view that overlaps itself in an order
-    /// of its own.
+    /// Whether the output, if there is one, accepts a result of this dtype. A view that overlaps itself is left to
+    /// NumPy, which writes it in an order of its own.
     fn output_takes(&self, from: DType) -> bool {
         self.out.is_none_or(|out| {
             let to = out.view.dtype;
@@ -165,8 +165,9 @@ impl<'a> Elementwise<'a> {
         Ok(Answer::Recorded(made))
     }
 
-    /// A mask is a selection between the new value and the output's old one. Elements that the mask leaves out must not fail
-    /// either (`divide(a, b, out=z, where=b != 0)`), so the operation sees a harmless value there.
+    /// With a mask, the result is a selection between the new value and the output's old one. Elements that the mask
+    /// excludes must not cause conditions (`divide(a, b, out=z, where=b != 0)`), so the operation gets a harmless value
+    /// for them.
     fn record_masked<F: Front>(
         &self,
         front: &F,
@@ -178,7 +179,7 @@ impl<'a> Elementwise<'a> {
         let (Some(choice), Some(domain)) = (mask_input(mask), shape::broadcast(&shapes)) else {
             return Ok(Answer::NotNative(NotNative::Shape));
         };
-        // the words of errors are NumPy's to say, who counts the mask among the operands
+        // the message of the error is left to NumPy, which counts the mask among the operands
         let fits = |out: &Output<'_>| {
             out.writeable && shape::broadcast(&[&domain, &out.view.shape]).as_ref() == Some(&out.view.shape)
         };
@@ -206,7 +207,7 @@ impl<'a> Elementwise<'a> {
         Ok(Answer::Recorded(Made::Written))
     }
 
-    /// A comparison with one answer for all elements.
+    /// Records a comparison that has one answer for all elements.
     fn record_constant<F: Front>(&self, front: &F, answer: bool) -> Result<Answer<Made>, F::Error> {
         if self.mask.is_some() || self.order != MemoryOrder::Keep || self.casting != Casting::SameKind {
             return Ok(Answer::NotNative(NotNative::Number));
@@ -232,13 +233,13 @@ impl<'a> Elementwise<'a> {
         }
     }
 
-    /// The error for operands, and an output among them, that do not broadcast.
+    /// The error for operands (or an output) that do not broadcast.
     fn mismatch(&self, shapes: &[&[i64]]) -> Error {
         let out = self.out.iter().map(|out| &out.view.shape[..]);
         Error::Broadcast(shapes.iter().copied().chain(out).map(Dims::from_slice).collect())
     }
 
-    /// A new array in the order that was asked for.
+    /// A new array in the requested order.
     fn target<F: Front>(&self, front: &F, resolved: Loop, domain: &Dims) -> ArrayView {
         let dtype = resolved.output();
         let itemsize = dtype.size() as i64;
@@ -254,7 +255,7 @@ impl<'a> Elementwise<'a> {
     }
 }
 
-/// `dtype=` picks the loop with that output; inputs must convert to it as `casting` allows.
+/// The loop with the output dtype `dtype=`, if `casting` allows converting the inputs to its dtypes.
 pub fn forced(op: Op, ty: DType, kinds: &[Kind], casting: Casting) -> Option<Loop> {
     let info = op.info();
     let natural = resolve::resolve(op, kinds)?;
@@ -272,7 +273,8 @@ pub fn forced(op: Op, ty: DType, kinds: &[Kind], casting: Casting) -> Option<Loo
     kinds.iter().skip(usize::from(op == Op::Where)).all(allowed).then_some(Loop { op, ty })
 }
 
-/// A comparison of integers with a Python int that their dtype cannot hold has one answer.
+/// The answer of a comparison of integers with a Python int that their dtype cannot hold: it is the same for all
+/// elements.
 pub fn out_of_range_comparison(op: Op, kinds: &[Kind]) -> Option<bool> {
     let compares = matches!(op, Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual);
     if !compares {
@@ -287,7 +289,7 @@ pub fn out_of_range_comparison(op: Op, kinds: &[Kind]) -> Option<bool> {
     if !is_int || !strong.is_integer() || weak.to_scalar(strong).is_some() {
         return None;
     }
-    // The int lies beyond every element: above all, or below all.
+    // the int is beyond every element: above all, or below all
     let above = !weak.is_negative_int();
     let array_is_less = above != swapped;
     Some(match op {
@@ -298,10 +300,11 @@ pub fn out_of_range_comparison(op: Op, kinds: &[Kind]) -> Option<bool> {
     })
 }
 
-/// An operand as the runtime takes it, at its position among the loop's inputs; `None` when only NumPy can say what it means.
+/// An operand in the form that the runtime takes, at its position among the loop's inputs; `None` if only NumPy can
+/// interpret it.
 ///
 /// # Errors
-/// A Python int that an integer loop does not hold; an overflow that the front end makes an error.
+/// If an integer loop cannot hold a Python int; if an overflow is an error in the front end.
 pub fn literal_input<'a, F: Front>(
     front: &F,
     arg: &Operand<'a>,
@@ -326,7 +329,7 @@ pub fn literal_input<'a, F: Front>(
             _ => weak_literal(weak, DType::Bool).map(|truth| Input::Const(cast(truth, want))),
         });
     }
-    // two numbers that a C long cannot hold are of its type nevertheless
+    // two numbers that a C long cannot hold have its type nevertheless
     if resolved.op == Op::Where && matches!(weak, Weak::Unsigned(_)) {
         return Ok(None);
     }
@@ -337,12 +340,12 @@ pub fn literal_input<'a, F: Front>(
             }
             Ok(Some(Input::Const(value)))
         }
-        // `where` casts numbers as it casts arrays, without looking whether they fit.
+        // `where` casts numbers as it casts arrays, without checking whether they fit
         None if resolved.op == Op::Where && want.is_integer() => Ok(match weak {
             Weak::Int(value) => Some(Input::Const(cast(Scalar::I64(value), want))),
             _ => None,
         }),
-        // What a C long cannot hold has other words, which are NumPy's to say.
+        // for an int that a C long cannot hold, the message is another one, which is left to NumPy
         None if matches!(weak, Weak::Int(_)) && want.is_integer() => {
             Err(front.error(Error::IntegerOverflow { value: weak, dtype: want }))
         }
@@ -350,25 +353,26 @@ pub fn literal_input<'a, F: Front>(
     }
 }
 
-/// Does the operation look at the truth of its operands only, so that any number fits any dtype?
+/// Whether the operation uses only the truth values of its operands, so that any number fits any dtype.
 pub fn takes_truth(op: Op) -> bool {
     matches!(op, Op::LogicalAnd | Op::LogicalOr | Op::LogicalXor)
 }
 
 fn weak_literal(weak: Weak, want: DType) -> Option<Scalar> {
-    // The condition of `where` is a truth value of any family.
+    // the condition of `where` is a truth value of any family
     if want == DType::Bool {
         return weak.to_scalar(weak.default_dtype()?).map(|v| cast(v, DType::Bool));
     }
     weak.to_scalar(want)
 }
 
-/// Does NumPy convert numbers that do not fit differently in vectors and one by one? Which it does depends on its buffers.
+/// Whether NumPy's vector code and its scalar code convert numbers that do not fit differently. Which of them it uses
+/// depends on its buffers.
 fn is_converted_in_vectors(from: DType, to: DType) -> bool {
     to == DType::U32 && matches!(from, DType::F32 | DType::F64)
 }
 
-/// A mask as the runtime takes it; only truth values are masks.
+/// A mask in the form that the runtime takes; only truth values are masks.
 fn mask_input<'a>(mask: &Operand<'a>) -> Option<Input<'a>> {
     match mask {
         Operand::Array(view) => (view.dtype == DType::Bool).then_some(Input::Array(view)),
@@ -378,20 +382,20 @@ fn mask_input<'a>(mask: &Operand<'a>) -> Option<Input<'a>> {
     }
 }
 
-/// Can the operation raise a floating-point flag, or divide by zero?
+/// Whether the operation can raise a floating-point flag, or divide by zero.
 fn can_fail(resolved: Loop) -> bool {
     let divides = matches!(resolved.op, Op::FloorDivide | Op::Remainder | Op::Fmod | Op::Power | Op::Reciprocal);
     resolved.op != Op::Copy && (divides || resolved.ty.is_float() || resolved.ty.is_complex())
 }
 
-/// A copy of an array operand that is harmless where the mask is false.
+/// A copy of an array operand with harmless values where the mask is false.
 fn shield<F: Front>(front: &F, op: Op, mask: &Input<'_>, input: &Input<'_>) -> Result<Option<ArrayView>, F::Error> {
     let Input::Array(view) = input else { return Ok(None) };
     let mask_shape: &[i64] = if let Input::Array(mask) = mask { &mask.shape } else { &[] };
     let Some(domain) = shape::broadcast(&[&view.shape, mask_shape]) else { return Ok(None) };
     let target = front.like_inputs(view.dtype, &domain, &[view]);
     if target.size() > 0 {
-        // one is in the domain of every operation but this one
+        // one is in the domain of every other operation
         let value = Input::Const(cast(Scalar::Bool(op != Op::Arctanh), view.dtype));
         front.record(Op::Where, view.dtype, &target, &[*mask, Input::Array(view), value], Axes::default())?;
     }

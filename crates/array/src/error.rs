@@ -4,13 +4,13 @@ use crate::rules::names;
 use crate::rules::resolve::Weak;
 use numelt_ir::{DType, Dims};
 
-/// What NumPy refuses.
+/// The errors that NumPy raises.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// Shapes of inputs that do not fit each other.
+    /// The shapes of inputs do not fit each other.
     #[error("operands could not be broadcast together with shapes {}", shape_list(.0))]
     Broadcast(Vec<Dims>),
-    /// An `out=` or in-place target that is smaller than the result.
+    /// The target of `out=` or of an operation in place is smaller than the result.
     #[error(
         "non-broadcastable output operand with shape {} doesn't match the broadcast shape {}",
         shape_text(out),
@@ -22,7 +22,7 @@ pub enum Error {
         /// The result's.
         result: Dims,
     },
-    /// An assigned value that does not fit its target.
+    /// An assigned value does not fit its target.
     #[error("could not broadcast input array from shape {} into shape {}", shape_text(value), shape_text(target))]
     AssignmentShape {
         /// The value's shape.
@@ -36,7 +36,7 @@ pub enum Error {
     /// An assignment to a read-only array.
     #[error("assignment destination is read-only")]
     ReadOnlyAssignment,
-    /// An integer index outside its axis.
+    /// An integer index is outside its axis.
     #[error("index {index} is out of bounds for axis {axis} with size {extent}")]
     IndexOutOfBounds {
         /// The index.
@@ -46,7 +46,7 @@ pub enum Error {
         /// The axis' extent.
         extent: i64,
     },
-    /// More indices than axes.
+    /// There are more indices than axes.
     #[error("too many indices for array: array is {rank}-dimensional, but {indices} were indexed")]
     TooManyIndices {
         /// Axes.
@@ -54,7 +54,7 @@ pub enum Error {
         /// Indices.
         indices: usize,
     },
-    /// An axis that an array does not have.
+    /// The array does not have this axis.
     #[error("axis {axis} is out of bounds for array of dimension {rank}")]
     Axis {
         /// The axis.
@@ -62,16 +62,16 @@ pub enum Error {
         /// Axes there are.
         rank: usize,
     },
-    /// An axis that is named twice.
+    /// An axis is named twice.
     #[error("duplicate value in 'axis'")]
     DuplicateAxis,
-    /// A reduction that has no value for no elements.
+    /// A reduction of no elements that has no identity.
     #[error("zero-size array to reduction operation {0} which has no identity")]
     NoIdentity(&'static str),
     /// The position of an extreme among no elements.
     #[error("attempt to get {0} of an empty sequence")]
     EmptySequence(&'static str),
-    /// A Python int that the loop's dtype cannot hold.
+    /// The loop's dtype cannot hold a Python int.
     #[error("Python integer {} out of bounds for {}", int_text(value), names::numpy_name(*dtype))]
     IntegerOverflow {
         /// The int.
@@ -79,22 +79,22 @@ pub enum Error {
         /// The dtype.
         dtype: DType,
     },
-    /// An array of more bytes than an address can count.
+    /// The array has more bytes than an address can count.
     #[error("array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.")]
     TooBig,
-    /// More axes than an array may have.
+    /// The array would have more axes than an array may have.
     #[error("maximum supported dimension for an ndarray is currently {max}, found {0}", max = numelt_ir::MAX_RANK)]
     TooManyAxes(usize),
-    /// Another argument that NumPy refuses with a `ValueError`, in its words.
+    /// Another argument that NumPy refuses with a `ValueError`, with its message.
     #[error("{0}")]
     Value(String),
-    /// Another argument that NumPy refuses with a `TypeError`, in its words.
+    /// Another argument that NumPy refuses with a `TypeError`, with its message.
     #[error("{0}")]
     Type(String),
-    /// Another index that NumPy refuses with an `IndexError`, in its words.
+    /// Another index that NumPy refuses with an `IndexError`, with its message.
     #[error("{0}")]
     Index(String),
-    /// What the runtime reports.
+    /// An error of the runtime.
     #[error(transparent)]
     Runtime(#[from] numelt_ir::Error),
 }
@@ -112,7 +112,7 @@ pub enum ErrorKind {
     Overflow,
     /// `numpy.exceptions.AxisError`
     Axis,
-    /// That of an error of the runtime.
+    /// The class for an error of the runtime.
     Runtime,
 }
 

@@ -6,15 +6,15 @@ use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Input};
 use smallvec::SmallVec;
 
-/// The values of a few folds.
+/// The values of several folds.
 pub type Folded = SmallVec<[Scalar; 2]>;
 
-/// A front end: where operations are recorded, and who is told what they meet.
+/// A front end: where operations are recorded, and how conditions are reported.
 pub trait Front {
     /// The front end's own errors.
     type Error;
 
-    /// The front end's form of an error of the rules.
+    /// Converts an error of the rules to one of the front end.
     fn error(&self, error: Error) -> Self::Error;
 
     /// A new base without memory.
@@ -23,7 +23,7 @@ pub trait Front {
     /// Appends an instruction.
     ///
     /// # Errors
-    /// What the runtime finds wrong with it, or, where it is run at once, what running it meets.
+    /// If the runtime refuses the instruction; if it runs at once, the errors of running it.
     fn record(&self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> Result<(), Self::Error>;
 
     /// Records a matrix product, or runs it at once.
@@ -42,33 +42,34 @@ pub trait Front {
         self.record(what.0, what.1, out, &[Input::Array(source)], what.2)
     }
 
-    /// The value of a reduction over these axes, where it is known without running anything; `array`: the result is an array.
+    /// The value of a reduction over these axes, if it is known without running anything. `array` says that the result
+    /// is an array.
     fn known(&self, _op: Op, _ty: DType, _view: &ArrayView, _axes: Axes, _array: bool) -> Option<Scalar> {
         None
     }
 
-    /// Lets `look` see the bytes of a base, after what writes them has run.
+    /// Passes the bytes of a base to `look`, after everything that writes them has run.
     ///
     /// # Errors
-    /// What running it meets.
+    /// Those of running it.
     fn look<R>(&self, base: &BaseRef, look: impl FnOnce(&[u8]) -> R) -> Result<R, Self::Error>;
 
-    /// The values of folds over all elements of a view, where they can be computed beside what is pending; `None` where they have
-    /// to be recorded.
+    /// The values of folds over all elements of a view, if they can be computed while other work stays pending; `None`
+    /// if the folds have to be recorded.
     ///
     /// # Errors
-    /// What running them meets.
+    /// Those of running them.
     fn fold_now(&self, _view: &ArrayView, _folds: &[(Op, DType)]) -> Result<Option<Folded>, Self::Error> {
         Ok(None)
     }
 
-    /// Gives a new base, on which nothing is recorded yet, these bytes.
+    /// Stores these bytes in a new base on which nothing has been recorded yet.
     ///
     /// # Errors
-    /// No memory.
+    /// If there is not enough memory.
     fn set_bytes(&self, base: &BaseRef, bytes: &[u8]) -> Result<(), Self::Error>;
 
-    /// What `record` returns, which records several instructions of one operation: a floating-point condition that several of
+    /// Calls `record`, which records several instructions of one operation: a floating-point condition that several of
     /// them meet is reported once.
     ///
     /// # Errors
@@ -77,13 +78,13 @@ pub trait Front {
         record()
     }
 
-    /// A finite number has become infinite in the dtype of a loop.
+    /// Reports that a finite number has become infinite in the dtype of a loop.
     ///
     /// # Errors
-    /// Where such a warning is an error.
+    /// If such a warning is an error.
     fn literal_overflow(&self) -> Result<(), Self::Error>;
 
-    /// Is a computation of which NumPy warns, because it has no elements, left to NumPy? It knows whom to tell.
+    /// Whether a computation without elements, about which NumPy warns, is left to NumPy, which knows how to report it.
     fn leaves_warnings(&self) -> bool {
         true
     }
@@ -91,13 +92,13 @@ pub trait Front {
     /// Refuses an array that no memory can hold.
     ///
     /// # Errors
-    /// [`Error::TooBig`], or the front end's error for want of memory.
+    /// Those of [`Error::TooBig`], or the front end's error for insufficient memory.
     fn check_size(&self, shape: &[i64], dtype: DType) -> Result<(), Self::Error> {
         let bytes = shape.iter().filter(|n| **n > 0).try_fold(dtype.size() as i64, |a, &n| a.checked_mul(n));
         bytes.map(|_| ()).ok_or_else(|| self.error(Error::TooBig))
     }
 
-    /// A new array without memory with these dense strides; NumPy gives one without elements strides of zero.
+    /// A new array without memory with these dense strides; as in NumPy, one without elements has strides of zero.
     fn fresh(&self, dtype: DType, shape: &[i64], mut strides: Dims) -> ArrayView {
         let bytes = shape::size(shape) as usize * dtype.size();
         if bytes == 0 {
@@ -114,9 +115,9 @@ pub trait Front {
     /// The value of the element at a byte offset of a base.
     ///
     /// # Errors
-    /// What running the work that it depends on meets.
+    /// Those of running the work on which it depends.
     fn read_scalar(&self, base: &BaseRef, dtype: DType, offset: i64) -> Result<Scalar, Self::Error> {
-        // the offset is that of an element of a view of this base, and views lie inside their base
+        // the offset is that of an element of a view of this base, and views are inside their base
         self.look(base, |bytes| Scalar::from_bytes(dtype, &bytes[offset as usize..][..dtype.size()]))
     }
 

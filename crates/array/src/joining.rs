@@ -7,10 +7,10 @@ use numelt_ir::{Axes, DType, Dims, Op};
 use numelt_runtime::{ArrayView, Input};
 use smallvec::SmallVec;
 
-/// Extents of pieces of one rank joined along an axis; there is at least one piece.
+/// The extents of the result of joining pieces of one rank along an axis; there is at least one piece.
 ///
 /// # Errors
-/// NumPy's words for pieces that do not fit.
+/// NumPy's error for pieces that do not fit.
 pub fn joined_shape(pieces: &[ArrayView], axis: usize) -> Result<Dims, Error> {
     let mut dims = pieces[0].shape.clone();
     dims[axis] = 0;
@@ -35,10 +35,10 @@ pub fn joined_shape(pieces: &[ArrayView], axis: usize) -> Result<Dims, Error> {
     Ok(dims)
 }
 
-/// Joins pieces of one rank along an axis in an array of a dtype; there is at least one piece.
+/// Joins pieces of one rank along an axis into an array of a dtype; there is at least one piece.
 ///
 /// # Errors
-/// Pieces that do not fit; and what recording meets.
+/// If pieces do not fit; and errors of recording.
 pub fn join<F: Front>(front: &F, pieces: &[ArrayView], axis: usize, dtype: DType) -> Result<ArrayView, F::Error> {
     let dims = joined_shape(pieces, axis).map_err(|error| front.error(error))?;
     front.check_size(&dims, dtype)?;
@@ -53,8 +53,8 @@ pub fn join<F: Front>(front: &F, pieces: &[ArrayView], axis: usize, dtype: DType
     Ok(out)
 }
 
-/// The elements moved along each axis by so many places; what leaves one end enters at the other. Recorded copies: along each axis that is
-/// moved, of the part that moves on and of the part that starts anew.
+/// The elements moved along each axis by a number of positions; those that leave one end enter at the other. For each
+/// axis that moves, two copies are recorded: one of the part that moves on, and one of the part that enters.
 ///
 /// # Errors
 /// What recording meets.

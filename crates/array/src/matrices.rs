@@ -9,8 +9,9 @@ use crate::rules::shape::{self, Order};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 
-/// The lower or upper triangle of each matrix in the last two axes, as a new array: zeros above, or below, the diagonal
-/// that is `k` above the main one. Not native: an array of fewer than two axes, which NumPy refuses.
+/// The lower or upper triangle of each matrix in the last two axes, as a new array: elements above, or below, the
+/// diagonal that is `k` above the main one become zero. Not native: an array with fewer than two axes, which NumPy
+/// refuses.
 ///
 /// # Errors
 /// Those of recording.
@@ -19,7 +20,7 @@ pub fn triangle<F: Front>(front: &F, view: &ArrayView, k: i64, lower: bool) -> R
     if view.size() == 0 {
         return front.copied(view, view.dtype, Order::K).map(Made::New).map(Answer::Recorded);
     }
-    // the last diagonal of the part that is on and below it
+    // the last diagonal of the part on and below it
     let last = k.clamp(-rows - 1, columns + 1) - i64::from(!lower);
     let mut down = range(front, 0, rows)?;
     down.shape.push(1);
@@ -32,7 +33,7 @@ pub fn triangle<F: Front>(front: &F, view: &ArrayView, k: i64, lower: bool) -> R
     Elementwise::new(Op::Where, &args).record(front)
 }
 
-/// So many integers in a row.
+/// `count` consecutive integers.
 fn range<F: Front>(front: &F, first: i64, count: i64) -> Result<ArrayView, F::Error> {
     let view = shape::whole(front.new_base(8 * count as usize), DType::I64, &Dims::from_slice(&[count]));
     let ends = [Scalar::I64(first), Scalar::I64(1)].map(Input::Const);

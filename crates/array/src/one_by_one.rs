@@ -12,7 +12,7 @@ use numelt_ir::{Axes, DType, Dims, Op};
 use numelt_runtime::{ArrayView, Input};
 use smallvec::SmallVec;
 
-/// Does NumPy take the elements of these operands one by one, by another formula than its vectors'?
+/// Whether NumPy computes these operands with its scalar loop, whose formula differs from that of its vector code.
 #[inline]
 pub fn is_one_by_one(op: Op, ty: DType, inputs: &[Input<'_>], domain: &[i64], out: Option<&ArrayView>) -> bool {
     ty.is_complex() && matches!(op, Op::Multiply | Op::Square | Op::Absolute) && complex(op, ty, inputs, domain, out)
@@ -42,8 +42,7 @@ fn complex(op: Op, ty: DType, inputs: &[Input<'_>], domain: &[i64], out: Option<
         || (square_in_place && has_gaps(&steps, domain, ty.size() as i64))
 }
 
-/// Turns the axes round along which everything is walked backwards, as NumPy's iterator does where the result has its place
-/// already.
+/// Reverses the axes along which all strides are negative, as NumPy's iterator does if the result is allocated already.
 fn turn_round(steps: &mut [Dims]) {
     for axis in 0..steps[0].len() {
         if steps.iter().all(|of| of[axis] <= 0) {
@@ -52,19 +51,19 @@ fn turn_round(steps: &mut [Dims]) {
     }
 }
 
-/// Are the axes walked in the order of Fortran? An operand that stays where it is along an axis has no say.
+/// Whether the axes are traversed in Fortran order. An operand whose stride along an axis is zero has no influence.
 fn is_fortran(steps: &[Dims], rank: usize) -> bool {
     let ends = |steps: &Dims| [steps[0].abs(), steps[rank - 1].abs()];
     let mut said = steps.iter().map(ends).filter(|[first, last]| rank > 1 && *first != 0 && *last != 0);
     said.clone().next().is_some() && said.all(|[first, last]| first < last)
 }
 
-/// How NumPy's inner loop gets the operands of these steps.
+/// How NumPy's inner loop gets operands with these strides.
 enum Inner {
-    /// With these steps.
+    /// Directly, with these strides.
     Steps(SmallVec<[i64; 2]>),
-    /// Rows are gathered in the buffer where that makes longer ones than it has copies: what is one run stays in place
-    /// then, with its step, and all else is copied.
+    /// Rows are gathered in the buffer if that makes them longer than the number of copies. Then an operand that is one
+    /// run is used directly, with its stride, and all others are copied.
     Gathered(SmallVec<[Option<i64>; 2]>),
 }
 
@@ -83,10 +82,10 @@ fn inner(steps: &[Dims], domain: &[i64]) -> Option<Inner> {
     Some(if gathered { Inner::Gathered(alone) } else { Inner::Steps(inner.clone()) })
 }
 
-/// Elements that NumPy's buffer takes.
+/// The capacity of NumPy's buffer, in elements.
 const BUFFER: i64 = 8192;
 
-/// Is one of the first `count` operands walked backwards?
+/// Whether one of the first `count` operands has a negative stride.
 fn walks_backwards(steps: &[Dims], count: usize, domain: &[i64]) -> bool {
     if domain.len() == 1 && domain[0] == 1 {
         return steps[..count].iter().any(|of| of[0] < 0);
@@ -98,7 +97,7 @@ fn walks_backwards(steps: &[Dims], count: usize, domain: &[i64]) -> bool {
     }
 }
 
-/// Are there gaps between the elements of all operands, of this size, in NumPy's inner loop?
+/// Whether in NumPy's inner loop there are gaps between the elements of all operands of this size.
 fn has_gaps(steps: &[Dims], domain: &[i64], item: i64) -> bool {
     match if shape::size(domain) < 2 { None } else { inner(steps, domain) } {
         Some(Inner::Steps(steps)) => steps.iter().all(|&step| step != item),
@@ -107,8 +106,8 @@ fn has_gaps(steps: &[Dims], domain: &[i64], item: i64) -> bool {
     }
 }
 
-/// The axes of a loop over a domain, without those of extent one, those joined that follow upon each other for all
-/// operands: extents and steps, the outermost first.
+/// The axes of a loop over a domain, without those of extent one, joined if they are equivalent to one for all
+/// operands: extents and strides, outermost first.
 fn joined(domain: &[i64], operands: &[&Dims], fortran: bool) -> SmallVec<[(i64, SmallVec<[i64; 2]>); 4]> {
     let mut runs: SmallVec<[(i64, SmallVec<[i64; 2]>); 4]> = SmallVec::new();
     let rank = domain.len();
@@ -122,7 +121,7 @@ fn joined(domain: &[i64], operands: &[&Dims], fortran: bool) -> SmallVec<[(i64, 
     runs
 }
 
-/// Records a product or square of complex numbers with every product rounded, or an absolute value as `hypot`.
+/// Records a product or square of complex numbers in which every product is rounded, or an absolute value as `hypot`.
 ///
 /// # Errors
 /// Those of recording.
@@ -157,7 +156,7 @@ pub fn record_one_by_one<F: Front>(
     })
 }
 
-/// Real or imaginary part of an operand.
+/// The real or imaginary part of an operand.
 enum Part {
     View(ArrayView),
     Number(numelt_ir::Scalar),
@@ -183,7 +182,7 @@ fn parts(input: &Input<'_>, real: DType) -> (Part, Part) {
     }
 }
 
-/// The view of the real or imaginary parts of complex numbers, which are of the dtype `real`.
+/// The view of the real or imaginary parts of complex numbers, which have the dtype `real`.
 fn part(view: &ArrayView, real: DType, imaginary: bool) -> ArrayView {
     let offset = view.offset + if imaginary { real.size() as i64 } else { 0 };
     ArrayView { dtype: real, ..shape::window(view, offset, view.shape.clone(), view.strides.clone()) }

@@ -11,12 +11,12 @@ pub enum Operand<'a> {
     Array(&'a ArrayView),
     /// A NumPy scalar: its dtype counts.
     Value(Scalar),
-    /// A Python number: its dtype adapts to that of the arrays it meets.
+    /// A Python number: its dtype adapts to that of the arrays with which it is combined.
     Weak(Weak),
 }
 
 impl<'a> Operand<'a> {
-    /// What the dtype rules need to know of it.
+    /// The information about the operand that the dtype rules need.
     pub fn kind(&self) -> Kind {
         match self {
             Operand::Array(view) => Kind::Strong(view.dtype),
@@ -38,7 +38,7 @@ impl<'a> Operand<'a> {
         self.view().map_or(&[], |view| &view.shape)
     }
 
-    /// The dtype that counts; `None` for Python numbers.
+    /// The dtype of the operand; `None` for Python numbers.
     pub fn dtype(&self) -> Option<DType> {
         match self.kind() {
             Kind::Strong(dtype) => Some(dtype),
@@ -46,7 +46,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Is it a scalar of any kind?
+    /// Whether it is a scalar of any kind.
     pub fn is_scalar(&self) -> bool {
         !matches!(self, Operand::Array(_))
     }

@@ -8,7 +8,7 @@ use numelt_ir::interp::cast;
 use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 
-/// Is it a float raised to an exponent of exactly two? NumPy's loops compute that without `pow`.
+/// Whether it is a float raised to an exponent of exactly two. NumPy's loops compute that without `pow`.
 pub fn is_float_square(op: Op, args: &[Operand<'_>]) -> bool {
     let (Op::Power, [base, Operand::Weak(exponent)]) = (op, args) else { return false };
     let two = match exponent {
@@ -19,14 +19,15 @@ pub fn is_float_square(op: Op, args: &[Operand<'_>]) -> bool {
     two && base.dtype().is_some_and(DType::is_float)
 }
 
-/// Is it a float or double raised to a half? NumPy's loops compute the square root, which differs of minus zero and minus infinity.
+/// Whether it is a float raised to the power one half. NumPy's loops compute the square root, which differs for minus
+/// zero and minus infinity.
 pub fn is_root(op: Op, args: &[Operand<'_>]) -> bool {
     let (Op::Power, [base, Operand::Weak(Weak::Float(exponent))]) = (op, args) else { return false };
     *exponent == 0.5 && matches!(base.dtype(), Some(DType::F32 | DType::F64))
 }
 
-/// Is it something else than an integer raised to a negative power, which NumPy refuses? Exponents in arrays of a signed type
-/// have to be looked at.
+/// Whether it is defined: NumPy refuses integers raised to a negative power. The elements of exponents in arrays of a
+/// signed type have to be examined.
 pub fn is_defined<F: Front>(front: &F, op: Op, ty: DType, args: &[Operand<'_>]) -> Result<bool, F::Error> {
     if op != Op::Power || !ty.is_integer() {
         return Ok(true);
@@ -47,7 +48,7 @@ fn is_negative(value: Scalar) -> bool {
     matches!(cast(value, DType::I64), Scalar::I64(v) if v < 0)
 }
 
-/// Is one of these elements of a signed integer dtype negative?
+/// Whether an element of a signed integer dtype is negative.
 fn any_negative(dtype: DType, bytes: &[u8]) -> bool {
     match dtype.size() {
         1 => bytes.iter().any(|&byte| i8::from_ne_bytes([byte]) < 0),

@@ -12,10 +12,10 @@ use numelt_ir::interp::cast;
 use numelt_ir::{Axes, DType, Dims, MAX_RANK, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 
-/// Records a product by the rules of the NumPy function that `op` is named after.
+/// Records a product by the rules of the NumPy function with the name of `op`.
 ///
 /// # Errors
-/// A result that no memory can hold, and what recording meets.
+/// If no memory can hold the result; and errors of recording.
 pub fn product<F: Front>(
     front: &F,
     op: Op,
@@ -45,7 +45,8 @@ pub fn product<F: Front>(
     Ok(Answer::Recorded(Made::Written))
 }
 
-/// The product of two matrices or two vectors of one dtype by the rules of `matmul` and `dot`, which most products are.
+/// The product of two matrices or two vectors of one dtype by the rules of `matmul` and `dot`, which is the most
+/// frequent case.
 ///
 /// # Errors
 /// As [`product`].
@@ -78,13 +79,14 @@ pub fn plain<F: Front>(front: &F, op: Op, a: &ArrayView, b: &ArrayView) -> Resul
 struct Product {
     left: ArrayView,
     right: ArrayView,
-    /// Shape with the rows and columns of vectors.
+    /// The shape including the rows and columns of vectors.
     full: Dims,
-    /// Shape as NumPy returns it.
+    /// The shape that NumPy returns.
     result: Dims,
-    /// Vectors on the left, on the right: the result has no axis for them.
+    /// Whether the left and the right operand are vectors, for which the result has no axis.
     vectors: (bool, bool),
-    /// Multiples of a matrix are taken line by line: columns, where they are longer. The result's axes change places.
+    /// Whether a multiple of a matrix is computed by columns, because they are longer than rows. The result's axes are
+    /// then exchanged.
     by_columns: bool,
 }
 
@@ -92,7 +94,7 @@ impl Product {
     fn of<F: Front>(front: &F, op: Op, ty: DType, a: &ArrayView, b: &ArrayView) -> Result<Option<Product>, F::Error> {
         let (x, y) = (a.shape.len(), b.shape.len());
         if op == Op::Dot && (a.dtype != ty || b.dtype != ty) {
-            // converted as they lie in memory; the ufuncs convert to rows, when they run
+            // converted in their memory order; the ufuncs convert to rows when they run
             let (a, b) = (converted(front, a, ty)?, converted(front, b, ty)?);
             return Product::of(front, op, ty, &a, &b);
         }
@@ -125,7 +127,7 @@ impl Product {
         Ok(Product::stacks(left, right, vectors))
     }
 
-    /// Stacks of matrices, stretched to each other.
+    /// Stacks of matrices, broadcast to each other.
     fn stacks(left: ArrayView, right: ArrayView, vectors: (bool, bool)) -> Option<Product> {
         let (m, k) = last_two(&left.shape);
         let (k2, n) = last_two(&right.shape);
@@ -154,8 +156,8 @@ impl Product {
         Some(Product { left, right, full, result, vectors, by_columns: false })
     }
 
-    /// `dot` of more than two axes: every row of the one with every column of the other. Inexact numbers are summed
-    /// element by element, as NumPy does; others row by row.
+    /// `dot` with more than two axes: every row of the first with every column of the second. Inexact numbers are
+    /// summed element by element, as in NumPy; others row by row.
     fn tensor(ty: DType, a: &ArrayView, b: &ArrayView) -> Option<Product> {
         let mut right = b.clone();
         if right.shape.len() == 1 {
@@ -163,7 +165,7 @@ impl Product {
             right.strides.push(0);
         }
         if inexact(ty) && b.shape.len() > 1 {
-            // columns become a stack
+            // the columns become a stack
             let last = right.shape.len() - 1;
             right.shape.swap(last - 1, last);
             right.strides.swap(last - 1, last);
@@ -197,7 +199,7 @@ impl Product {
         let (result, size) = (array.shape.clone(), ty.size() as i64);
         let (rows, columns) = match result[..] {
             [rows, columns] if rows > 1 && columns != 1 => (rows, columns),
-            // a line of numbers
+            // a vector
             _ => {
                 let rank = result.len();
                 let axis = result.iter().position(|&n| n > 1).unwrap_or(0);
@@ -226,7 +228,7 @@ impl Product {
         Ok(Some(Product { left, right, full, result, vectors: (true, false), by_columns }))
     }
 
-    /// A new array for the result: as the product writes it, and as NumPy returns it.
+    /// A new array for the result: in the form that the product writes, and in the form that NumPy returns.
     fn fresh<F: Front>(&self, front: &F, op: Op, ty: DType) -> (ArrayView, ArrayView) {
         let rank = self.full.len();
         if op == Op::Dot || rank < 4 {
@@ -234,7 +236,7 @@ impl Product {
             let result = shape::whole(front.new_base(nbytes), ty, &self.result);
             return (self.expand(&result), result);
         }
-        // stacks lie in memory as those of the operands do, the matrices in them by rows
+        // stacks have the memory order of the operands' stacks, and the matrices in them are in C order
         let outer = |view: &ArrayView| {
             let mut view = view.clone();
             view.strides[rank - 2..].fill(0);
@@ -278,7 +280,7 @@ impl Product {
             return Ok(());
         }
         if self.left.size() == 0 {
-            // a new scalar is zero at once: what it goes into need not wait
+            // a new scalar is set to zero at once, so that its operation need not wait
             let (base, fresh) = (&out.base, out.base.is_blank() && !out.base.is_pending());
             if self.result.is_empty() && fresh && base.nbytes() == out.dtype.size() {
                 return front.set_bytes(base, &[0; 16][..out.dtype.size()]);
@@ -290,12 +292,12 @@ impl Product {
     }
 }
 
-/// The view itself where it has the dtype.
+/// The view itself if it has the dtype, otherwise a converted copy.
 fn converted<F: Front>(front: &F, view: &ArrayView, ty: DType) -> Result<ArrayView, F::Error> {
     if view.dtype == ty { Ok(view.clone()) } else { front.copied(view, ty, Order::K) }
 }
 
-/// Does the order of additions matter?
+/// Whether the order of additions matters.
 fn inexact(ty: DType) -> bool {
     (ty.is_float() && ty != DType::F16) || ty.is_complex()
 }

@@ -9,18 +9,18 @@ use numelt_ir::interp::cast;
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 
-/// The axis counted from the front; `None` when there is no such axis.
+/// The axis counted from the front; `None` if there is no such axis.
 pub fn normalize_axis(axis: i64, rank: usize) -> Option<usize> {
     let from_front = if axis < 0 { axis + rank as i64 } else { axis };
     (0..rank as i64).contains(&from_front).then_some(from_front as usize)
 }
 
-/// How a reduction is asked for.
+/// The arguments of a reduction.
 #[derive(Debug, Clone, Copy)]
 pub struct Reduction<'a> {
     /// The fold.
     pub op: Op,
-    /// `axis=`, all if it is not given.
+    /// `axis=`; all axes if it is not given.
     pub axes: Axes,
     /// `keepdims=`
     pub keepdims: bool,
@@ -34,20 +34,20 @@ impl Reduction<'_> {
     /// Records the reduction of an array.
     ///
     /// # Errors
-    /// No elements where there is no value for none; an output that may not be written to; and what recording meets.
+    /// If there are no elements and no value for none; if an output may not be written; and errors of recording.
     pub fn record<F: Front>(&self, front: &F, view: &ArrayView) -> Result<Answer<Made>, F::Error> {
         let rank = view.shape.len();
         let positional = matches!(self.op, Op::Argmin | Op::Argmax);
         let Some(ty) = self.loop_dtype(view.dtype) else { return Ok(Answer::NotNative(NotNative::Loop)) };
         self.check_not_empty(view).map_err(|error| front.error(error))?;
-        // the extremes of truth values are settled by one element
+        // one element settles the extremes of truth values
         let op = match self.op {
             Op::Max if ty == DType::Bool => Op::Any,
             Op::Min if ty == DType::Bool => Op::All,
             op => op,
         };
         if positional && rank > 1 && self.axes.len() == rank {
-            // The position counts the elements in C order, whatever their order in memory.
+            // the position counts the elements in C order, whatever their order in memory
             let flat = flatten(front, view)?;
             return self.finish(front, op, ty, &flat, Axes::all(1), rank);
         }
@@ -65,7 +65,7 @@ impl Reduction<'_> {
                 resolve::same_kind(dtype, ty).then_some(ty)
             }
             Op::Min | Op::Max => asked.is_none_or(|t| t == dtype).then_some(dtype),
-            // complex values that are all NaN would lose the first one's parts
+            // if all complex values are NaN, the parts of the first one would be lost
             Op::ReduceFmax | Op::ReduceFmin | Op::ReduceAnd | Op::ReduceOr | Op::ReduceXor => {
                 (asked.is_none_or(|t| t == dtype) && self.op.info().dtypes.contains(dtype)).then_some(dtype)
             }
@@ -109,7 +109,7 @@ impl Reduction<'_> {
         if let Some(out) = self.out {
             return into(front, (op, ty, axes), view, &final_shape, &out);
         }
-        // Kept axes lie in the result as they lie in the source, positions in C order.
+        // the kept axes of the result have the memory order of the source, those of positions C order
         let like: &[&ArrayView] = if matches!(op, Op::Argmin | Op::Argmax) { &[] } else { &[view] };
         let mut target = front.like_inputs(out_dtype, &kept, like);
         match front.known(op, ty, view, axes, !final_shape.is_empty()) {
@@ -123,7 +123,7 @@ impl Reduction<'_> {
     }
 }
 
-/// The elements in C order as one axis; a copy only where the memory order demands one.
+/// The elements in C order as one axis; a copy only if the memory order requires one.
 ///
 /// # Errors
 /// Those of recording.
@@ -138,7 +138,7 @@ pub fn flatten<F: Front>(front: &F, view: &ArrayView) -> Result<ArrayView, F::Er
     Ok(shape::whole(copy.base, view.dtype, &[n]))
 }
 
-/// The result without its reduced axes (or, flattened, with the shape it must have).
+/// The result without its reduced axes (or, if flattened, with its final shape).
 fn drop_axes(mut view: ArrayView, axes: Axes, shape: &Dims) -> ArrayView {
     let strides: Dims = view.strides.iter().enumerate().filter(|(a, _)| !axes.contains(*a)).map(|(_, &s)| s).collect();
     view.strides =
@@ -165,7 +165,7 @@ fn into<F: Front>(
     if !out.writeable {
         return Err(front.error(Error::ReadOnlyOutput));
     }
-    // The runtime wants the reduced axes with extent one.
+    // the runtime expects the reduced axes with extent one
     let mut expanded = target.clone();
     expanded.shape = view.shape.iter().enumerate().map(|(a, &n)| if axes.contains(a) { 1 } else { n }).collect();
     let mut own = target.strides.iter().copied();
@@ -177,7 +177,7 @@ fn into<F: Front>(
     Ok(Answer::Recorded(Made::Written))
 }
 
-/// Records the fold itself; the cases without anything to fold are elementwise or constant.
+/// Records the fold itself; if there is nothing to fold, an elementwise operation or a constant.
 fn write<F: Front>(
     front: &F,
     op: Op,
@@ -220,12 +220,12 @@ fn write_without_axes<F: Front>(
     }
 }
 
-/// How a running fold is asked for.
+/// The arguments of a cumulative operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Scan<'a> {
-    /// The running fold.
+    /// The cumulative operation.
     pub op: Op,
-    /// `axis=`; over the flattened elements if it is not given.
+    /// `axis=`; the flattened elements if it is not given.
     pub axis: Option<usize>,
     /// `dtype=`: the loop dtype.
     pub dtype: Option<DType>,
@@ -234,7 +234,7 @@ pub struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// The dtype of the loop over elements of a dtype, if there is such a loop.
+    /// The loop dtype for elements of a dtype, if there is such a loop.
     pub fn loop_dtype(&self, dtype: DType) -> Option<DType> {
         let ty = self.dtype.unwrap_or_else(|| match self.op {
             Op::Cumsum | Op::Cumprod => resolve::accumulator(dtype),
@@ -244,7 +244,7 @@ impl Scan<'_> {
         (self.op.info().dtypes.contains(ty) && resolve::same_kind(dtype, ty)).then_some(ty)
     }
 
-    /// Records the running fold of an array.
+    /// Records the cumulative operation on an array.
     ///
     /// # Errors
     /// Those of recording.

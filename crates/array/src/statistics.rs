@@ -10,21 +10,22 @@ use numelt_ir::interp::{apply, cast};
 use numelt_ir::{Axes, DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 
-/// f32 holds every integer up to here, so dividing by one in f32 gives the bits of dividing in f64 and rounding.
+/// Up to this number, f32 holds every integer, so dividing by one in f32 gives the same bits as dividing in f64 and
+/// rounding.
 const EXACT_IN_F32: f64 = (1 << 24) as f64;
 
-/// How a mean, a variance or a standard deviation is asked for.
+/// The arguments of a mean, a variance or a standard deviation.
 #[derive(Debug, Clone, Copy)]
 pub struct Statistic {
-    /// `axis=`, all if it is not given.
+    /// `axis=`; all axes if it is not given.
     pub axes: Axes,
     /// `keepdims=`
     pub keepdims: bool,
-    /// `dtype=`: what is added in.
+    /// `dtype=`: the dtype in which elements are added.
     pub dtype: Option<DType>,
 }
 
-/// A sum, what it is divided by, and whether the square root of that is wanted.
+/// A sum, its divisor, and whether the square root of the quotient is wanted.
 #[derive(Debug, Clone)]
 pub struct Quotient {
     total: ArrayView,
@@ -101,14 +102,14 @@ impl Statistic {
         })
     }
 
-    /// How many elements become one.
+    /// The number of elements that are reduced to one.
     fn count(&self, view: &ArrayView) -> i64 {
         self.axes.iter().filter_map(|axis| view.shape.get(axis)).product()
     }
 }
 
 impl Quotient {
-    /// Has it no axes?
+    /// Whether it has no axes.
     pub fn is_scalar(&self) -> bool {
         self.total.shape.is_empty()
     }
@@ -121,7 +122,7 @@ impl Quotient {
     /// The value of a quotient without axes, computed now.
     ///
     /// # Errors
-    /// What running the work that it depends on meets.
+    /// Those of running the work on which it depends.
     pub fn value<F: Front>(&self, front: &F) -> Result<Scalar, F::Error> {
         let total = front.read_scalar(&self.total.base, self.total.dtype, self.total.offset)?;
         if let (Scalar::F64(total), DType::F64, false) = (total, self.result, self.root) {
@@ -142,7 +143,7 @@ impl Quotient {
     /// Those of recording.
     pub fn record<F: Front>(&self, front: &F) -> Result<ArrayView, F::Error> {
         let (total, ty) = (&self.total, self.ty());
-        // NumPy rounds an array to the dtype of the sum first, and a scalar once
+        // NumPy first rounds an array to the dtype of the sum, and rounds a scalar only once
         let dtype = if self.is_scalar() { self.result } else { total.dtype };
         let itemsize = |dtype: DType| dtype.size() as i64;
         let strides = total.strides.iter().map(|stride| stride / itemsize(total.dtype) * itemsize(dtype)).collect();

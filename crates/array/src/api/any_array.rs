@@ -15,9 +15,10 @@ use std::ops::{Deref, DerefMut};
 
 /// An n-dimensional array of elements of one dtype, which is known at run time.
 ///
-/// Operations are recorded, and computed when values are asked for. Several arrays may share memory: a [`clone`](Clone::clone) is
-/// the same array under another name, as `b = a` is in Python, a slice is a window on the array's memory, and [`AnyArray::copy`]
-/// makes memory of its own. Arrays can be sent to other threads and shared among them.
+/// Operations are recorded, and computed when values are requested. Several arrays may share memory: a
+/// [`clone`](Clone::clone) is the same array under another name, as `b = a` is in Python; a slice is a view of the
+/// array's memory; and [`AnyArray::copy`] makes memory of its own. Arrays can be sent to other threads and shared among
+/// them.
 ///
 /// ```
 /// use numelt::{AnyArray, DType, s};
@@ -38,7 +39,7 @@ impl AnyArray {
         AnyArray { view, writeable: true }
     }
 
-    /// Another window on the same memory.
+    /// Another view of the same memory.
     pub(crate) fn window(&self, view: ArrayView) -> AnyArray {
         AnyArray { view, writeable: self.writeable }
     }
@@ -52,7 +53,7 @@ impl AnyArray {
         &self.view
     }
 
-    /// May elements be written to? Not those of [`broadcast_to`](AnyArray::broadcast_to).
+    /// Whether elements may be written. Those of [`broadcast_to`](AnyArray::broadcast_to) may not.
     ///
     /// ```
     /// let x = numelt::zeros(&[3]);
@@ -62,7 +63,7 @@ impl AnyArray {
         self.writeable
     }
 
-    /// An array of these elements with a shape. A large vector's memory is used as it is.
+    /// An array with these elements and a shape. The memory of a large vector is used without a copy.
     ///
     /// ```
     /// use numelt::AnyArray;
@@ -72,7 +73,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// Not as many elements as the shape has; no memory.
+    /// If the number of elements is not that of the shape; if there is not enough memory.
     pub fn from_shape_vec<T: Element>(shape: &[usize], elements: Vec<T>) -> Result<AnyArray, Error> {
         let dims = dims(shape);
         if shape.iter().try_fold(1usize, |a, &n| a.checked_mul(n)) != Some(elements.len()) {
@@ -135,7 +136,7 @@ impl AnyArray {
         self.view.size() as usize
     }
 
-    /// Number of elements along the first axis; of an array without axes one.
+    /// The number of elements along the first axis; one for an array without axes.
     ///
     /// ```
     /// assert_eq!(numelt::zeros(&[2, 3]).len(), 2);
@@ -144,7 +145,7 @@ impl AnyArray {
         self.view.shape.first().map_or(1, |&n| n as usize)
     }
 
-    /// Has it no elements?
+    /// Whether the array has no elements.
     ///
     /// ```
     /// assert!(numelt::zeros(&[0, 3]).is_empty());
@@ -153,7 +154,7 @@ impl AnyArray {
         self.view.size() == 0
     }
 
-    /// May both arrays have elements in the same memory? The same base counts.
+    /// Whether both arrays may have elements in the same memory. Arrays on the same base count.
     ///
     /// ```
     /// let x = numelt::zeros(&[4]);
@@ -163,7 +164,7 @@ impl AnyArray {
         self.view.base.ptr_eq(&other.view.base)
     }
 
-    /// Do the elements lie one after the other, rows together?
+    /// Whether the elements are contiguous and in C order.
     ///
     /// ```
     /// let x = numelt::zeros(&[2, 3]);
@@ -187,12 +188,12 @@ impl AnyArray {
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory.
+    /// If there is not enough memory.
     pub fn copy(&self) -> AnyArray {
         done(self.try_astype(self.dtype()))
     }
 
-    /// A copy with the elements converted to a dtype, whatever that loses.
+    /// A copy with the elements converted to a dtype, even if that loses information.
     ///
     /// ```
     /// use numelt::{AnyArray, DType};
@@ -200,19 +201,19 @@ impl AnyArray {
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory.
+    /// If there is not enough memory.
     pub fn astype(&self, dtype: DType) -> AnyArray {
         done(self.try_astype(dtype))
     }
 
-    /// [`AnyArray::astype`], which tells errors.
+    /// [`AnyArray::astype`], which returns errors instead of panicking.
     ///
     /// ```
     /// assert!(numelt::zeros(&[2]).try_astype(numelt::DType::C64).is_ok());
     /// ```
     ///
     /// # Errors
-    /// No memory.
+    /// If there is not enough memory.
     pub fn try_astype(&self, dtype: DType) -> Result<AnyArray, Error> {
         Recorder.copied(&self.view, dtype, Order::K).map(AnyArray::new)
     }
@@ -226,19 +227,19 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// Another dtype.
+    /// If the dtype is another one.
     pub fn typed<T: Element>(&self) -> Result<Array<T>, Error> {
         Array::try_from(self.clone())
     }
 
-    /// The elements in C order, when all that they depend on has been computed.
+    /// The elements in C order, after everything on which they depend has been computed.
     ///
     /// ```
     /// assert_eq!((numelt::arange(3) * 2).to_vec::<i64>(), [0, 2, 4]);
     /// ```
     ///
     /// # Panics
-    /// For elements of another dtype, and where [`AnyArray::read`] gives an error.
+    /// If the elements have another dtype, and if [`AnyArray::read`] returns an error.
     pub fn to_vec<T: Element>(&self) -> Vec<T> {
         done(self.read::<T>()).to_vec()
     }
@@ -260,27 +261,27 @@ impl AnyArray {
         })
     }
 
-    /// The only element of an array that has one.
+    /// The element of an array that has exactly one.
     ///
     /// ```
     /// assert_eq!(numelt::arange(5).sum().item::<i64>(), 10);
     /// ```
     ///
     /// # Panics
-    /// For another number of elements or another dtype, and where the value cannot be computed.
+    /// If the number of elements or the dtype is another one, or if the value cannot be computed.
     pub fn item<T: Element>(&self) -> T {
         let scalar = done(self.try_item());
         T::from_scalar(scalar).unwrap_or_else(|| panic!("{}", wrong_dtype(self.dtype(), T::DTYPE)))
     }
 
-    /// The only element as a scalar.
+    /// The element of an array that has exactly one, as a scalar.
     ///
     /// ```
     /// assert_eq!(numelt::arange(5).max().try_item().unwrap(), numelt::Scalar::I64(4));
     /// ```
     ///
     /// # Errors
-    /// Another number of elements; a value that cannot be computed.
+    /// If the number of elements is another one, or if the value cannot be computed.
     pub fn try_item(&self) -> Result<Scalar, Error> {
         if self.size() != 1 {
             return Err(Error::Value("can only convert an array of size 1 to a Python scalar".into()));
@@ -288,8 +289,8 @@ impl AnyArray {
         Recorder.read_scalar(&self.view.base, self.dtype(), self.view.offset)
     }
 
-    /// The elements in C order to look at, as a slice, for as long as the result lives; no copy where the array lies in C order.
-    /// Nothing writes them meanwhile: operations that would are put off.
+    /// Read access to the elements in C order, as a slice, for as long as the result lives; without a copy if the array
+    /// is in C order. The elements do not change meanwhile: operations that would write them wait.
     ///
     /// ```
     /// let x = numelt::arange(4);
@@ -298,7 +299,8 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// Another dtype; no memory; this thread is writing to the values by [`AnyArray::write`].
+    /// If the dtype is another one; if there is not enough memory; if this thread has write access by
+    /// [`AnyArray::write`].
     pub fn read<T: Element>(&self) -> Result<Values<'_, T>, Error> {
         if T::DTYPE != self.dtype() {
             return Err(wrong_dtype(self.dtype(), T::DTYPE));
@@ -311,7 +313,7 @@ impl AnyArray {
         }
         let guard = runtime().read(&self.view.base)?;
         let held = Guarded::new(guard, range.clone()).map(Held::Guarded).unwrap_or_else(|guard| {
-            // elements of somebody else's memory may lie anywhere, and have any bits
+            // elements in memory of another library may be unaligned, and have any bits
             let elements = guard.bytes()[range].chunks_exact(T::DTYPE.size());
             let read = |element| T::from_scalar(Scalar::from_bytes(T::DTYPE, element)).unwrap_or_default();
             Held::Copied(elements.map(read).collect())
@@ -319,8 +321,8 @@ impl AnyArray {
         Ok(Values { held })
     }
 
-    /// The elements of an array in C order to change, as a slice, for as long as the result lives. Nobody else reads or writes them
-    /// meanwhile; other threads wait.
+    /// Write access to the elements of an array in C order, as a slice, for as long as the result lives. Nobody else
+    /// reads or writes them meanwhile; other threads wait.
     ///
     /// ```
     /// let x = numelt::arange(3);
@@ -329,7 +331,8 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// Another dtype; an array that is read-only or not in C order; no memory; this thread is looking at the values already.
+    /// If the dtype is another one; if the array is read-only or not in C order; if there is not enough memory; if this
+    /// thread already has access to the values.
     pub fn write<T: Element>(&self) -> Result<ValuesMut<'_, T>, Error> {
         if T::DTYPE != self.dtype() {
             return Err(wrong_dtype(self.dtype(), T::DTYPE));
@@ -345,14 +348,14 @@ impl AnyArray {
         held.map(|held| ValuesMut { held }).ok_or_else(no_elements)
     }
 
-    /// The bytes from the first to behind the last that a window with elements touches.
+    /// The range of bytes that a view with elements touches.
     #[cfg(feature = "ndarray")]
     pub(crate) fn span(&self) -> Option<std::ops::Range<usize>> {
         let (low, high) = shape::byte_range(&self.view.shape, &self.view.strides, self.itemsize())?;
         Some((self.view.offset + low) as usize..(self.view.offset + high) as usize)
     }
 
-    /// The array itself where it lies in C order, else a copy that does.
+    /// The array itself if it is in C order, otherwise a copy that is.
     pub(crate) fn dense(&self) -> Result<AnyArray, Error> {
         if self.is_c_contiguous() {
             return Ok(self.clone());
@@ -361,7 +364,7 @@ impl AnyArray {
     }
 }
 
-/// Bytes from which on a vector's memory is used as it is, and below which a copy costs less than keeping it.
+/// The memory of vectors of at least this many bytes is used without a copy. For smaller ones, a copy costs less.
 const COPIED: usize = 1 << 16;
 
 /// The extents of a shape.
@@ -369,10 +372,10 @@ pub(crate) fn dims(shape: &[usize]) -> Dims {
     shape.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)).collect()
 }
 
-/// What an operation gave.
+/// The result of an operation.
 ///
 /// # Panics
-/// With the words of its error.
+/// With the message of the error, if there is one.
 #[track_caller]
 pub(crate) fn done<T>(result: Result<T, Error>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
@@ -382,7 +385,7 @@ pub(crate) fn wrong_dtype(own: DType, asked: DType) -> Error {
     Error::Type(format!("an array of {} has no elements of {}", numpy_name(own), numpy_name(asked)))
 }
 
-/// The elements of an array to look at; see [`AnyArray::read`].
+/// Read access to the elements of an array; see [`AnyArray::read`].
 ///
 /// ```
 /// let x = numelt::linspace(0.0, 1.0, 5);
@@ -411,7 +414,7 @@ impl<T: Element> Deref for Values<'_, T> {
     }
 }
 
-/// The elements of an array to change; see [`AnyArray::write`].
+/// Write access to the elements of an array; see [`AnyArray::write`].
 ///
 /// ```
 /// let x = numelt::zeros(&[3]);

@@ -8,8 +8,8 @@ use crate::operand::Operand;
 use crate::rules::resolve::Weak;
 use numelt_ir::{C32, C64, Scalar};
 
-/// An operand: an array, a [`Scalar`], whose dtype counts, or a number of Rust's, which acts as a Python number does: its dtype
-/// adapts to that of the arrays it meets.
+/// An operand: an array; a [`Scalar`], whose dtype counts; or a number of Rust, which acts as a Python number does: its
+/// dtype adapts to that of the arrays with which it is combined.
 ///
 /// ```
 /// use numelt::{Array, DType, Scalar};
@@ -18,10 +18,10 @@ use numelt_ir::{C32, C64, Scalar};
 /// assert_eq!(numelt::add(&x, Scalar::F64(0.5)).dtype(), DType::F64);
 /// ```
 pub trait Argument {
-    /// The operand as the rules take it.
+    /// The operand in the form that the rules take.
     fn operand(&self) -> Operand<'_>;
 
-    /// An array with the value; that of a number has no axes, and the dtype that NumPy gives such a number by itself.
+    /// An array with the value. For a number, it has no axes, and the dtype that NumPy gives such a number by itself.
     fn to_array(&self) -> AnyArray {
         zero_dimensional(&self.operand())
     }
@@ -63,7 +63,7 @@ impl Argument for Scalar {
     }
 }
 
-/// A number of Rust's as the Python number of its value.
+/// A number of Rust as the Python number with its value.
 fn unsigned(value: u64) -> Weak {
     i64::try_from(value).map_or(Weak::Unsigned(value), Weak::Int)
 }
@@ -85,7 +85,7 @@ macro_rules! numbers {
     };
 }
 
-/// An operand beside an array of elements `T`: the type that both meet in.
+/// An operand that is combined with an array of elements `T`, and their common type.
 ///
 /// ```
 /// use numelt::{DType, Element, With};

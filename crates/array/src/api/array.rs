@@ -7,8 +7,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-/// An [`AnyArray`] with its dtype in its type. Operators give the type that NumPy's rules say; every other method is
-/// [`AnyArray`]'s, which this derefs to, and [`AnyArray::typed`] leads back.
+/// An [`AnyArray`] with its dtype in its type. Operators return the type that NumPy's rules determine. Every other
+/// method is one of [`AnyArray`], to which this derefs; [`AnyArray::typed`] converts back.
 ///
 /// ```
 /// use numelt::Array;
@@ -25,14 +25,14 @@ pub struct Array<T> {
 
 impl<T: Element> Array<T> {
     /// # Panics
-    /// When the array has another dtype: the types say another dtype than the rules.
+    /// If the array has another dtype, which would mean that the types of this crate contradict the rules.
     #[track_caller]
     pub(crate) fn of(any: AnyArray) -> Array<T> {
         assert_eq!(any.dtype(), T::DTYPE, "the dtype of a result");
         Array { any, _element: PhantomData }
     }
 
-    /// An array of these elements with a shape.
+    /// An array with these elements and a shape.
     ///
     /// ```
     /// let x = numelt::Array::from_shape_vec(&[2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap();
@@ -40,7 +40,7 @@ impl<T: Element> Array<T> {
     /// ```
     ///
     /// # Errors
-    /// Not as many elements as the shape has; no memory.
+    /// If the number of elements is not that of the shape; if there is not enough memory.
     pub fn from_shape_vec(shape: &[usize], elements: Vec<T>) -> Result<Array<T>, Error> {
         AnyArray::from_shape_vec(shape, elements).map(Array::of)
     }
@@ -55,26 +55,26 @@ impl<T: Element> Array<T> {
         &self.any
     }
 
-    /// The elements in C order, when all that they depend on has been computed.
+    /// The elements in C order, after everything on which they depend has been computed.
     ///
     /// ```
     /// assert_eq!((numelt::Array::from([1, 2]) + 1).to_vec(), [2, 3]);
     /// ```
     ///
     /// # Panics
-    /// Where [`Array::read`] gives an error.
+    /// If [`Array::read`] returns an error.
     pub fn to_vec(&self) -> Vec<T> {
         self.any.to_vec()
     }
 
-    /// The only element of an array that has one.
+    /// The element of an array that has exactly one.
     ///
     /// ```
     /// assert_eq!(numelt::Array::from([1.5, 2.5]).max().item(), 2.5);
     /// ```
     ///
     /// # Panics
-    /// For another number of elements, and where the value cannot be computed.
+    /// If the number of elements is another one, or if the value cannot be computed.
     pub fn item(&self) -> T {
         self.any.item()
     }
@@ -86,13 +86,13 @@ impl<T: Element> Array<T> {
     /// ```
     ///
     /// # Panics
-    /// Where [`AnyArray::get`] gives an error.
+    /// If [`AnyArray::get`] returns an error.
     pub fn at(&self, index: &[i64]) -> T {
         let scalar = done(self.any.get(index));
         T::from_scalar(scalar).unwrap_or_default()
     }
 
-    /// The elements in C order to look at; see [`AnyArray::read`].
+    /// Read access to the elements in C order; see [`AnyArray::read`].
     ///
     /// ```
     /// assert_eq!(numelt::Array::from([1, 2, 3]).read().unwrap().len(), 3);
@@ -104,7 +104,7 @@ impl<T: Element> Array<T> {
         self.any.read()
     }
 
-    /// The elements of an array in C order to change; see [`AnyArray::write`].
+    /// Write access to the elements of an array in C order; see [`AnyArray::write`].
     ///
     /// ```
     /// let x = numelt::Array::from([1, 2, 3]);
@@ -118,7 +118,7 @@ impl<T: Element> Array<T> {
         self.any.write()
     }
 
-    /// A copy with the elements converted to another type, whatever that loses.
+    /// A copy with the elements converted to another type, even if that loses information.
     ///
     /// ```
     /// let x = numelt::Array::from([1.7, 2.2]).cast::<i64>();
@@ -126,7 +126,7 @@ impl<T: Element> Array<T> {
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory.
+    /// If there is not enough memory.
     pub fn cast<U: Element>(&self) -> Array<U> {
         Array::of(self.any.astype(U::DTYPE))
     }
@@ -139,7 +139,7 @@ impl<T: Element> Array<T> {
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory.
+    /// If there is not enough memory.
     pub fn copy(&self) -> Array<T> {
         self.cast()
     }

@@ -13,7 +13,7 @@ use crate::rules::{ranges, shape};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::Input;
 
-/// A new array without values, which is filled next.
+/// A new array without values, to be filled.
 fn unset(dtype: DType, shape: &[i64]) -> Result<AnyArray, Error> {
     if shape.len() > numelt_ir::MAX_RANK {
         return Err(Error::TooManyAxes(shape.len()));
@@ -22,7 +22,7 @@ fn unset(dtype: DType, shape: &[i64]) -> Result<AnyArray, Error> {
     Ok(AnyArray::new(Recorder.fresh(dtype, shape, c_strides(shape, dtype.size() as i64))))
 }
 
-/// An array of one value; its dtype is the value's, for Rust's numbers that of the Python number.
+/// An array filled with one value. It has the value's dtype; for Rust's numbers, that of the Python number.
 ///
 /// ```
 /// use numelt::{DType, Scalar};
@@ -31,7 +31,7 @@ fn unset(dtype: DType, shape: &[i64]) -> Result<AnyArray, Error> {
 /// ```
 ///
 /// # Panics
-/// Where there is no memory for as many elements.
+/// If there is not enough memory for the elements.
 pub fn full(shape: &[usize], value: impl Argument) -> AnyArray {
     let value = value.to_array();
     let made = done(unset(value.dtype(), &dims(shape)));
@@ -39,14 +39,14 @@ pub fn full(shape: &[usize], value: impl Argument) -> AnyArray {
     made
 }
 
-/// An array of zeros, of [`DType::F64`]; [`zeros_of`] makes other ones.
+/// An array of zeros of dtype [`DType::F64`]; [`zeros_of`] makes those of other dtypes.
 ///
 /// ```
 /// assert_eq!(numelt::zeros(&[2]).to_vec::<f64>(), [0.0, 0.0]);
 /// ```
 ///
 /// # Panics
-/// Where there is no memory for as many elements.
+/// If there is not enough memory for the elements.
 pub fn zeros(shape: &[usize]) -> AnyArray {
     zeros_of(DType::F64, shape)
 }
@@ -58,21 +58,21 @@ pub fn zeros(shape: &[usize]) -> AnyArray {
 /// ```
 ///
 /// # Panics
-/// Where there is no memory for as many elements.
+/// If there is not enough memory for the elements.
 pub fn zeros_of(dtype: DType, shape: &[usize]) -> AnyArray {
     let made = done(unset(dtype, &dims(shape)));
     made.fill(0);
     made
 }
 
-/// An array of ones, of [`DType::F64`].
+/// An array of ones of dtype [`DType::F64`].
 ///
 /// ```
 /// assert_eq!(numelt::ones(&[2]).to_vec::<f64>(), [1.0, 1.0]);
 /// ```
 ///
 /// # Panics
-/// Where there is no memory for as many elements.
+/// If there is not enough memory for the elements.
 pub fn ones(shape: &[usize]) -> AnyArray {
     full(shape, 1.0)
 }
@@ -84,7 +84,7 @@ pub fn ones(shape: &[usize]) -> AnyArray {
 /// ```
 ///
 /// # Panics
-/// Where there is no memory.
+/// If there is not enough memory.
 pub fn zeros_like(other: &AnyArray) -> AnyArray {
     full_like(other, 0)
 }
@@ -96,38 +96,38 @@ pub fn zeros_like(other: &AnyArray) -> AnyArray {
 /// ```
 ///
 /// # Panics
-/// Where there is no memory.
+/// If there is not enough memory.
 pub fn ones_like(other: &AnyArray) -> AnyArray {
     full_like(other, 1)
 }
 
-/// One value in the shape, dtype and memory order of another array.
+/// An array filled with one value, with the shape, dtype and memory order of another array.
 ///
 /// ```
 /// assert_eq!(numelt::full_like(&numelt::zeros(&[2]), 3).to_vec::<f64>(), [3.0, 3.0]);
 /// ```
 ///
 /// # Panics
-/// Where there is no memory, or the value does not fit.
+/// If there is not enough memory, or the value does not fit.
 pub fn full_like(other: &AnyArray, value: impl Argument) -> AnyArray {
     let made = AnyArray::new(done(Recorder.new_like(other.view(), other.dtype(), shape::Order::K)));
     made.fill(value);
     made
 }
 
-/// The numbers from zero to below a number, as integers.
+/// The integers from zero to `stop - 1`.
 ///
 /// ```
 /// assert_eq!(numelt::arange(3).to_vec::<i64>(), [0, 1, 2]);
 /// ```
 ///
 /// # Panics
-/// Where there is no memory.
+/// If there is not enough memory.
 pub fn arange(stop: i64) -> AnyArray {
     done(arange_in(0, stop, 1))
 }
 
-/// The numbers `start`, `start + step` and so on, up to below `stop`; floats if one of the three is.
+/// The numbers `start`, `start + step` and so on, that are less than `stop`; floats if one of the three is a float.
 ///
 /// The length is that of NumPy: the distance divided by the step, rounded up.
 ///
@@ -137,7 +137,7 @@ pub fn arange(stop: i64) -> AnyArray {
 /// ```
 ///
 /// # Errors
-/// A step of zero, numbers that are not real, as many elements as no memory holds.
+/// If the step is zero; if a number is not real; if no memory can hold so many elements.
 pub fn arange_in(start: impl Argument, stop: impl Argument, step: impl Argument) -> Result<AnyArray, Error> {
     let ends = [start.to_array(), stop.to_array(), step.to_array()];
     let dtype = ends.iter().map(AnyArray::dtype).fold(DType::I64, DType::promote);
@@ -161,20 +161,20 @@ pub fn arange_in(start: impl Argument, stop: impl Argument, step: impl Argument)
     Ok(made)
 }
 
-/// So many numbers in even steps from `start` to `stop`, both included.
+/// `count` numbers in even steps from `start` to `stop`, both included.
 ///
 /// ```
 /// assert_eq!(numelt::linspace(0.0, 1.0, 5).to_vec::<f64>(), [0.0, 0.25, 0.5, 0.75, 1.0]);
 /// ```
 ///
 /// # Panics
-/// Where there is no memory.
+/// If there is not enough memory.
 pub fn linspace(start: f64, stop: f64, count: usize) -> AnyArray {
     let (made, _) = done(try_linspace(start, stop, count, true));
     made
 }
 
-/// [`linspace`] with or without its end, and the step; errors are told.
+/// [`linspace`] with or without its end, and the step; errors are returned.
 ///
 /// ```
 /// let (x, step) = numelt::try_linspace(0.0, 1.0, 4, false).unwrap();
@@ -182,7 +182,7 @@ pub fn linspace(start: f64, stop: f64, count: usize) -> AnyArray {
 /// ```
 ///
 /// # Errors
-/// As many elements as no memory holds.
+/// If no memory can hold so many elements.
 pub fn try_linspace(start: f64, stop: f64, count: usize, endpoint: bool) -> Result<(AnyArray, f64), Error> {
     let sections = if endpoint { count.saturating_sub(1) } else { count };
     let delta = stop - start;
@@ -191,7 +191,7 @@ pub fn try_linspace(start: f64, stop: f64, count: usize, endpoint: bool) -> Resu
     let step = if sections > 0 { delta / sections as f64 } else { f64::NAN };
     let scaled = match sections {
         0 => numbers * delta,
-        // a step that underflows is applied in two parts, to keep what precision there is
+        // a step that underflows is applied in two parts, to keep as much precision as possible
         _ if step == 0.0 => numbers / sections * delta,
         _ => numbers * step,
     };
@@ -202,14 +202,14 @@ pub fn try_linspace(start: f64, stop: f64, count: usize, endpoint: bool) -> Resu
     Ok((made, step))
 }
 
-/// The unit matrix, of [`DType::F64`].
+/// The unit matrix of dtype [`DType::F64`].
 ///
 /// ```
 /// assert_eq!(numelt::eye(2).to_vec::<f64>(), [1.0, 0.0, 0.0, 1.0]);
 /// ```
 ///
 /// # Panics
-/// Where there is no memory.
+/// If there is not enough memory.
 pub fn eye(n: usize) -> AnyArray {
     eye_of(DType::F64, n, n, 0)
 }
@@ -222,7 +222,7 @@ pub fn eye(n: usize) -> AnyArray {
 /// ```
 ///
 /// # Panics
-/// Where there is no memory.
+/// If there is not enough memory.
 pub fn eye_of(dtype: DType, rows: usize, columns: usize, k: i64) -> AnyArray {
     let made = zeros_of(dtype, &[rows, columns]);
     done(made.diagonal(k)).fill(1);
@@ -230,7 +230,7 @@ pub fn eye_of(dtype: DType, rows: usize, columns: usize, k: i64) -> AnyArray {
 }
 
 impl AnyArray {
-    /// A diagonal of a matrix as a window on it: the main one, or one above or below it by `k`.
+    /// A diagonal of a matrix, as a view: the main one, or one above or below it by `k`.
     ///
     /// ```
     /// let x = numelt::arange(4).reshape(&[2, 2]).unwrap();
@@ -238,7 +238,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// An array that has not two axes.
+    /// If the array does not have two axes.
     pub fn diagonal(&self, k: i64) -> Result<AnyArray, Error> {
         let view = self.view();
         let (&[rows, columns], &[down, right]) = (&view.shape[..], &view.strides[..]) else {
@@ -254,7 +254,7 @@ impl AnyArray {
         Ok(self.window(shape::window(view, view.offset + start, shape, strides)))
     }
 
-    /// The lower triangle of matrices, zeros above the diagonal that is `k` above the main one.
+    /// The lower triangle of matrices: elements above the diagonal that is `k` above the main one become zero.
     ///
     /// ```
     /// let x = numelt::ones(&[2, 2]).tril(0).unwrap();
@@ -267,7 +267,7 @@ impl AnyArray {
         self.triangle(k, true)
     }
 
-    /// The upper triangle of matrices, zeros below the diagonal that is `k` above the main one.
+    /// The upper triangle of matrices: elements below the diagonal that is `k` above the main one become zero.
     ///
     /// ```
     /// let x = numelt::ones(&[2, 2]).triu(0).unwrap();
@@ -290,7 +290,8 @@ impl AnyArray {
     }
 }
 
-/// Grids of coordinates: for each vector, an array that varies with it along its axis; the first two axes as in `ij` indexing.
+/// Grids of coordinates: for each vector, an array that varies with it along its own axis, in the order of
+/// `indexing="ij"`.
 ///
 /// ```
 /// let [x, y] = &numelt::meshgrid(&[&numelt::arange(2), &numelt::arange(3)]).unwrap()[..] else { unreachable!() };
@@ -299,7 +300,8 @@ impl AnyArray {
 /// ```
 ///
 /// # Errors
-/// Arrays of more than one axis; more arrays than an array may have axes; no memory.
+/// If an array has more than one axis; if there are more arrays than an array may have axes; if there is not enough
+/// memory.
 pub fn meshgrid(vectors: &[&AnyArray]) -> Result<Vec<AnyArray>, Error> {
     let rank = vectors.len();
     let shape: Vec<usize> = vectors.iter().map(|vector| vector.size()).collect();
@@ -319,7 +321,7 @@ impl Array<f64> {
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory.
+    /// If there is not enough memory.
     pub fn zeros(shape: &[usize]) -> Array<f64> {
         Array::of(zeros(shape))
     }
@@ -331,7 +333,7 @@ impl Array<f64> {
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory.
+    /// If there is not enough memory.
     pub fn ones(shape: &[usize]) -> Array<f64> {
         Array::of(ones(shape))
     }
@@ -343,7 +345,7 @@ impl Array<f64> {
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory.
+    /// If there is not enough memory.
     pub fn linspace(start: f64, stop: f64, count: usize) -> Array<f64> {
         Array::of(linspace(start, stop, count))
     }

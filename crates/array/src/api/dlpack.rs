@@ -12,7 +12,7 @@ use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 use std::slice;
 
-/// `DLManagedTensorVersioned`: a tensor, and how its owner takes it back.
+/// `DLManagedTensorVersioned`: a tensor, and the function by which its owner releases it.
 ///
 /// ```
 /// use numelt::dlpack::ManagedTensor;
@@ -23,17 +23,17 @@ use std::slice;
 pub struct ManagedTensor {
     /// Major and minor version of the structure.
     pub version: [u32; 2],
-    /// The owner's own.
+    /// For the owner's use.
     pub manager: *mut c_void,
-    /// Takes the tensor back; it is called once.
+    /// Releases the tensor; it is called once.
     pub deleter: Option<unsafe extern "C" fn(*mut ManagedTensor)>,
-    /// Bit 0: nobody may write; bit 1: it is a copy.
+    /// Bit 0: the tensor is read-only; bit 1: it is a copy.
     pub flags: u64,
     /// The tensor.
     pub tensor: RawTensor,
 }
 
-/// `DLTensor`: where elements lie.
+/// `DLTensor`: the location and layout of elements.
 ///
 /// ```
 /// use numelt::dlpack::RawTensor;
@@ -42,7 +42,7 @@ pub struct ManagedTensor {
 #[derive(Debug)]
 #[repr(C)]
 pub struct RawTensor {
-    /// Where the elements begin, less the offset.
+    /// The address of the elements, without the offset.
     pub data: *mut c_void,
     /// Kind of device (1 is the host) and its number.
     pub device: [i32; 2],
@@ -50,11 +50,11 @@ pub struct RawTensor {
     pub ndim: i32,
     /// Kind of elements (0 signed, 1 unsigned, 2 float, 5 complex, 6 truth value) and bits of one.
     pub dtype: [u8; 2],
-    /// Numbers in an element.
+    /// The number of numbers in an element.
     pub lanes: u16,
     /// Extents.
     pub shape: *mut i64,
-    /// Elements from one to the next along each axis; null for C order.
+    /// The distance of neighbours along each axis, in elements; null for C order.
     pub strides: *mut i64,
     /// Bytes from `data` to the first element.
     pub byte_offset: u64,
@@ -62,7 +62,7 @@ pub struct RawTensor {
 
 const READ_ONLY: u64 = 1;
 
-/// A tensor that somebody owns, and that is taken back when this is dropped.
+/// A tensor that is released when this is dropped.
 ///
 /// ```
 /// use numelt::{AnyArray, Array};
@@ -81,7 +81,7 @@ unsafe impl Send for Tensor {}
 unsafe impl Sync for Tensor {}
 
 impl Tensor {
-    /// Takes a tensor over.
+    /// Takes ownership of a tensor.
     ///
     /// ```
     /// use numelt::dlpack::Tensor;
@@ -92,13 +92,14 @@ impl Tensor {
     /// ```
     ///
     /// # Safety
-    /// The tensor is valid as DLPack says, nobody else gives it back, its elements stay until it is given back, which may happen on any
-    /// thread, and while an array has them, nobody else writes them, or reads what the array writes, at the same time.
+    /// The tensor is valid as DLPack says. Nobody else releases it. Its elements stay valid until it is released, which
+    /// may happen on any thread. While an array uses the elements, nobody else writes them, or reads what the array
+    /// writes, at the same time.
     pub unsafe fn from_raw(tensor: NonNull<ManagedTensor>) -> Tensor {
         Tensor(tensor)
     }
 
-    /// Lets go of the tensor, for somebody who gives it back.
+    /// Gives up ownership of the tensor, to somebody who releases it.
     ///
     /// ```
     /// use numelt::dlpack::Tensor;
@@ -128,7 +129,7 @@ impl Drop for Tensor {
     }
 }
 
-/// What a tensor of ours keeps.
+/// The owner of a tensor of ours.
 struct Owner {
     tensor: ManagedTensor,
     array: AnyArray,
@@ -137,15 +138,15 @@ struct Owner {
     _export: Option<Export>,
 }
 
-/// Takes a tensor of ours back.
+/// Releases a tensor of ours.
 unsafe extern "C" fn take_back(tensor: *mut ManagedTensor) {
     // SAFETY: whoever calls this got the tensor from `to_dlpack`, and calls it once; the owner is where it says.
     drop(unsafe { Box::from_raw((*tensor).manager.cast::<Owner>()) });
 }
 
 impl AnyArray {
-    /// The array as a tensor of DLPack, without a copy. As long as it lives, operations that touch the array's memory run at
-    /// once, so that whoever has the tensor sees what they write.
+    /// The array as a tensor of DLPack, without a copy. As long as the tensor lives, operations that touch the array's
+    /// memory run at once, so that its users see what the operations write.
     ///
     /// ```
     /// let x = numelt::arange(6).reshape(&[2, 3]).unwrap();
@@ -154,7 +155,8 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No memory; elements that do not lie whole elements apart; this thread is writing to the values.
+    /// If there is not enough memory; if strides are not multiples of the element size; if this thread is writing to
+    /// the values.
     pub fn to_dlpack(&self) -> Result<Tensor, Error> {
         let (view, size) = (self.view(), self.itemsize());
         if view.strides.iter().any(|stride| stride % size != 0) {
@@ -190,7 +192,8 @@ impl AnyArray {
         }
     }
 
-    /// The elements of a tensor as an array, without a copy; a tensor of an array of ours is a window on that array.
+    /// The elements of a tensor as an array, without a copy. If the tensor was made of a numelt array, the result is
+    /// that array.
     ///
     /// ```
     /// let tensor = numelt::arange(3).to_dlpack().unwrap();
@@ -198,7 +201,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// A newer version of DLPack; elements on a device, of a type that there is not here, or that are not aligned.
+    /// If the version of DLPack is newer; if the elements are on a device, of an unsupported type, or not aligned.
     pub fn from_dlpack(tensor: Tensor) -> Result<AnyArray, Error> {
         let managed = tensor.get();
         if managed.deleter.is_some_and(|deleter| std::ptr::fn_addr_eq(deleter, take_back as unsafe extern "C" fn(_))) {

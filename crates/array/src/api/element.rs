@@ -8,7 +8,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A Rust type that elements of arrays have: `bool`, the integers from 8 to 64 bits, [`F16`], `f32`, `f64`, and the complex
+/// A Rust type of array elements: `bool`, the integers from 8 to 64 bits, [`F16`], `f32`, `f64`, and the complex
 /// numbers [`Complex64`](crate::Complex64) and [`Complex128`](crate::Complex128).
 ///
 /// The associated types are the rules by which NumPy chooses the dtypes of results.
@@ -22,21 +22,21 @@ mod sealed {
 pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + sealed::Sealed {
     /// The dtype.
     const DTYPE: DType;
-    /// Of absolute values and of the parts of complex numbers.
+    /// The type of absolute values, and of the parts of complex numbers.
     type Real: Element;
-    /// Of roots, exponentials and other functions that need floats.
+    /// The type of roots, exponentials and other functions that need floats.
     type Float: Element;
-    /// Of quotients and means.
+    /// The type of quotients and means.
     type Quotient: Element;
-    /// Of remainders and powers: truth values become small integers.
+    /// The type of remainders and powers: truth values become small integers.
     type Number: Element;
-    /// Of sums and products of elements.
+    /// The type of sums and products over elements.
     type Total: Element;
-    /// Of an operation with a Rust integer.
+    /// The type of an operation with a Rust integer.
     type WithInt: Element;
-    /// Of an operation with a Rust float.
+    /// The type of an operation with a Rust float.
     type WithFloat: Element;
-    /// Of an operation with a complex number.
+    /// The type of an operation with a complex number.
     type WithComplex: Element;
 
     /// The value of a scalar of this dtype.
@@ -45,7 +45,7 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
     /// The value as a scalar.
     fn into_scalar(self) -> Scalar;
 
-    /// The order in which NumPy sorts: NaN comes last, complex numbers go by their real part first.
+    /// The order in which NumPy sorts: NaN comes last, and complex numbers are ordered by their real part first.
     fn order(&self, other: &Self) -> Ordering;
 }
 
@@ -54,7 +54,8 @@ fn float_order(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
-/// Complex numbers in order: those without NaN, those with a NaN as the imaginary part, as the real part, and as both.
+/// Complex numbers in order: first those without NaN, then those with a NaN as the imaginary part, as the real part,
+/// and as both.
 fn complex_order(a: (f64, f64), b: (f64, f64)) -> Ordering {
     let class = |z: (f64, f64)| 2 * u8::from(z.0.is_nan()) + u8::from(z.1.is_nan());
     class(a).cmp(&class(b)).then(float_order(a.0, b.0)).then(float_order(a.1, b.1))
@@ -111,7 +112,7 @@ elements! {
     C64, C128 |a, b| complex_order((a.re, a.im), (b.re, b.im)); f64, C64, C64, C64, C64, C64, C64, C64;
 }
 
-/// Runs an expression with the Rust type of the elements of a dtype under a name.
+/// Evaluates an expression with a name for the Rust type of a dtype's elements.
 macro_rules! with_element {
     ($dtype:expr, $name:ident => $body:expr) => {
         match $dtype {
@@ -176,7 +177,7 @@ macro_rules! with_element {
 }
 pub(crate) use with_element;
 
-/// The dtype that two dtypes meet in: `numpy.promote_types`.
+/// The common dtype of two dtypes: `numpy.promote_types`.
 ///
 /// ```
 /// use numelt::{DType, Element, Promote};

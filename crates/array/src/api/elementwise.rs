@@ -18,10 +18,10 @@ use numelt_ir::{DType, Dims, Op};
 use numelt_runtime::Input;
 use smallvec::SmallVec;
 
-/// A new array of an elementwise operation.
+/// The result of an elementwise operation, as a new array.
 pub(crate) fn apply(op: Op, args: &[Operand<'_>]) -> Result<AnyArray, Error> {
     if args.iter().all(Operand::is_scalar) {
-        // NumPy computes functions of numbers alone as it does those of an array without axes
+        // NumPy computes functions of numbers as those of arrays without axes
         let arrays: SmallVec<[AnyArray; 3]> = args.iter().map(zero_dimensional).collect();
         let operands: SmallVec<[Operand<'_>; 3]> = arrays.iter().map(|array| Operand::Array(array.view())).collect();
         return apply(op, &operands);
@@ -57,7 +57,7 @@ pub(crate) fn zero_dimensional(operand: &Operand<'_>) -> AnyArray {
     AnyArray::new(view)
 }
 
-/// NumPy's words for what it refuses.
+/// NumPy's message for a call that it refuses.
 fn refused(op: Op, args: &[Operand<'_>], why: NotNative, out: Option<DType>) -> Error {
     let all_bool = args.iter().all(|arg| arg.dtype() == Some(DType::Bool));
     let name = op.name();
@@ -104,7 +104,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// A value that does not fit the shape or, as a number, the dtype; a read-only array.
+    /// If the value does not fit the shape or, as a number, the dtype; if the array is read-only.
     pub fn assign(&self, value: impl Argument) -> Result<(), Error> {
         if !self.is_writeable() {
             return Err(Error::ReadOnlyAssignment);
@@ -118,7 +118,7 @@ impl AnyArray {
         }
     }
 
-    /// [`AnyArray::assign`] of a value that fits.
+    /// [`AnyArray::assign`] for a value that fits.
     ///
     /// ```
     /// let x = numelt::zeros(&[2]);
@@ -127,13 +127,13 @@ impl AnyArray {
     /// ```
     ///
     /// # Panics
-    /// Where `assign` gives an error.
+    /// If `assign` returns an error.
     pub fn fill(&self, value: impl Argument) {
         done(self.assign(value));
     }
 }
 
-/// NumPy's words for a number that an array does not take.
+/// NumPy's message for a number that an array cannot hold.
 pub(crate) fn unfit(value: &Operand<'_>, dtype: DType) -> Error {
     match value {
         Operand::Weak(weak @ (Weak::Int(_) | Weak::Unsigned(_))) => Error::IntegerOverflow { value: *weak, dtype },
@@ -152,7 +152,7 @@ macro_rules! unary {
                 /// ```
                 ///
                 /// # Panics
-                /// Where the function of the same name with `try_` gives an error.
+                /// If the function of the same name with `try_` returns an error.
                 pub fn $name(&self) -> AnyArray {
                     done(self.$fallible())
                 }
@@ -164,7 +164,7 @@ macro_rules! unary {
                 /// ```
                 ///
                 /// # Errors
-                /// A dtype that the operation does not take; no memory.
+                /// If the operation does not support the dtype; if there is not enough memory.
                 pub fn $fallible(&self) -> Result<AnyArray, Error> {
                     apply(Op::$op, &[self.operand()])
                 }
@@ -177,7 +177,7 @@ macro_rules! unary {
 }
 
 unary! {
-    /// Absolute values; of complex numbers, their distances from zero.
+    /// Absolute values; for complex numbers, their distances from zero.
     abs, try_abs, Absolute, "assert_eq!(numelt::abs(-2).item::<i64>(), 2);";
     /// The angles whose cosines the elements are.
     arccos, try_arccos, Arccos, "assert_eq!(numelt::ones(&[1]).arccos().item::<f64>(), 0.0);";
@@ -193,11 +193,11 @@ unary! {
     arctanh, try_arctanh, Arctanh, "assert_eq!(numelt::zeros(&[1]).arctanh().item::<f64>(), 0.0);";
     /// Numbers of bits that are one.
     bitwise_count, try_bitwise_count, BitwiseCount, "assert_eq!(numelt::arange(4).bitwise_count().to_vec::<u8>(), [0, 1, 1, 2]);";
-    /// All bits turned round; of truth values, the opposite.
+    /// All bits inverted; for truth values, the opposite.
     bitwise_invert, try_bitwise_invert, Invert, "assert_eq!(numelt::arange(2).bitwise_invert().to_vec::<i64>(), [-1, -2]);";
     /// Cube roots.
     cbrt, try_cbrt, Cbrt, "assert_eq!((numelt::ones(&[1]) * 8.0).cbrt().item::<f64>(), 2.0);";
-    /// The least whole numbers that are not less.
+    /// The least integers that are not less.
     ceil, try_ceil, Ceil, "assert_eq!((numelt::ones(&[1]) * 1.5).ceil().item::<f64>(), 2.0);";
     /// Complex conjugates.
     conj, try_conj, Conjugate, "assert_eq!(numelt::arange(2).conj().to_vec::<i64>(), [0, 1]);";
@@ -211,7 +211,7 @@ unary! {
     exp2, try_exp2, Exp2, "assert_eq!(numelt::arange(4).exp2().to_vec::<f64>(), [1.0, 2.0, 4.0, 8.0]);";
     /// Exponentials less one, precise near zero.
     expm1, try_expm1, Expm1, "assert_eq!(numelt::zeros(&[1]).expm1().item::<f64>(), 0.0);";
-    /// The largest whole numbers that are not larger.
+    /// The largest integers that are not larger.
     floor, try_floor, Floor, "assert_eq!((numelt::ones(&[1]) * -1.5).floor().item::<f64>(), -2.0);";
     /// Neither infinite nor NaN?
     isfinite, try_isfinite, Isfinite, "assert!((numelt::ones(&[1]) * 2.0).isfinite().item::<bool>());";
@@ -221,7 +221,7 @@ unary! {
     isnan, try_isnan, Isnan, "assert!((numelt::zeros(&[1]) / 0.0).isnan().item::<bool>());";
     /// Natural logarithms.
     log, try_log, Log, "assert_eq!(numelt::ones(&[1]).log().item::<f64>(), 0.0);";
-    /// Logarithms of one more, precise near zero.
+    /// Logarithms of one plus the elements, precise near zero.
     log1p, try_log1p, Log1p, "assert_eq!(numelt::zeros(&[1]).log1p().item::<f64>(), 0.0);";
     /// Logarithms to the base two.
     log2, try_log2, Log2, "assert_eq!((numelt::ones(&[1]) * 8).log2().item::<f64>(), 3.0);";
@@ -231,11 +231,11 @@ unary! {
     logical_not, try_logical_not, LogicalNot, "assert_eq!(numelt::arange(2).logical_not().to_vec::<bool>(), [true, false]);";
     /// The opposites of numbers.
     negative, try_negative, Negative, "assert_eq!(numelt::arange(2).negative().to_vec::<i64>(), [0, -1]);";
-    /// The numbers themselves, copied.
+    /// The elements themselves, copied.
     positive, try_positive, Positive, "assert_eq!(numelt::arange(2).positive().to_vec::<i64>(), [0, 1]);";
     /// One divided by the elements.
     reciprocal, try_reciprocal, Reciprocal, "assert_eq!((numelt::ones(&[1]) * 4).reciprocal().item::<f64>(), 0.25);";
-    /// The nearest whole numbers, even ones between two.
+    /// The nearest integers; of two equally near ones, the even one.
     rint, try_rint, Rint, "assert_eq!((numelt::ones(&[1]) * 2.5).rint().item::<f64>(), 2.0);";
     /// Minus one, zero or one by the sign.
     sign, try_sign, Sign, "assert_eq!((numelt::arange(3) - 1).sign().to_vec::<i64>(), [-1, 0, 1]);";
@@ -253,7 +253,7 @@ unary! {
     tan, try_tan, Tan, "assert_eq!(numelt::zeros(&[1]).tan().item::<f64>(), 0.0);";
     /// Hyperbolic tangents.
     tanh, try_tanh, Tanh, "assert_eq!(numelt::zeros(&[1]).tanh().item::<f64>(), 0.0);";
-    /// The whole numbers next to them in the direction of zero.
+    /// The nearest integers in the direction of zero.
     trunc, try_trunc, Trunc, "assert_eq!((numelt::ones(&[1]) * -1.5).trunc().item::<f64>(), -1.0);";
 }
 
@@ -268,7 +268,7 @@ macro_rules! binary {
                 /// ```
                 ///
                 /// # Panics
-                /// Where the function of the same name with `try_` gives an error.
+                /// If the function of the same name with `try_` returns an error.
                 pub fn $name(&self, other: impl Argument) -> AnyArray {
                     done(self.$fallible(other))
                 }
@@ -282,7 +282,8 @@ macro_rules! binary {
                 /// ```
                 ///
                 /// # Errors
-                /// Shapes that do not broadcast; dtypes that the operation does not take; no memory.
+                /// If the shapes do not broadcast; if the operation does not support the dtypes; if there is not enough
+                /// memory.
                 pub fn $fallible(&self, other: impl Argument) -> Result<AnyArray, Error> {
                     apply(Op::$op, &[self.operand(), other.operand()])
                 }
@@ -302,7 +303,7 @@ macro_rules! binary {
                 /// ```
                 ///
                 /// # Panics
-                /// Where the method with `try_` gives an error.
+                /// If the method with `try_` returns an error.
                 pub fn $name(left: impl Argument, right: impl Argument) -> AnyArray {
                     done(apply(Op::$op, &[left.operand(), right.operand()]))
                 }
@@ -330,9 +331,9 @@ binary! {
     divide, try_divide, Divide, "assert_eq!(numelt::arange(2).divide(2).to_vec::<f64>(), [0.0, 0.5]);";
     /// Quotients rounded down.
     floor_divide, try_floor_divide, FloorDivide, "assert_eq!((numelt::arange(3) - 2).floor_divide(2).to_vec::<i64>(), [-1, -1, 0]);";
-    /// What is left by [`floor_divide`](AnyArray::floor_divide), as `%`: it has the divisor's sign.
+    /// Remainders of [`floor_divide`](AnyArray::floor_divide), as `%`: they have the divisor's sign.
     remainder, try_remainder, Remainder, "assert_eq!((numelt::arange(3) - 2).remainder(2).to_vec::<i64>(), [0, 1, 0]);";
-    /// What is left by division towards zero: it has the dividend's sign.
+    /// Remainders of division towards zero: they have the dividend's sign.
     fmod, try_fmod, Fmod, "assert_eq!((numelt::arange(3) - 2).fmod(2).to_vec::<i64>(), [0, -1, 0]);";
     /// Powers.
     pow, try_pow, Power, "assert_eq!(numelt::arange(4).pow(2).to_vec::<i64>(), [0, 1, 4, 9]);";
@@ -344,7 +345,7 @@ binary! {
     fmax, try_fmax, Fmax, "assert_eq!(numelt::arange(3).fmax(1).to_vec::<i64>(), [1, 1, 2]);";
     /// The smaller of two; NaN loses.
     fmin, try_fmin, Fmin, "assert_eq!(numelt::arange(3).fmin(1).to_vec::<i64>(), [0, 1, 1]);";
-    /// The first with the sign of the second.
+    /// The absolute value of the first with the sign of the second.
     copysign, try_copysign, Copysign, "assert_eq!(numelt::ones(&[1]).copysign(-2.0).item::<f64>(), -1.0);";
     /// The angle of a point from the positive half of the second axis.
     atan2, try_atan2, Arctan2, "assert_eq!(numelt::zeros(&[1]).atan2(1.0).item::<f64>(), 0.0);";
@@ -352,7 +353,7 @@ binary! {
     hypot, try_hypot, Hypot, "assert_eq!((numelt::ones(&[1]) * 3).hypot(4).item::<f64>(), 5.0);";
     /// The logarithm of the sum of two exponentials.
     logaddexp, try_logaddexp, Logaddexp, "assert_eq!(numelt::zeros(&[1]).logaddexp(0).item::<f64>(), 2f64.ln());";
-    /// The next number in the direction of the second.
+    /// The next representable number in the direction of the second.
     nextafter, try_nextafter, Nextafter, "assert_eq!(numelt::ones(&[1]).nextafter(2).item::<f64>(), 1.0 + f64::EPSILON);";
     /// The greatest common divisor.
     gcd, try_gcd, Gcd, "assert_eq!((numelt::arange(1) + 12).gcd(18).item::<i64>(), 6);";
@@ -374,17 +375,17 @@ binary! {
     logical_and, try_logical_and, LogicalAnd, "assert_eq!(numelt::arange(2).logical_and(true).to_vec::<bool>(), [false, true]);";
     /// One or both true?
     logical_or, try_logical_or, LogicalOr, "assert_eq!(numelt::arange(2).logical_or(false).to_vec::<bool>(), [false, true]);";
-    /// One of both true?
+    /// Exactly one of both true?
     logical_xor, try_logical_xor, LogicalXor, "assert_eq!(numelt::arange(2).logical_xor(true).to_vec::<bool>(), [true, false]);";
-    /// Bits that both have, as `&`.
+    /// Bits that are set in both, as `&`.
     bitwise_and, try_bitwise_and, BitwiseAnd, "assert_eq!(numelt::arange(4).bitwise_and(2).to_vec::<i64>(), [0, 0, 2, 2]);";
-    /// Bits that one or both have, as `|`.
+    /// Bits that are set in one or both, as `|`.
     bitwise_or, try_bitwise_or, BitwiseOr, "assert_eq!(numelt::arange(2).bitwise_or(2).to_vec::<i64>(), [2, 3]);";
-    /// Bits that one of both has, as `^`.
+    /// Bits that are set in exactly one, as `^`.
     bitwise_xor, try_bitwise_xor, BitwiseXor, "assert_eq!(numelt::arange(2).bitwise_xor(1).to_vec::<i64>(), [1, 0]);";
-    /// Bits moved up, as `<<`.
+    /// Bits shifted up, as `<<`.
     bitwise_left_shift, try_bitwise_left_shift, LeftShift, "assert_eq!(numelt::arange(2).bitwise_left_shift(2).to_vec::<i64>(), [0, 4]);";
-    /// Bits moved down, as `>>`.
+    /// Bits shifted down, as `>>`.
     bitwise_right_shift, try_bitwise_right_shift, RightShift, "assert_eq!(numelt::arange(4).bitwise_right_shift(1).to_vec::<i64>(), [0, 0, 1, 1]);";
 }
 
@@ -395,12 +396,12 @@ binary! {
 /// ```
 ///
 /// # Panics
-/// Where there is no memory.
+/// If there is not enough memory.
 pub fn abs(value: impl Argument) -> AnyArray {
     value.to_array().abs()
 }
 
-/// Elements of one array or the other, by a condition: `where` of NumPy.
+/// Elements of one array or the other, depending on a condition: NumPy's `where`.
 ///
 /// ```
 /// let x = numelt::arange(4);
@@ -408,25 +409,25 @@ pub fn abs(value: impl Argument) -> AnyArray {
 /// ```
 ///
 /// # Panics
-/// Where [`try_select`] gives an error.
+/// If [`try_select`] returns an error.
 pub fn select(condition: impl Argument, x: impl Argument, y: impl Argument) -> AnyArray {
     done(try_select(condition, x, y))
 }
 
-/// [`select`], which tells errors.
+/// [`select`], which returns errors instead of panicking.
 ///
 /// ```
 /// assert!(numelt::try_select(numelt::ones(&[2]), numelt::ones(&[3]), 0).is_err());
 /// ```
 ///
 /// # Errors
-/// Shapes that do not broadcast; no memory.
+/// If the shapes do not broadcast; if there is not enough memory.
 pub fn try_select(condition: impl Argument, x: impl Argument, y: impl Argument) -> Result<AnyArray, Error> {
     apply(Op::Where, &[condition.operand(), x.operand(), y.operand()])
 }
 
 impl AnyArray {
-    /// The elements within bounds, those beyond as the bound; a bound is an array, a number, or `None`.
+    /// The elements limited to bounds; a bound is an array, a number, or `None`.
     ///
     /// ```
     /// assert_eq!(numelt::arange(4).clip(Some(1), Some(2)).to_vec::<i64>(), [1, 1, 2, 2]);
@@ -434,13 +435,13 @@ impl AnyArray {
     /// ```
     ///
     /// # Panics
-    /// Where [`AnyArray::try_clip`] gives an error.
+    /// If [`AnyArray::try_clip`] returns an error.
     #[track_caller]
     pub fn clip(&self, low: Option<impl Argument>, high: Option<impl Argument>) -> AnyArray {
         done(self.try_clip(low, high))
     }
 
-    /// [`AnyArray::clip`], which tells errors.
+    /// [`AnyArray::clip`], which returns errors instead of panicking.
     ///
     /// ```
     /// let error = numelt::zeros(&[2]).try_clip(Some(numelt::zeros(&[3])), None::<i64>).unwrap_err();
@@ -448,7 +449,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// Shapes that do not broadcast; a bound that does not fit the dtype; truth values.
+    /// If the shapes do not broadcast; if a bound does not fit the dtype; if the elements are truth values.
     pub fn try_clip(&self, low: Option<impl Argument>, high: Option<impl Argument>) -> Result<AnyArray, Error> {
         let (low, high) = (low.as_ref().map(Argument::operand), high.as_ref().map(Argument::operand));
         match (Clip { array: self.operand(), low, high, out: None, dtype: None }).record(&Recorder)? {
@@ -465,19 +466,19 @@ impl AnyArray {
         }
     }
 
-    /// The elements rounded to the nearest whole numbers, even ones between two; integers as they are.
+    /// The elements rounded to the nearest integers, of two equally near ones the even one; integers unchanged.
     ///
     /// ```
     /// assert_eq!((numelt::arange(3) / 2).round().to_vec::<f64>(), [0.0, 0.0, 1.0]);
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory.
+    /// If there is not enough memory.
     pub fn round(&self) -> AnyArray {
         if self.dtype().is_integer() { self.copy() } else { self.rint() }
     }
 
-    /// Real parts: a window on complex numbers, real numbers themselves.
+    /// Real parts: a view of complex numbers; real numbers themselves.
     ///
     /// ```
     /// let z = numelt::arange(2).astype(numelt::DType::C128);
@@ -489,7 +490,7 @@ impl AnyArray {
         self.window(view)
     }
 
-    /// Imaginary parts: a window on complex numbers, zeros for real ones.
+    /// Imaginary parts: a view of complex numbers; zeros for real ones.
     ///
     /// ```
     /// let z = numelt::arange(2).astype(numelt::DType::C128);
@@ -498,7 +499,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory.
+    /// If there is not enough memory.
     pub fn imag(&self) -> AnyArray {
         if !self.dtype().is_complex() {
             return super::creation::zeros_like(self).read_only();
@@ -522,7 +523,7 @@ macro_rules! typed {
                 /// ```
                 ///
                 /// # Panics
-                /// As that.
+                /// Those of that method.
                 pub fn $name(&self) -> Array<$out> {
                     Array::of(self.as_any().$name())
                 }
@@ -579,7 +580,7 @@ macro_rules! typed_comparisons {
                 /// ```
                 ///
                 /// # Panics
-                /// As that.
+                /// Those of that method.
                 pub fn $name(&self, other: impl Argument) -> Array<bool> {
                     Array::of(self.as_any().$name(other))
                 }
@@ -601,7 +602,7 @@ macro_rules! typed_binary {
                 /// ```
                 ///
                 /// # Panics
-                /// As that.
+                /// Those of that method.
                 #[track_caller]
                 pub fn $name<A: With<T, Common = $common>, $common: Element>(&self, other: A) -> Array<$out> {
                     Array::of(self.as_any().$name(other))

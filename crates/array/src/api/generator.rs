@@ -11,9 +11,10 @@ use numelt_ir::{Axes, DType, Scalar, c_strides};
 use numelt_runtime::{Bounded, Input};
 use std::hash::{BuildHasher, RandomState};
 
-/// NumPy's random generator: the numbers that `numpy.random.default_rng(seed)` gives, in the same order.
+/// NumPy's random generator, with the numbers of `numpy.random.default_rng(seed)` in the same order.
 ///
-/// Uniform numbers are recorded, and made in the kernels that consume them; all others are made when they are asked for.
+/// Uniform numbers are recorded, and computed in the kernels that use them. All others are computed when the method is
+/// called.
 ///
 /// ```
 /// use numelt::Generator;
@@ -42,7 +43,7 @@ impl Generator {
         Generator { stream: Pcg64::new(&seed), seed }
     }
 
-    /// A generator with a seed of the system's.
+    /// A generator with a seed from the system.
     ///
     /// ```
     /// let (mut a, mut b) = (numelt::Generator::from_system(), numelt::Generator::from_system());
@@ -71,7 +72,7 @@ impl Generator {
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory for as many.
+    /// If there is not enough memory.
     pub fn random(&mut self, shape: &[usize]) -> Array<f64> {
         Array::of(done(self.stretch(shape)))
     }
@@ -98,7 +99,7 @@ impl Generator {
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory for as many.
+    /// If there is not enough memory.
     pub fn uniform(&mut self, low: f64, high: f64, shape: &[usize]) -> Array<f64> {
         let mut numbers = self.random(shape);
         numbers *= high - low;
@@ -114,7 +115,7 @@ impl Generator {
     /// ```
     ///
     /// # Errors
-    /// No integers between the bounds; no memory for as many.
+    /// If there are no integers between the bounds; if there is not enough memory.
     pub fn integers(&mut self, low: i64, high: i64, shape: &[usize]) -> Result<Array<i64>, Error> {
         if low >= high {
             return Err(Error::Value("low >= high".into()));
@@ -122,14 +123,14 @@ impl Generator {
         self.integers_to(low, high - 1, shape)
     }
 
-    /// Integers from `low` to `high`, which is one of them.
+    /// Integers from `low` to `high`, both included.
     ///
     /// ```
     /// let x = numelt::Generator::new(0).integers_to(0, 1, &[100]).unwrap();
     /// assert_eq!((x.min().item(), x.max().item()), (0, 1));
     /// ```
     ///
-    /// # Errors
+    /// If there are no integers between the bounds; if there is not enough memory.
     /// No integers between the bounds; no memory for as many.
     pub fn integers_to(&mut self, low: i64, high: i64, shape: &[usize]) -> Result<Array<i64>, Error> {
         if low > high {
@@ -138,14 +139,14 @@ impl Generator {
         let made = unset(DType::I64, shape)?;
         let (n, last) = (made.size(), high.wrapping_sub(low) as u64);
         if n > 0 && !self.fill_bounded(&made, low, last)? {
-            // wrapping: the distance from the least to the largest may be more than an i64 holds
+            // wrapping, because the distance from the least to the largest may not fit an i64
             let mut numbers = made.write::<i64>()?;
             numbers.iter_mut().for_each(|number| *number = low.wrapping_add(self.stream.below_or_at(last) as i64));
         }
         made.typed()
     }
 
-    /// Has the host engine make the integers; false where it does not.
+    /// Lets the host engine make the integers; false if it does not.
     fn fill_bounded(&mut self, made: &AnyArray, low: i64, last: u64) -> Result<bool, Error> {
         const FEW: usize = 2048;
         let (n, halves) = (made.size(), last < u64::from(u32::MAX));
@@ -174,7 +175,7 @@ impl Generator {
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory for as many.
+    /// If there is not enough memory.
     pub fn standard_normal(&mut self, shape: &[usize]) -> Array<f64> {
         done(self.filled(shape, ziggurat::normal))
     }
@@ -187,7 +188,7 @@ impl Generator {
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory for as many.
+    /// If there is not enough memory.
     pub fn normal(&mut self, mean: f64, deviation: f64, shape: &[usize]) -> Array<f64> {
         done(self.filled(shape, |stream| mean + deviation * ziggurat::normal(stream)))
     }
@@ -200,7 +201,7 @@ impl Generator {
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory for as many.
+    /// If there is not enough memory.
     pub fn standard_exponential(&mut self, shape: &[usize]) -> Array<f64> {
         done(self.filled(shape, ziggurat::exponential))
     }
@@ -213,7 +214,7 @@ impl Generator {
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory for as many.
+    /// If there is not enough memory.
     pub fn exponential(&mut self, mean: f64, shape: &[usize]) -> Array<f64> {
         done(self.filled(shape, |stream| mean * ziggurat::exponential(stream)))
     }
@@ -234,7 +235,7 @@ impl Generator {
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory for as many.
+    /// If there is not enough memory.
     pub fn permutation(&mut self, n: usize) -> Array<i64> {
         let mut order: Vec<i64> = (0..n as i64).collect();
         for at in (1..n).rev() {
@@ -251,21 +252,21 @@ impl Generator {
     /// ```
     ///
     /// # Errors
-    /// An array without axes; no memory.
+    /// If the array has no axes; if there is not enough memory.
     pub fn permuted(&mut self, array: &AnyArray) -> Result<AnyArray, Error> {
         normalize_axis(0, array.ndim()).ok_or(Error::Axis { axis: 0, rank: 0 })?;
         let order = self.permutation(array.len());
         array.take(&order, 0)
     }
 
-    /// Elements of a vector, drawn with replacement; each is as likely as every other.
+    /// Elements of a vector, drawn with replacement; all are equally likely.
     ///
     /// ```
     /// let x = numelt::Generator::new(0).choice(&numelt::arange(3), &[100]).unwrap();
     /// assert_eq!(x.unique_values().unwrap().to_vec::<i64>(), [0, 1, 2]);
     /// ```
     ///
-    /// # Errors
+    /// If the vector has no elements; if there is not enough memory.
     /// A vector without elements; no memory.
     pub fn choice(&mut self, array: &AnyArray, shape: &[usize]) -> Result<AnyArray, Error> {
         let n = array.len() as i64;
@@ -276,7 +277,7 @@ impl Generator {
     }
 }
 
-/// A new array without values, which is filled next.
+/// A new array without values, to be filled.
 fn unset(dtype: DType, shape: &[usize]) -> Result<AnyArray, Error> {
     let shape = dims(shape);
     Recorder.check_size(&shape, dtype)?;

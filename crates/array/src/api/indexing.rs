@@ -26,7 +26,7 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo};
 #[derive(Debug, Clone, Copy)]
 pub struct NewAxis;
 
-/// All axes that nothing else in [`s!`](crate::s) names.
+/// All axes that no other part of [`s!`](crate::s) names.
 ///
 /// ```
 /// use numelt::{Ellipsis, s};
@@ -82,7 +82,7 @@ macro_rules! parts {
 
             impl From<RangeInclusive<$type>> for Part {
                 fn from(range: RangeInclusive<$type>) -> Part {
-                    // behind the last element there is no further one
+                    // a range that ends with the last element has no end
                     let end = if *range.end() as i64 == -1 { i64::MAX } else { (*range.end() as i64).saturating_add(1) };
                     Part::Slice(*range.start() as i64, end, 1)
                 }
@@ -93,8 +93,8 @@ macro_rules! parts {
 
 parts! { i32 i64 isize usize }
 
-/// Every `step`th element of a part that is a range: for [`s!`](crate::s). A negative step runs from the range's end to its start, as
-/// `ndarray`'s does.
+/// Every `step`th element of a part that is a range: for [`s!`](crate::s). With a negative step, from the range's end
+/// to its start, as in `ndarray`.
 #[doc(hidden)]
 pub fn stepped(part: impl Into<Part>, step: i64) -> Part {
     match part.into() {
@@ -105,7 +105,7 @@ pub fn stepped(part: impl Into<Part>, step: i64) -> Part {
     }
 }
 
-/// The position before an end; a stop of zero has none before it, and selects nothing.
+/// The position before an end; there is none before zero, which selects nothing.
 fn before(stop: i64) -> i64 {
     match stop {
         i64::MAX => i64::MAX,
@@ -114,13 +114,13 @@ fn before(stop: i64) -> i64 {
     }
 }
 
-/// The position at which a slice that runs backwards stops so that it ends with `start`.
+/// The position at which a slice with a negative step stops so that it ends with `start`.
 fn before_start(start: i64) -> i64 {
     if start == 0 { i64::MIN } else { start - 1 }
 }
 
-/// Parts of a basic index: integers, ranges (with a step behind a semicolon), [`NewAxis`] and [`Ellipsis`]. Negative numbers count from
-/// the end.
+/// The parts of a basic index: integers, ranges (with a step behind a semicolon), [`NewAxis`] and [`Ellipsis`].
+/// Negative numbers count from the end.
 ///
 /// ```
 /// use numelt::s;
@@ -142,7 +142,7 @@ macro_rules! s {
 }
 
 impl AnyArray {
-    /// A window on the array's memory; see [`s!`](crate::s).
+    /// A view of the array's memory; see [`s!`](crate::s).
     ///
     /// ```
     /// use numelt::s;
@@ -153,13 +153,13 @@ impl AnyArray {
     /// ```
     ///
     /// # Panics
-    /// Where [`AnyArray::try_slice`] gives an error.
+    /// If [`AnyArray::try_slice`] returns an error.
     #[track_caller]
     pub fn slice(&self, parts: impl AsRef<[Part]>) -> AnyArray {
         done(self.try_slice(parts))
     }
 
-    /// [`AnyArray::slice`], which tells errors.
+    /// [`AnyArray::slice`], which returns errors instead of panicking.
     ///
     /// ```
     /// use numelt::s;
@@ -168,7 +168,8 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// More parts than axes; an integer outside its axis; two ellipses; more axes than an array may have.
+    /// If there are more parts than axes; if an integer is outside its axis; if there are two ellipses; if the result
+    /// has more axes than an array may have.
     pub fn try_slice(&self, parts: impl AsRef<[Part]>) -> Result<AnyArray, Error> {
         slicing::select(self.view(), parts.as_ref()).map(|selection| self.window(selection.view))
     }
@@ -180,7 +181,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// An index that is not an integer for each axis, within its bounds; a value that cannot be computed.
+    /// If the index does not have an integer within bounds for each axis; if the value cannot be computed.
     pub fn get(&self, index: &[i64]) -> Result<Scalar, Error> {
         let view = self.element(index)?;
         Recorder.read_scalar(&view.base, view.dtype, view.offset)
@@ -211,8 +212,8 @@ impl AnyArray {
         slicing::select(self.view(), &parts).map(|selection| selection.view)
     }
 
-    /// The elements at positions along an axis, in new memory: `x[indices]` for the first axis. Positions are integers of any shape; negative
-    /// ones count from the end.
+    /// The elements at positions along an axis, in new memory: `x[indices]` for the first axis. Positions are integers
+    /// in an array of any shape; negative ones count from the end.
     ///
     /// ```
     /// use numelt::AnyArray;
@@ -221,7 +222,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// A position outside the axis, or not an integer; no such axis; no memory.
+    /// If a position is outside the axis or not an integer; if there is no such axis; if there is not enough memory.
     pub fn take(&self, indices: impl Argument, axis: i64) -> Result<AnyArray, Error> {
         let array = self.with_axis();
         let axis = array.axis(axis)?;
@@ -244,7 +245,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No memory. An array without axes.
+    /// If there is not enough memory; if the array has no axes.
     pub fn nonzero(&self) -> Result<Vec<Array<i64>>, Error> {
         if self.ndim() == 0 {
             return Err(Error::Value("Calling nonzero on 0d arrays is not allowed.".into()));
@@ -262,7 +263,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// A mask whose extents are not the array's, or whose elements are no truth values; no memory.
+    /// If the mask's extents are not the array's, or its elements are not truth values; if there is not enough memory.
     pub fn compress(&self, mask: &AnyArray) -> Result<AnyArray, Error> {
         let lookup = Lookup::new(self.view(), &[item_of_mask(mask)?])?;
         match indexing::gather(&Recorder, &lookup)? {
@@ -271,8 +272,8 @@ impl AnyArray {
         }
     }
 
-    /// Stores a value where a mask is true: `x[mask] = value`. The value is a number, or an array that broadcasts to the shape of
-    /// what [`AnyArray::compress`] gives.
+    /// Stores a value where a mask is true: `x[mask] = value`. The value is a number, or an array that broadcasts to
+    /// the shape of the result of [`AnyArray::compress`].
     ///
     /// ```
     /// let x = numelt::arange(4);
@@ -281,8 +282,8 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// A mask whose extents are not the array's, or whose elements are no truth values; a value that does not fit; a read-only
-    /// array.
+    /// If the mask's extents are not the array's, or its elements are not truth values; if the value does not fit; if
+    /// the array is read-only.
     pub fn put_mask(&self, mask: &AnyArray, value: impl Argument) -> Result<(), Error> {
         self.set_items(&[item_of_mask(mask)?], &value.operand())
     }
@@ -297,7 +298,8 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// A position outside the axis, or not an integer; values that do not broadcast to what is chosen; a read-only array.
+    /// If a position is outside the axis or not an integer; if the values do not broadcast to the selected elements; if
+    /// the array is read-only.
     pub fn put(&self, indices: impl Argument, values: impl Argument) -> Result<(), Error> {
         let index = indices.to_array();
         let item = match index.dtype() {
@@ -311,7 +313,7 @@ impl AnyArray {
         self.set_items(&[item], &values.operand())
     }
 
-    /// Adds values to the elements at positions along the first axis; equal positions take part one after the other.
+    /// Adds values to the elements at positions along the first axis; for equal positions, one after the other.
     ///
     /// ```
     /// use numelt::AnyArray;
@@ -333,7 +335,7 @@ impl AnyArray {
         }
         let lookup = Lookup::along(self.view(), axis, index.view().clone());
         let index = indexing::checked(&Recorder, &lookup, self.view())?;
-        // the values as the scatter takes them: of the array's dtype, in memory that it does not write
+        // the values in the form that the scatter takes: of the array's dtype, in memory that it does not write
         let chosen: Dims = index.shape.iter().chain(&self.shape()[1..]).copied().collect();
         Recorder.check_size(&chosen, self.dtype())?;
         let strides = numelt_ir::c_strides(&chosen, self.itemsize());
@@ -357,7 +359,7 @@ impl AnyArray {
         indexing::set(&Recorder, self.view(), items, stored)?.recorded().ok_or_else(shared_elements)
     }
 
-    /// The array; one without axes as a vector of one element, for what takes elements along an axis.
+    /// The array itself; one without axes becomes a vector of one element, for operations along an axis.
     pub(crate) fn with_axis(&self) -> AnyArray {
         if self.ndim() > 0 {
             return self.clone();
@@ -398,7 +400,7 @@ impl<T: Element> Array<T> {
     /// ```
     ///
     /// # Panics
-    /// As that.
+    /// Those of that method.
     #[track_caller]
     pub fn slice(&self, parts: impl AsRef<[Part]>) -> Array<T> {
         Array::of(self.as_any().slice(parts))
@@ -412,7 +414,7 @@ impl<T: Element> Array<T> {
     /// ```
     ///
     /// # Errors
-    /// As that.
+    /// Those of that method.
     pub fn take(&self, indices: impl Argument, axis: i64) -> Result<Array<T>, Error> {
         self.as_any().take(indices, axis).map(Array::of)
     }
@@ -426,7 +428,7 @@ impl<T: Element> Array<T> {
     /// ```
     ///
     /// # Errors
-    /// As that.
+    /// Those of that method.
     pub fn compress(&self, mask: &AnyArray) -> Result<Array<T>, Error> {
         self.as_any().compress(mask).map(Array::of)
     }

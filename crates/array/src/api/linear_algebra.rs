@@ -31,37 +31,37 @@ impl AnyArray {
     /// ```
     ///
     /// # Panics
-    /// Where [`AnyArray::try_matmul`] gives an error.
+    /// If [`AnyArray::try_matmul`] returns an error.
     #[track_caller]
     pub fn matmul(&self, other: &AnyArray) -> AnyArray {
         done(self.try_matmul(other))
     }
 
-    /// [`AnyArray::matmul`], which tells errors.
+    /// [`AnyArray::matmul`], which returns errors instead of panicking.
     ///
     /// ```
     /// assert!(numelt::zeros(&[2, 3]).try_matmul(&numelt::zeros(&[2, 3])).is_err());
     /// ```
     ///
     /// # Errors
-    /// Shapes that do not fit each other; no memory.
+    /// If the shapes do not fit each other; if there is not enough memory.
     pub fn try_matmul(&self, other: &AnyArray) -> Result<AnyArray, Error> {
         product(Op::Matmul, self, other)
     }
 
-    /// The sum of products along the last axis of both, of the first one's conjugates.
+    /// The sum of products along the last axis of both; complex elements of the first are conjugated.
     ///
     /// ```
     /// assert_eq!(numelt::arange(3).vecdot(&numelt::arange(3)).unwrap().item::<i64>(), 5);
     /// ```
     ///
     /// # Errors
-    /// Shapes that do not fit each other; no memory.
+    /// If the shapes do not fit each other; if there is not enough memory.
     pub fn vecdot(&self, other: &AnyArray) -> Result<AnyArray, Error> {
         product(Op::Vecdot, self, other)
     }
 
-    /// The sum of products over the last axes of this array and the first ones of the other, so many of each.
+    /// The sum of products over the last `axes` axes of this array and the first `axes` axes of the other.
     ///
     /// ```
     /// let x = numelt::arange(6).reshape(&[2, 3]).unwrap();
@@ -69,7 +69,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// Extents that differ; fewer axes; no memory.
+    /// If the extents differ; if there are fewer axes; if there is not enough memory.
     pub fn tensordot(&self, other: &AnyArray, axes: usize) -> Result<AnyArray, Error> {
         let (rank, mismatch) = (self.ndim(), || Error::Value("shape-mismatch for sum".into()));
         let kept = rank.checked_sub(axes).ok_or_else(mismatch)?;
@@ -96,7 +96,7 @@ impl<T: Element> Array<T> {
     /// ```
     ///
     /// # Panics
-    /// As that.
+    /// Those of that method.
     #[track_caller]
     pub fn matmul<U: Element>(&self, other: &Array<U>) -> Array<T::Output>
     where

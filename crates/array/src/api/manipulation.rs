@@ -15,8 +15,8 @@ use numelt_ir::DType;
 use numelt_runtime::ArrayView;
 
 impl AnyArray {
-    /// The same elements, in C order, with another shape; one extent may be -1, and is what is left. A window where the elements lie
-    /// so that one can be, else a copy.
+    /// The same elements, in C order, with another shape. One extent may be -1, and is then computed from the others.
+    /// The result is a view if the layout of the elements allows it, otherwise a copy.
     ///
     /// ```
     /// let x = numelt::arange(6).reshape(&[2, -1]).unwrap();
@@ -25,7 +25,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// Another number of elements.
+    /// If the number of elements is another one.
     pub fn reshape(&self, shape: &[i64]) -> Result<AnyArray, Error> {
         let extents = axes::extents(shape, self.view().size())?;
         if let Some(view) = shape::reshaped(self.view(), &extents, false) {
@@ -35,19 +35,19 @@ impl AnyArray {
         Ok(AnyArray::new(shape::whole(dense.base, dense.dtype, &extents)))
     }
 
-    /// The elements in C order along one axis; a window where they lie one after the other, else a copy.
+    /// The elements in C order along one axis: a view if they are contiguous, otherwise a copy.
     ///
     /// ```
     /// assert_eq!(numelt::eye(2).ravel().to_vec::<f64>(), [1.0, 0.0, 0.0, 1.0]);
     /// ```
     ///
     /// # Panics
-    /// Where there is no memory.
+    /// If there is not enough memory.
     pub fn ravel(&self) -> AnyArray {
         self.window(done(flatten(&Recorder, self.view())))
     }
 
-    /// A window with the axes in the opposite order.
+    /// A view with the axes in the opposite order.
     ///
     /// ```
     /// assert_eq!(numelt::zeros(&[2, 3, 4]).transpose().shape(), &[4, 3, 2]);
@@ -57,20 +57,20 @@ impl AnyArray {
         self.window(axes::permuted(self.view(), &order))
     }
 
-    /// A window with the axes in another order.
+    /// A view with the axes in another order.
     ///
     /// ```
     /// assert_eq!(numelt::zeros(&[2, 3, 4]).permute_dims(&[1, 2, 0]).unwrap().shape(), &[3, 4, 2]);
     /// ```
     ///
     /// # Errors
-    /// Not each axis once.
+    /// If `order` does not have each axis once.
     pub fn permute_dims(&self, order: &[i64]) -> Result<AnyArray, Error> {
         let order = axes::permutation(order, self.ndim())?;
         Ok(self.window(axes::permuted(self.view(), &order)))
     }
 
-    /// A window with the last two axes exchanged.
+    /// A view with the last two axes exchanged.
     ///
     /// ```
     /// assert_eq!(numelt::zeros(&[2, 3, 4]).matrix_transpose().unwrap().shape(), &[2, 4, 3]);
@@ -86,32 +86,32 @@ impl AnyArray {
         self.moveaxis(&[-1], &[-2])
     }
 
-    /// A window with axes moved to other places; the others stay in their order.
+    /// A view with axes moved to other positions; the others keep their order.
     ///
     /// ```
     /// assert_eq!(numelt::zeros(&[2, 3, 4]).moveaxis(&[0], &[-1]).unwrap().shape(), &[3, 4, 2]);
     /// ```
     ///
     /// # Errors
-    /// No such axis; one that is named twice; another number of places than of axes.
+    /// If there is no such axis; if one is named twice; if the number of positions is not that of axes.
     pub fn moveaxis(&self, from: &[i64], to: &[i64]) -> Result<AnyArray, Error> {
         let order = axes::moved(from, to, self.ndim())?;
         Ok(self.window(axes::permuted(self.view(), &order)))
     }
 
-    /// A window with one axis of extent one more.
+    /// A view with one additional axis of extent one.
     ///
     /// ```
     /// assert_eq!(numelt::zeros(&[3]).expand_dims(-1).unwrap().shape(), &[3, 1]);
     /// ```
     ///
     /// # Errors
-    /// No such place.
+    /// No such position.
     pub fn expand_dims(&self, axis: i64) -> Result<AnyArray, Error> {
         axes::expanded(self.view(), axis).map(|view| self.window(view))
     }
 
-    /// A window without axes of extent one: those that are named, or all.
+    /// A view without axes of extent one: those that are named, or all.
     ///
     /// ```
     /// let x = numelt::zeros(&[1, 3, 1]);
@@ -121,12 +121,12 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No such axis; one of another extent; one that is named twice.
+    /// If there is no such axis; if one has another extent; if one is named twice.
     pub fn squeeze(&self, axes: Option<&[i64]>) -> Result<AnyArray, Error> {
         axes::squeezed(self.view(), axes).map(|view| self.window(view))
     }
 
-    /// A window with an axis in the opposite direction.
+    /// A view with an axis reversed.
     ///
     /// ```
     /// assert_eq!(numelt::arange(3).flip(0).unwrap().to_vec::<i64>(), [2, 1, 0]);
@@ -139,19 +139,20 @@ impl AnyArray {
         Ok(self.window(axes::flipped(self.view(), [axis])))
     }
 
-    /// A read-only window that is stretched to a shape: axes of extent one repeat their element.
+    /// A read-only view that is stretched to a shape: axes of extent one repeat their element.
     ///
     /// ```
     /// assert_eq!(numelt::arange(2).broadcast_to(&[2, 2]).unwrap().to_vec::<i64>(), [0, 1, 0, 1]);
     /// ```
     ///
     /// # Errors
-    /// A shape that the array does not broadcast to.
+    /// If the array does not broadcast to the shape.
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<AnyArray, Error> {
         axes::stretched(self.view(), &dims(shape)).map(|view| self.window(view).read_only())
     }
 
-    /// The elements moved along an axis; what leaves one end enters at the other. Without an axis, all elements in C order.
+    /// The elements moved along an axis; those that leave one end enter at the other. Without an axis, all elements in
+    /// C order.
     ///
     /// ```
     /// assert_eq!(numelt::arange(4).roll(1, None).unwrap().to_vec::<i64>(), [3, 0, 1, 2]);
@@ -169,7 +170,7 @@ impl AnyArray {
         joining::rolled(&Recorder, self.view(), &shifts).map(AnyArray::new)
     }
 
-    /// Each element so many times, along an axis.
+    /// Each element repeated `times` times, along an axis.
     ///
     /// ```
     /// assert_eq!(numelt::arange(2).repeat(2, 0).unwrap().to_vec::<i64>(), [0, 0, 1, 1]);
@@ -188,14 +189,14 @@ impl AnyArray {
         copies.reshape(&joined)
     }
 
-    /// The array so many times along each of its last axes; axes that it lacks are new.
+    /// The array repeated along each of its last axes; axes that it lacks are added.
     ///
     /// ```
     /// assert_eq!(numelt::arange(2).tile(&[2, 2]).unwrap().to_vec::<i64>(), [0, 1, 0, 1, 0, 1, 0, 1]);
     /// ```
     ///
     /// # Errors
-    /// More axes than an array may have; no memory.
+    /// If there are more axes than an array may have; if there is not enough memory.
     pub fn tile(&self, times: &[usize]) -> Result<AnyArray, Error> {
         let rank = times.len().max(self.ndim());
         let mut own = vec![1; rank - self.ndim()];
@@ -212,7 +213,7 @@ impl AnyArray {
         self.reshape(&split)?.broadcast_to(&stretched)?.copy().reshape(&joined)
     }
 
-    /// The windows at each position of an axis.
+    /// The views at each position of an axis.
     ///
     /// ```
     /// let rows = numelt::eye(2).unstack(0).unwrap();
@@ -257,7 +258,7 @@ impl AnyArray {
 /// ```
 ///
 /// # Errors
-/// No arrays, or some that do not fit; no such axis; no memory.
+/// If there are no arrays, or some do not fit; if there is no such axis; if there is not enough memory.
 pub fn concat(arrays: &[&AnyArray], axis: i64) -> Result<AnyArray, Error> {
     let pieces: Vec<ArrayView> = arrays.iter().map(|array| array.view().clone()).collect();
     let Some(dtype) = common_dtype(arrays) else {
@@ -278,7 +279,7 @@ pub fn concat(arrays: &[&AnyArray], axis: i64) -> Result<AnyArray, Error> {
 /// ```
 ///
 /// # Errors
-/// No arrays, or some of different shapes; no such place; no memory.
+/// If there are no arrays, or their shapes differ; if there is no such position; if there is not enough memory.
 pub fn stack(arrays: &[&AnyArray], axis: i64) -> Result<AnyArray, Error> {
     let Some(dtype) = common_dtype(arrays) else {
         return Err(Error::Value("need at least one array to stack".into()));
@@ -295,7 +296,7 @@ fn common_dtype(arrays: &[&AnyArray]) -> Option<DType> {
     arrays.iter().map(|array| array.dtype()).reduce(DType::promote)
 }
 
-/// Read-only windows on arrays, stretched to their common shape.
+/// Read-only views of arrays, stretched to their common shape.
 ///
 /// ```
 /// let (x, y) = (numelt::arange(2), numelt::zeros(&[2, 1]));
@@ -303,7 +304,7 @@ fn common_dtype(arrays: &[&AnyArray]) -> Option<DType> {
 /// ```
 ///
 /// # Errors
-/// Shapes that do not fit.
+/// If the shapes do not fit.
 pub fn broadcast_arrays(arrays: &[&AnyArray]) -> Result<Vec<AnyArray>, Error> {
     let shapes: Vec<&[i64]> = arrays.iter().map(|array| array.shape()).collect();
     let Some(common) = shape::broadcast(&shapes) else {
@@ -325,7 +326,7 @@ macro_rules! typed {
                 /// ```
                 ///
                 /// # Errors
-                /// As that.
+                /// Those of that method.
                 pub fn $name(&self, $($argument: $type),*) -> Result<Array<T>, Error> {
                     self.as_any().$name($($argument),*).map(Array::of)
                 }
@@ -364,7 +365,7 @@ impl<T: Element> Array<T> {
     /// ```
     ///
     /// # Panics
-    /// As that.
+    /// Those of that method.
     pub fn ravel(&self) -> Array<T> {
         Array::of(self.as_any().ravel())
     }

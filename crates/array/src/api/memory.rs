@@ -7,8 +7,8 @@ use numelt_runtime::{BaseRef, Bounded, Host, RandomStream, ReadGuard, WriteGuard
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 
-/// Bytes as elements; `None` where they are not aligned, no whole number of elements, or no truth values where there should be
-/// some.
+/// Bytes as elements; `None` if they are not aligned, if they are not a whole number of elements, or if truth values
+/// are expected and a byte is not one.
 pub fn typed<T: Element>(bytes: &[u8]) -> Option<&[T]> {
     let ok =
         bytes.as_ptr().cast::<T>().is_aligned() && bytes.len().is_multiple_of(size_of::<T>()) && are_valid::<T>(bytes);
@@ -35,7 +35,7 @@ pub fn bytes_of<T: Element>(elements: &[T]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
 }
 
-/// Elements that a guard keeps.
+/// Elements to which a guard gives access.
 #[derive(Debug)]
 pub struct Guarded<'a, T> {
     start: *const T,
@@ -44,7 +44,7 @@ pub struct Guarded<'a, T> {
 }
 
 impl<'a, T: Element> Guarded<'a, T> {
-    /// The bytes of a range of a base as elements; where they are none, the guard.
+    /// The bytes of a range of a base as elements; if they are not elements, the guard.
     pub fn new(guard: ReadGuard<'a>, range: Range<usize>) -> Result<Guarded<'a, T>, ReadGuard<'a>> {
         match typed::<T>(&guard.bytes()[range]).map(|elements| (elements.as_ptr(), elements.len())) {
             Some((start, length)) => Ok(Guarded { start, length, _guard: guard }),
@@ -59,7 +59,7 @@ impl<'a, T: Element> Guarded<'a, T> {
     }
 }
 
-/// Elements to change that a guard keeps.
+/// Elements to which a guard gives write access.
 #[derive(Debug)]
 pub struct GuardedMut<'a, T> {
     start: *mut T,
@@ -68,7 +68,7 @@ pub struct GuardedMut<'a, T> {
 }
 
 impl<'a, T: Element> GuardedMut<'a, T> {
-    /// The bytes of a range of a base as elements; nothing where they are none.
+    /// The bytes of a range of a base as elements; `None` if they are not elements.
     pub fn new(mut guard: WriteGuard<'a>, range: Range<usize>) -> Option<GuardedMut<'a, T>> {
         let elements = typed_mut::<T>(&mut guard.bytes_mut()[range])?;
         let (start, length) = (elements.as_mut_ptr(), elements.len());
@@ -81,14 +81,14 @@ impl<'a, T: Element> GuardedMut<'a, T> {
         unsafe { std::slice::from_raw_parts(self.start, self.length) }
     }
 
-    /// The elements, to be changed.
+    /// The elements, for writing.
     pub fn elements_mut(&mut self) -> &mut [T] {
         // SAFETY: as above, and the guard is alone with them.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
     }
 }
 
-/// The memory of a vector, as it was allocated. Nobody reaches it by this.
+/// The memory of a vector, as it was allocated. It is not accessed through this type.
 struct Buffer<T> {
     start: *mut T,
     length: usize,
@@ -129,7 +129,8 @@ pub fn fill_bounded(
     unsafe { host.fill_bounded(stream, bounded, to.len(), to.as_mut_ptr().cast(), threads) }
 }
 
-/// Writes the stable order of values to `order`, on all of the host engine's threads; false for a dtype that it does not sort.
+/// Writes the stable order of values to `order`, on all of the host engine's threads; false for a dtype that it does
+/// not sort.
 pub fn stable_order<T: Element>(values: &[T], order: &mut [i64]) -> bool {
     assert_eq!(values.len(), order.len());
     let host = runtime().host();

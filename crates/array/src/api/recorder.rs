@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 /// The process's runtime, made with the settings of the environment and of `numelt.toml` if [`configure`] has not made it.
 ///
 /// # Panics
-/// When those settings are wrong; [`configure`] gives the error.
+/// If those settings are wrong; [`configure`] returns the error.
 ///
 /// ```
 /// let numbers = numelt::arange(1_000_000) * 2;
@@ -26,7 +26,7 @@ pub fn runtime() -> &'static Runtime {
     })
 }
 
-/// Makes the process's runtime with these settings; false when there is one already.
+/// Makes the process's runtime with these settings; false if there is one already.
 ///
 /// ```
 /// use numelt::Config;
@@ -38,7 +38,7 @@ pub fn runtime() -> &'static Runtime {
 /// ```
 ///
 /// # Errors
-/// An engine that there is not, or that cannot be made.
+/// If an engine does not exist or cannot be made.
 pub fn configure(config: Config) -> Result<bool, Error> {
     start(config)
 }
@@ -49,7 +49,7 @@ fn settings() -> Result<Config, Error> {
     Ok(config)
 }
 
-/// Makes the runtime from the settings; a device that is missing is said, and the CPU's engine takes its place.
+/// Makes the runtime from the settings. If a device is missing, this is reported, and the CPU engine is used instead.
 fn started() -> Result<bool, Error> {
     let mut config = settings()?;
     let engines = Engines::default().start(&mut config)?;
@@ -61,7 +61,7 @@ fn start(config: Config) -> Result<bool, Error> {
     Ok(Runtime::init(engines, config))
 }
 
-/// Runs everything that has been recorded. Reading values does it as far as they need it.
+/// Runs everything that has been recorded. Reading values runs as much as they need.
 ///
 /// ```
 /// let numbers = numelt::linspace(0.0, 1.0, 100_000).sin();
@@ -71,12 +71,12 @@ fn start(config: Config) -> Result<bool, Error> {
 /// ```
 ///
 /// # Errors
-/// No memory for a result; or this thread has a guard of values that are to be written.
+/// If there is not enough memory for a result; if this thread has a guard of values that are to be written.
 pub fn flush() -> Result<(), Error> {
     Ok(runtime().flush(Reason::Explicit)?)
 }
 
-/// Where the rules record what they decide.
+/// The front end through which the rules record.
 #[derive(Debug, Clone, Copy)]
 pub struct Recorder;
 
@@ -95,7 +95,8 @@ impl Front for Recorder {
         let runtime = runtime();
         let Some(reason) = runtime.record(op, ty, out, ins, axes)? else { return Ok(()) };
         let ran = runtime.flush(reason);
-        // what gets no memory stays pending, and is an error of those who read it, unless somebody sees the memory already
+        // an operation that gets no memory stays pending, and only reading its result is an error, unless the memory is
+        // visible already
         let needed = matches!(reason, Reason::Visible | Reason::Explicit);
         if needed && !out.base.is_readable() { Ok(ran?) } else { Ok(()) }
     }

@@ -11,7 +11,7 @@ use crate::reductions::{Reduction, Scan, normalize_axis};
 use crate::statistics::{Quotient, Statistic};
 use numelt_ir::{Axes, DType, Op};
 
-/// Over which axes a reduction goes, and what it keeps.
+/// The axes of a reduction, and its options.
 ///
 /// ```
 /// use numelt::Over;
@@ -39,7 +39,7 @@ impl Over {
         Over::default()
     }
 
-    /// Axes that are reduced stay, with extent one.
+    /// Keeps the reduced axes, with extent one.
     ///
     /// ```
     /// assert_eq!(numelt::ones(&[2, 3]).max_over(numelt::Over::from(0).keepdims()).shape(), &[1, 3]);
@@ -49,7 +49,7 @@ impl Over {
         self
     }
 
-    /// The dtype to add and multiply in.
+    /// The dtype in which elements are added and multiplied.
     ///
     /// ```
     /// use numelt::{DType, Over};
@@ -61,7 +61,7 @@ impl Over {
         self
     }
 
-    /// How much less than the number of elements the sum of squares of a variance is divided by.
+    /// The number that is subtracted from the number of elements in the divisor of a variance.
     ///
     /// ```
     /// use numelt::Over;
@@ -113,7 +113,7 @@ impl From<&[i64]> for Over {
 
 fn fold(array: &AnyArray, op: Op, over: &Over) -> Result<AnyArray, Error> {
     let axes = match (&over.axes, array.ndim()) {
-        // NumPy lets arrays without axes be reduced along the first or last one
+        // NumPy allows reducing arrays without axes along the first or the last axis
         (Some(axes), 0) if matches!(axes[..], [0 | -1]) => Axes::default(),
         _ => over.axes(array.ndim())?,
     };
@@ -145,7 +145,7 @@ impl Over {
     }
 }
 
-/// What a sum was divided by has given.
+/// The result of a division of a sum.
 fn quotient(answer: Answer<Quotient>) -> Result<AnyArray, Error> {
     match answer {
         Answer::Recorded(quotient) => quotient.record(&Recorder).map(AnyArray::new),
@@ -249,7 +249,8 @@ macro_rules! folds {
                 /// ```
                 ///
                 /// # Errors
-                /// No such axis, or one twice; no elements where there is no value for none; no memory.
+                /// If there is no such axis, or one is named twice; if there are no elements and no value for none; if
+                /// there is not enough memory.
                 pub fn $fallible(&self, over: impl Into<Over>) -> Result<AnyArray, Error> {
                     fold(self, Op::$op, &over.into())
                 }
@@ -338,7 +339,7 @@ macro_rules! typed {
                 /// ```
                 ///
                 /// # Panics
-                /// As that.
+                /// Those of that method.
                 #[track_caller]
                 pub fn $name(&self) -> Array<$out> {
                     Array::of(self.as_any().$name())
@@ -351,7 +352,7 @@ macro_rules! typed {
                 /// ```
                 ///
                 /// # Panics
-                /// As that.
+                /// Those of that method.
                 #[track_caller]
                 pub fn $over(&self, over: impl Into<Over>) -> Array<$out> {
                     Array::of(self.as_any().$over(Over { dtype: None, ..over.into() }))

@@ -69,7 +69,7 @@ impl AnyArray {
         Ok(self.unique_all()?.values)
     }
 
-    /// The different elements, sorted, and where they are.
+    /// The different elements, sorted, and their positions.
     ///
     /// ```
     /// let found = numelt::AnyArray::from(vec![20, 10, 20]).unique_all().unwrap();
@@ -88,7 +88,7 @@ impl AnyArray {
         with_element!(self.dtype(), T => {
             let values = flat.read::<T>()?;
             for (at, &place) in order.iter().enumerate() {
-                // no NaN equals another, as the standard has it
+                // a NaN is not equal to another one, as the standard demands
                 if at == 0 || !same(&values[order[at - 1] as usize], &values[place as usize]) {
                     indices.push(place);
                     counts.push(0);
@@ -103,7 +103,8 @@ impl AnyArray {
         Ok(Unique { values, indices, inverse, counts: Array::from(counts) })
     }
 
-    /// Where values belong in this sorted vector so that it stays sorted: before equal elements, or behind them (`right`).
+    /// The positions at which values must be inserted in this sorted vector to keep it sorted: before equal elements,
+    /// or behind them (`right`).
     ///
     /// ```
     /// let x = numelt::AnyArray::from(vec![1, 3, 3]);
@@ -113,7 +114,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// An array that is no vector; no memory.
+    /// If the array is not a vector; if there is not enough memory.
     pub fn searchsorted(&self, values: &AnyArray, right: bool) -> Result<Array<i64>, Error> {
         if self.ndim() != 1 {
             return Err(Error::Value("object too deep for desired array".into()));
@@ -132,14 +133,14 @@ impl AnyArray {
         })
     }
 
-    /// How often each of the integers from zero on is an element of a vector.
+    /// How often each of the integers from zero on occurs in a vector.
     ///
     /// ```
     /// assert_eq!(numelt::AnyArray::from(vec![0i64, 2, 2]).bincount().unwrap().to_vec(), [1, 0, 2]);
     /// ```
     ///
     /// # Errors
-    /// An array that is no vector of integers, or has negative elements; no memory.
+    /// If the array is not a vector of integers, or has negative elements; if there is not enough memory.
     pub fn bincount(&self) -> Result<Array<i64>, Error> {
         if !self.dtype().is_integer() && self.dtype() != DType::Bool {
             return Err(wrong_dtype(self.dtype(), DType::I64));
@@ -162,7 +163,8 @@ impl AnyArray {
     }
 }
 
-/// Elements of a row from which on the host engine sorts it, on all cores: below, starting its threads costs more than they save.
+/// Rows of at least this many elements are sorted by the host engine, on all cores. For shorter ones, starting its
+/// threads costs more than they save.
 const LONG: usize = 1 << 14;
 
 /// The stable order of a row.
@@ -183,7 +185,7 @@ fn sort_row<T: Element>(row: &mut [T]) {
     row.iter_mut().zip(order).for_each(|(to, from)| *to = values[from as usize]);
 }
 
-/// Are two elements equal? Zeros of both signs are, and no NaN equals another, as the standard has it.
+/// Whether two elements are equal. Zeros of both signs are; a NaN is not equal to another one, as the standard demands.
 fn same<T: Element>(a: &T, b: &T) -> bool {
     let missing = |value: &T| {
         let parts = match cast(value.into_scalar(), DType::C128) {
@@ -195,7 +197,7 @@ fn same<T: Element>(a: &T, b: &T) -> bool {
     a.order(b).is_eq() && !missing(a)
 }
 
-/// What [`AnyArray::unique_all`] finds.
+/// The result of [`AnyArray::unique_all`].
 ///
 /// ```
 /// assert_eq!(numelt::arange(3).unique_all().unwrap().counts.to_vec(), [1, 1, 1]);
@@ -204,11 +206,11 @@ fn same<T: Element>(a: &T, b: &T) -> bool {
 pub struct Unique {
     /// The different elements, sorted.
     pub values: AnyArray,
-    /// Where each comes first among all elements in C order.
+    /// The position of each value's first occurrence among all elements in C order.
     pub indices: Array<i64>,
-    /// For each element, the position of its value.
+    /// For each element, the index of its value.
     pub inverse: Array<i64>,
-    /// How often each comes.
+    /// The number of occurrences of each value.
     pub counts: Array<i64>,
 }
 
@@ -220,7 +222,7 @@ impl<T: Element> Array<T> {
     /// ```
     ///
     /// # Errors
-    /// As that.
+    /// Those of that method.
     pub fn sort(&self, axis: i64) -> Result<Array<T>, Error> {
         self.as_any().sort(axis).map(Array::of)
     }

@@ -12,7 +12,7 @@ use numelt_ir::Dims;
 use numelt_runtime::ArrayView;
 
 impl<T: Element, D: Dimension> From<ndarray::Array<T, D>> for Array<T> {
-    /// The elements stay where they are, in the order in which they lie.
+    /// Takes over the memory; the elements keep their layout.
     fn from(array: ndarray::Array<T, D>) -> Array<T> {
         let size = size_of::<T>() as i64;
         let shape: Dims = array.shape().iter().map(|&n| n as i64).collect();
@@ -36,7 +36,7 @@ impl<T: Element> From<&Array<T>> for ArrayD<T> {
 }
 
 impl<T: Element> Array<T> {
-    /// The elements to look at as a view of `ndarray`, without a copy, for as long as the result lives; see
+    /// Read access to the elements as a view of `ndarray`, without a copy, for as long as the result lives; see
     /// [`AnyArray::read`].
     ///
     /// ```
@@ -47,7 +47,7 @@ impl<T: Element> Array<T> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`AnyArray::read`]; memory that holds no aligned elements.
+    /// Those of [`AnyArray::read`], and if the memory does not hold aligned elements.
     pub fn nd(&self) -> Result<NdValues<'_, T>, Error> {
         let Some(range) = self.span() else { return Ok(NdValues { array: self, elements: None }) };
         let guard = runtime().read(&self.view().base)?;
@@ -55,7 +55,8 @@ impl<T: Element> Array<T> {
         Ok(NdValues { array: self, elements: Some(elements) })
     }
 
-    /// The elements to change as a view of `ndarray`, without a copy, for as long as the result lives; see [`AnyArray::write`].
+    /// Write access to the elements as a view of `ndarray`, without a copy, for as long as the result lives; see
+    /// [`AnyArray::write`].
     ///
     /// ```
     /// let x = numelt::Array::from([[1, 2], [3, 4]]);
@@ -64,8 +65,8 @@ impl<T: Element> Array<T> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`AnyArray::write`], but that the array may lie in any order; a window that overlaps itself, or of which that is not
-    /// known.
+    /// Those of [`AnyArray::write`], except that the array may have any layout; and if the array overlaps itself, or
+    /// that is unknown.
     pub fn nd_mut(&self) -> Result<NdValuesMut<'_, T>, Error> {
         if !self.is_writeable() {
             return Err(Error::ReadOnlyAssignment);
@@ -84,18 +85,18 @@ fn unaligned<T: Element>() -> Error {
     Error::Value(format!("the memory holds no aligned {} elements", T::DTYPE.name()))
 }
 
-/// The shape with strides in elements, all of them forwards, and the axes that are to be turned round.
+/// The shape with strides in elements, all of them positive, and the axes that must be reversed.
 fn layout<T: Element>(view: &ArrayView) -> (StrideShape<IxDyn>, impl Iterator<Item = usize> + '_) {
     let size = size_of::<T>() as u64;
     let shape: Vec<usize> = view.shape.iter().map(|&n| n as usize).collect();
-    // an axis of one element never steps
+    // along an axis of one element there are no steps
     let stride = |(&n, &stride): (&i64, &i64)| if n > 1 { (stride.unsigned_abs() / size) as usize } else { 1 };
     let strides: Vec<usize> = view.shape.iter().zip(&view.strides).map(stride).collect();
     let backwards = (0..shape.len()).filter(|&axis| view.shape[axis] > 1 && view.strides[axis] < 0);
     (IxDyn(&shape).strides(IxDyn(&strides)), backwards)
 }
 
-/// The elements of an array to look at with `ndarray`; see [`Array::nd`].
+/// Read access to the elements of an array with `ndarray`; see [`Array::nd`].
 ///
 /// ```
 /// let x = numelt::Array::from([1.0, 2.0]);
@@ -127,7 +128,7 @@ impl<T: Element> NdValues<'_, T> {
     }
 }
 
-/// The elements of an array to change with `ndarray`; see [`Array::nd_mut`].
+/// Write access to the elements of an array with `ndarray`; see [`Array::nd_mut`].
 ///
 /// ```
 /// let x = numelt::Array::from([1.0, 2.0]);

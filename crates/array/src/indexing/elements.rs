@@ -5,11 +5,11 @@ use numelt_ir::DType;
 use numelt_runtime::ArrayView;
 use smallvec::SmallVec;
 
-/// Calls `f` with each element of an array of integers or truth values in C order until it says false. Unsigned
+/// Calls `f` with each element of an array of integers or truth values, in C order, until it returns false. Unsigned
 /// 64-bit numbers wrap around.
 ///
 /// # Errors
-/// What running the work that the elements depend on meets.
+/// Those of running the work on which the elements depend.
 pub fn each_integer<F: Front>(front: &F, view: &ArrayView, mut f: impl FnMut(i64) -> bool) -> Result<(), F::Error> {
     front.look(&view.base, |bytes| visit(view, bytes, &mut f))
 }
@@ -38,8 +38,8 @@ fn visit(view: &ArrayView, bytes: &[u8], f: &mut impl FnMut(i64) -> bool) {
     }
 }
 
-/// Calls `f` with the byte offset of each element in C order until it says false; the element at position zero has the
-/// offset `start`.
+/// Calls `f` with the byte offset of each element, in C order, until it returns false. The element at position zero has
+/// the offset `start`.
 #[inline(always)]
 pub fn walk(view: &ArrayView, start: i64, mut f: impl FnMut(i64) -> bool) {
     if view.size() == 0 {

@@ -10,7 +10,8 @@ use numelt_ir::{Axes, Dims, MAX_RANK, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Input};
 use smallvec::SmallVec;
 
-/// The picked elements of a lookup as a new array: the other axes that come before the picked ones, those, and the rest.
+/// The selected elements of a lookup as a new array. Its axes are the other axes before the selected ones, the selected
+/// ones, and the rest.
 ///
 /// # Errors
 /// NumPy's IndexError for indices out of bounds and for shapes that do not fit each other; those of recording.
@@ -23,8 +24,9 @@ pub fn gather<F: Front>(front: &F, lookup: &Lookup) -> Result<Answer<ArrayView>,
     gather_at(front, lookup, &positions, strides).map(Answer::Recorded)
 }
 
-/// Strides of a new array for picks of a shape by these indices: picked axes outside in C order, the others as they lie in the
-/// array; without others, or with one element along them, the memory order of the indices.
+/// The strides of a new array for a selection with this shape by these indices: the selected axes are outermost, in C
+/// order, and the others have the order that they have in the array. If there are no others, or only one element along
+/// them, the order is that of the indices.
 pub fn strides_of(lookup: &Lookup, picked: &[i64], indices: &[ArrayView]) -> Dims {
     let itemsize = lookup.array.dtype.size() as i64;
     let extents = lookup.arrange(picked, &lookup.rest.0);
@@ -72,14 +74,14 @@ fn gather_at<F: Front>(
     Ok(out)
 }
 
-/// What `take` does with an index out of bounds.
+/// How `take` treats an index out of bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// It is an error.
     Raise,
-    /// It counts on from the other end.
+    /// It wraps around to the other end.
     Wrap,
-    /// The nearest end is taken; negative indices are the first element.
+    /// It is moved to the nearest end; negative indices are the first element.
     Clip,
 }
 
@@ -90,17 +92,17 @@ impl Mode {
         match self {
             Mode::Raise => Ok(None),
             Mode::Wrap => number(Op::Remainder, n).map(Some),
-            // the gather takes the last element for what lies beyond it
+            // the gather clamps indices beyond the end to the last element
             Mode::Clip => number(Op::Maximum, 0).map(Some),
         }
     }
 }
 
-/// The elements at positions along an axis, as a new C-ordered array: `numpy.take`. Not native: an index that is neither integers
-/// nor truth values, and elements taken of nothing, which NumPy refuses.
+/// The elements at positions along an axis, as a new array in C order: `numpy.take`. Not native: an index that has
+/// neither integers nor truth values, and taking elements from an empty axis, which NumPy refuses.
 ///
 /// # Errors
-/// Indices out of bounds; more axes than an array may have; those of recording.
+/// If indices are out of bounds; if the result has more axes than an array may have; and errors of recording.
 pub fn take<F: Front>(
     front: &F,
     array: &ArrayView,
@@ -113,7 +115,7 @@ pub fn take<F: Front>(
     }
     let rank = array.shape.len() - 1 + index.shape.len();
     if rank > MAX_RANK {
-        // NumPy writes beyond the end of an array of its own here, instead of refusing
+        // here NumPy writes beyond the end of an internal array instead of raising
         let text = format!("number of dimensions must be within [0, {MAX_RANK}], got {rank}");
         return Err(front.error(Error::Value(text)));
     }
@@ -121,7 +123,7 @@ pub fn take<F: Front>(
         return Ok(Answer::NotNative(NotNative::Shape));
     }
     let inside = mode.apply(front, index, array.shape[axis])?;
-    // NumPy does not come to look at indices where there is nothing in front of the axis.
+    // NumPy does not check the indices if there is nothing in front of the axis
     let checked = inside.is_none() && !array.shape[..axis].contains(&0);
     let lookup = Lookup::along(array, axis, inside.unwrap_or_else(|| index.clone()));
     let picks = Picks::of(front, &lookup)?;

@@ -9,18 +9,18 @@ use numelt_ir::{Dims, MAX_RANK};
 use numelt_runtime::ArrayView;
 use smallvec::SmallVec;
 
-/// An axis (or several, under a mask) that an index picks from.
+/// An axis (or several, for a mask) from which an index selects.
 #[derive(Debug, Clone)]
 pub struct Fancy {
-    /// First axis of the array, for messages.
+    /// The first axis of the array, for messages.
     pub axis: usize,
     /// Extents and strides of the axes.
     pub axes: SmallVec<[(i64, i64); 2]>,
-    /// What picks.
+    /// The index.
     pub pick: Pick,
 }
 
-/// How elements of an axis are picked.
+/// How elements of an axis are selected.
 #[derive(Debug, Clone)]
 pub enum Pick {
     /// By an array of integers.
@@ -32,21 +32,21 @@ pub enum Pick {
 /// A key applied to an array.
 #[derive(Debug, Clone)]
 pub struct Lookup {
-    /// The array, its offset moved by slices and integers; shape and strides as they were.
+    /// The array with its offset moved by slices and integers; shape and strides are the original ones.
     pub array: ArrayView,
-    /// The picked axes, in order.
+    /// The axes with indices, in order.
     pub fancy: SmallVec<[Fancy; 2]>,
-    /// Single truth values: how many picks come before each, and its extent.
+    /// Single truth values: the number of indices before each one, and its extent.
     pub truths: SmallVec<[(usize, i64); 1]>,
     /// Extents and strides of the other axes of the result.
     pub rest: (Dims, Dims),
-    /// Number of other axes that come before the picked ones.
+    /// The number of other axes before the selected ones.
     pub before: usize,
-    /// The key is one mask over all axes.
+    /// Whether the key is one mask over all axes.
     pub whole_mask: bool,
 }
 
-/// Whether the picked axes stand together.
+/// Whether the axes with indices are adjacent.
 #[derive(PartialEq)]
 enum Together {
     NoneYet,
@@ -110,7 +110,7 @@ impl Lookup {
         Ok(this)
     }
 
-    /// Picks from one axis by an index; the others stay.
+    /// Selects from one axis by an index; the others stay.
     pub fn along(array: &ArrayView, axis: usize, index: ArrayView) -> Lookup {
         let mut this = Lookup {
             array: array.clone(),
@@ -127,7 +127,7 @@ impl Lookup {
         this
     }
 
-    /// Applies one item at an axis; the number of axes that it takes.
+    /// Applies one item at an axis; returns the number of axes that it uses.
     fn item(&mut self, item: &Item, axis: usize, missing: usize) -> Result<usize, Error> {
         match item {
             Item::Basic(Part::Int(index)) => {
@@ -175,10 +175,10 @@ impl Lookup {
         self.rest.1.extend_from_slice(&self.array.strides[axes]);
     }
 
-    /// Common shape of what the picks broadcast to; `shapes` are those of their indices, in order.
+    /// The common shape of the indices; `shapes` are their shapes, in order.
     ///
     /// # Errors
-    /// Shapes that do not broadcast; more axes than an array may have.
+    /// If the shapes do not broadcast; if there are more axes than an array may have.
     pub fn picked_shape(&self, shapes: &[&[i64]]) -> Result<Dims, Error> {
         let mut all: SmallVec<[&[i64]; 4]> = SmallVec::new();
         let mut truths = self.truths.iter().peekable();
@@ -186,7 +186,7 @@ impl Lookup {
             while let Some((_, n)) = truths.next_if(|t| t.0 <= at) {
                 all.push(std::slice::from_ref(n));
             }
-            // A mask counts as one index per axis.
+            // a mask counts as one index per axis
             all.extend(std::iter::repeat_n(shapes[at], fancy.axes.len()));
         }
         all.extend(truths.map(|(_, n)| std::slice::from_ref(n)));
@@ -203,7 +203,7 @@ impl Lookup {
         Ok(picked)
     }
 
-    /// The picked axes of a lookup's result first. NumPy makes the result in this order, and gives a view of that.
+    /// A lookup's result with the selected axes first. NumPy makes the result in this order, and returns a view of it.
     pub fn picked_first(&self, result: &ArrayView) -> ArrayView {
         let (rank, others) = (result.shape.len(), self.rest.0.len());
         let after = self.before + rank - others;
@@ -211,20 +211,20 @@ impl Lookup {
         axes::permuted(result, &order)
     }
 
-    /// `picked` among the other axes: what is given per picked and per other axis, in the result's order.
+    /// Merges values for the selected axes and for the other axes into the result's order.
     pub fn arrange(&self, picked: &[i64], rest: &[i64]) -> Dims {
         rest[..self.before].iter().chain(picked).chain(&rest[self.before..]).copied().collect()
     }
 }
 
-/// Masks must have the extents of their axes; NumPy looks at that before it looks at any integer.
+/// Checks that masks have the extents of their axes. NumPy checks this before any integer.
 fn check_masks(array: &ArrayView, items: &[Item], missing: usize) -> Result<(), Error> {
     let mut axis = 0;
     for item in items {
         if let Item::Mask(mask) = item {
             for (k, &m) in mask.shape.iter().enumerate() {
                 let n = array.shape[axis + k];
-                // a mask without elements passes: it picks nothing
+                // a mask without elements passes, because it selects nothing
                 if m != n && m != 0 {
                     return Err(mask_mismatch(axis + k, n, m));
                 }

@@ -35,7 +35,7 @@ pub enum Item {
 }
 
 impl Item {
-    /// The part of a basic key that this is; `None` for arrays, masks and truth values.
+    /// The basic item, if this is one; `None` for arrays, masks and truth values.
     pub fn part(&self) -> Option<Part> {
         match self {
             Item::Basic(part) => Some(*part),

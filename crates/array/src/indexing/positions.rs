@@ -14,34 +14,34 @@ use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::{ArrayView, Input};
 use smallvec::SmallVec;
 
-/// Indices of up to this many elements are looked at one by one.
+/// Indices of up to this many elements are read one by one.
 const FEW: i64 = 4096;
 
-/// Where the picked elements lie.
+/// The positions of the selected elements.
 pub struct Positions {
-    /// Of the picked axes.
+    /// The shape of the selection.
     pub shape: Dims,
-    /// One position per picked element, to be broadcast to `shape`; `None` where all are zero.
+    /// One position per selected element, to be broadcast to `shape`; `None` if all are zero.
     pub index: Option<ArrayView>,
-    /// Number of positions, and bytes from one to the next.
+    /// The number of positions, and the bytes from one to the next.
     pub axis: (i64, i64),
     /// Byte offset of position zero.
     pub offset: i64,
-    /// Are they 0, 1, 2, … to the end of the axis?
+    /// Whether they are 0, 1, 2, … to the end of the axis.
     pub all: bool,
-    /// The indices as given: they decide about the memory order of a result without other axes.
+    /// The original indices: they determine the memory order of a result without other axes.
     pub inputs: SmallVec<[ArrayView; 2]>,
 }
 
-/// Which of several bad indices NumPy's IndexError names: the first one that it comes upon.
+/// The order in which NumPy checks indices, which decides which of several bad ones its IndexError names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Walk {
     /// In C order: `take`, and reading by one index array.
     Rows,
-    /// As the axes lie in memory: reading a vector.
+    /// In the memory order of the axes: reading a vector.
     Memory,
-    /// In the order of memory, from the lowest address: several index arrays, and writing. One axis of NumPy's own
-    /// index type is walked as it is.
+    /// In memory order, from the lowest address: several index arrays, and writing. A single index of NumPy's own index
+    /// type is traversed in its own direction.
     Iterator,
 }
 
@@ -63,19 +63,19 @@ struct Component {
     index: ArrayView,
     /// The axis whose bounds the index must keep; `None` for positions that come from a mask.
     axis: Option<usize>,
-    /// Are they known to be all positions, in order?
+    /// Whether they are known to be all positions, in order.
     all: bool,
 }
 
-/// The indices of a lookup before anybody looked at their elements.
+/// The indices of a lookup before their elements have been examined.
 pub struct Picks {
-    /// Of the picked axes.
+    /// The shape of the selection.
     pub shape: Dims,
     components: SmallVec<[Component; 2]>,
 }
 
 impl Picks {
-    /// Finds what masks pick, and the common shape.
+    /// Determines what masks select, and the common shape.
     ///
     /// # Errors
     /// NumPy's IndexError for shapes that do not fit each other.
@@ -99,13 +99,13 @@ impl Picks {
         Ok(Picks { shape, components })
     }
 
-    /// Takes indices that are known to be positions, or that the engine may clamp at the upper end.
+    /// Accepts indices that are known to be positions, or that the engine may clamp at the upper end.
     pub fn trust(mut self) -> Picks {
         self.components.iter_mut().for_each(|c| c.axis = None);
         self
     }
 
-    /// Checks bounds and works out the positions.
+    /// Checks bounds and computes the positions.
     ///
     /// # Errors
     /// NumPy's IndexError for indices out of bounds.
@@ -114,7 +114,7 @@ impl Picks {
         let inputs = components.iter().map(|c| c.index.clone()).collect();
         let offset = lookup.array.offset;
         let mut positions = Positions { shape, index: None, axis: (1, 0), offset, all: false, inputs };
-        // Where indices broadcast to nothing, NumPy does not look at them.
+        // if indices broadcast to nothing, NumPy does not check them
         if shape::size(&positions.shape) > 0 {
             for component in &mut components {
                 component.settle(front, walk)?;
@@ -126,7 +126,7 @@ impl Picks {
 }
 
 impl Positions {
-    /// Joins the components into positions along one axis.
+    /// Combines the components into positions along one axis.
     fn join<F: Front>(&mut self, front: &F, components: &[Component], itemsize: i64) -> Result<(), F::Error> {
         let moving: SmallVec<[&Component; 2]> = components.iter().filter(|c| c.n > 1 && c.stride != 0).collect();
         if let [one] = moving[..] {
@@ -165,14 +165,14 @@ impl Positions {
         Ok(())
     }
 
-    /// The positions as 64-bit integers apart from a base that is about to be written.
+    /// The positions as 64-bit integers, in memory that does not overlap a base that is about to be written.
     pub fn index_apart_from<F: Front>(&self, front: &F, target: &ArrayView) -> Result<Option<ArrayView>, F::Error> {
         let Some(index) = &self.index else { return Ok(None) };
         apart_from(front, index, target).map(Some)
     }
 }
 
-/// An index as 64-bit integers apart from a base that is about to be written.
+/// An index as 64-bit integers, in memory that does not overlap a base that is about to be written.
 fn apart_from<F: Front>(front: &F, index: &ArrayView, target: &ArrayView) -> Result<ArrayView, F::Error> {
     let wide = matches!(index.dtype, DType::I64 | DType::U64);
     if wide && !index.base.ptr_eq(&target.base) {
@@ -181,7 +181,8 @@ fn apart_from<F: Front>(front: &F, index: &ArrayView, target: &ArrayView) -> Res
     front.copied(index, DType::I64, Order::C)
 }
 
-/// The positions of a lookup along one axis, checked, counted from the front, and as 64-bit integers apart from the memory of a target.
+/// The positions of a lookup along one axis: checked, counted from the front, as 64-bit integers, and not in the memory
+/// of a target.
 ///
 /// # Errors
 /// NumPy's IndexError for indices out of bounds; those of recording.
@@ -218,8 +219,8 @@ pub fn compute<F: Front>(front: &F, op: Op, ins: &[Input<'_>]) -> Result<ArrayVi
     Ok(out)
 }
 
-/// The multi-index of each flat position in an array of these extents, as one more, last axis of a new array of 64-bit
-/// integers. The positions are in bounds.
+/// The multi-index of each flat position in an array of these extents, along an additional last axis of a new array of
+/// 64-bit integers. The positions must be in bounds.
 ///
 /// # Errors
 /// Those of recording.
@@ -253,7 +254,7 @@ pub fn unraveled<F: Front>(
 }
 
 impl Component {
-    /// Checks the bounds; makes negative indices count from the end.
+    /// Checks the bounds, and makes negative indices count from the end.
     fn settle<F: Front>(&mut self, front: &F, walk: Walk) -> Result<(), F::Error> {
         let Some(axis) = self.axis else { return Ok(()) };
         if within(front, &self.index, self.n)? {
@@ -278,7 +279,7 @@ fn from_end<F: Front>(front: &F, index: &ArrayView, n: i64) -> Result<ArrayView,
     compute(front, Op::Where, &[Input::Array(&negative), Input::Array(&moved), Input::Array(index)])
 }
 
-/// Smallest and largest element; `None` of no elements.
+/// The smallest and the largest element; `None` if there are no elements.
 pub fn bounds<F: Front>(front: &F, index: &ArrayView) -> Result<Option<(i64, i64)>, F::Error> {
     if index.size() == 0 {
         return Ok(None);
@@ -291,7 +292,7 @@ pub fn bounds<F: Front>(front: &F, index: &ArrayView) -> Result<Option<(i64, i64
         })?;
         return Ok(Some(found));
     }
-    // Indices wrap around into 64 bits, as NumPy casts them.
+    // indices wrap around into 64 bits, as NumPy casts them
     let ty = if index.dtype == DType::U64 { DType::I64 } else { index.dtype };
     if let Some(found) = front.fold_now(index, &[(Op::Min, ty), (Op::Max, ty)])? {
         return Ok(Some((wide(found[0]), wide(found[1]))));
@@ -304,12 +305,12 @@ pub fn bounds<F: Front>(front: &F, index: &ArrayView) -> Result<Option<(i64, i64
     Ok(Some((integer(front, &low)?, integer(front, &high)?)))
 }
 
-/// Is it known with one look at wide indices that they count from the front and lie in an axis of `n`?
+/// Whether one pass over wide indices shows that they are not negative and inside an axis of `n`.
 fn within<F: Front>(front: &F, index: &ArrayView, n: i64) -> Result<bool, F::Error> {
     if index.size() <= FEW || index.dtype != DType::I64 {
         return Ok(false);
     }
-    // negative ones are the largest of all
+    // as unsigned numbers, negative ones are the largest
     let unsigned = ArrayView { dtype: DType::U64, ..index.clone() };
     if let Some(found) = front.fold_now(&unsigned, &[(Op::Max, DType::U64)])? {
         return Ok((0..n).contains(&wide(found[0])));
@@ -320,7 +321,7 @@ fn within<F: Front>(front: &F, index: &ArrayView, n: i64) -> Result<bool, F::Err
     Ok((0..n).contains(&integer(front, &high)?))
 }
 
-/// An index array as NumPy walks through it to check bounds.
+/// An index array in the order in which NumPy checks its bounds.
 fn as_checked(index: &ArrayView, walk: Walk) -> ArrayView {
     let mut view = index.clone();
     if walk == Walk::Rows || (walk == Walk::Iterator && index.dtype == DType::I64 && index.shape.len() <= 1) {
@@ -338,7 +339,7 @@ fn as_checked(index: &ArrayView, walk: Walk) -> ArrayView {
     view
 }
 
-/// The first element, in NumPy's order, that is no index of an axis of `n`.
+/// The first element, in NumPy's order, that is not an index of an axis of `n`.
 pub fn first_outside<F: Front>(front: &F, index: &ArrayView, n: i64, walk: Walk) -> Result<i64, F::Error> {
     let mut outside = n;
     each_integer(front, &as_checked(index, walk), |v| {
@@ -363,7 +364,7 @@ fn wide(number: Scalar) -> i64 {
     }
 }
 
-/// Number of true elements, known now.
+/// The number of true elements, computed now.
 pub fn count_true<F: Front>(front: &F, mask: &ArrayView) -> Result<i64, F::Error> {
     if mask.size() <= FEW && mask.dtype == DType::Bool {
         let mut count = 0;
@@ -398,7 +399,7 @@ pub fn true_positions<F: Front>(front: &F, mask: &ArrayView) -> Result<ArrayView
     let count = count_true(front, &mask)?;
     let out = front.like_inputs(DType::I64, &[count, mask.shape.len() as i64], &[]);
     if mask.shape.len() == 1 && count > 0 && count == mask.size() {
-        // all of a vector: positions that kernels compute instead of loading them
+        // all elements of a vector: kernels compute the positions instead of loading them
         let numbers = [Input::Const(Scalar::I64(0)), Input::Const(Scalar::I64(1))];
         front.record(Op::Range, DType::I64, &column(&out, 0), &numbers, Axes::default())?;
     } else if out.size() > 0 {
@@ -414,7 +415,7 @@ pub fn column(positions: &ArrayView, k: usize) -> ArrayView {
     shape::window(positions, offset, Dims::from_slice(&positions.shape[..1]), Dims::from_elem(row, 1))
 }
 
-/// The components of a mask: one along axes that lie in memory as one, else one per axis.
+/// The components of a mask: one if its axes are equivalent to one in memory, otherwise one per axis.
 fn masked<F: Front>(
     front: &F,
     fancy: &Fancy,

@@ -16,14 +16,14 @@ use crate::rules::shape::{self, Order};
 use numelt_ir::{Axes, DType, Dims, MAX_RANK, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 
-/// Elements per row up to which all of an array is rewritten under a mask of rows.
+/// With at most this many elements per row, all of an array is rewritten under a mask of rows.
 const SHORT: i64 = 4;
 
 /// `array[items] = value`, where at least one item is an array, a mask or a truth value.
 ///
 /// # Errors
-/// NumPy's IndexError for indices out of bounds and a key that does not fit the array; a value that does not fit what is picked;
-/// those of recording.
+/// NumPy's IndexError for indices out of bounds and a key that does not fit the array; if the value does not fit the
+/// selection; and errors of recording.
 pub fn set<F: Front>(front: &F, array: &ArrayView, items: &[Item], value: Assigned) -> Result<Answer<()>, F::Error> {
     if let [Item::Mask(mask)] = items
         && select(front, array, mask, &value)?
@@ -46,7 +46,7 @@ pub fn set<F: Front>(front: &F, array: &ArrayView, items: &[Item], value: Assign
     Ok(if done { Answer::Recorded(()) } else { Answer::NotNative(NotNative::Output) })
 }
 
-/// What is assigned, as the target takes it.
+/// An assigned value in the form that the target takes.
 #[derive(Debug, Clone)]
 pub enum Assigned {
     /// A number in the target's dtype.
@@ -75,10 +75,10 @@ impl Assigned {
     }
 }
 
-/// The value as the target takes it; not native where NumPy raises or warns.
+/// The value in the form that the target takes; not native if NumPy raises or warns.
 ///
 /// # Errors
-/// Where a number that becomes infinite is an error; those of recording.
+/// If a number becomes infinite and that is an error; and errors of recording.
 pub fn stored<F: Front>(front: &F, value: &Operand<'_>, target: &ArrayView) -> Result<Answer<Assigned>, F::Error> {
     let Operand::Array(view) = value else {
         let Some(stored) = assign::literal(value, target.dtype) else {
@@ -98,18 +98,19 @@ pub fn stored<F: Front>(front: &F, value: &Operand<'_>, target: &ArrayView) -> R
     front.copied(view, target.dtype, Order::K).map(|copy| Answer::Recorded(Assigned::View(copy)))
 }
 
-/// Records `where(mask, value, array)` if every picked element gets the same value (or row of values).
+/// Records `where(mask, value, array)` if every selected element gets the same value (or row of values).
 fn select<F: Front>(front: &F, array: &ArrayView, mask: &ArrayView, values: &Assigned) -> Result<bool, F::Error> {
     let Some(rest) = array.shape.len().checked_sub(mask.shape.len()) else { return Ok(false) };
     let fits = mask.shape[..] == array.shape[..mask.shape.len()];
-    // One axis more than the rest, of extent one, is the axis of the picked elements.
+    // an axis of extent one in front of the rest is the axis of the selected elements
     let own = values.shape().strip_prefix(&[1]).filter(|own| own.len() == rest).unwrap_or(values.shape());
-    // What is not picked is written back, which must not undo what another index with the same memory has got.
+    // elements that are not selected are written back, which must not overwrite what another index of the same memory
+    // has stored
     if !fits || own.len() > rest || array.size() == 0 || !array.is_injective() {
         return Ok(false);
     }
     let others = &array.shape[mask.shape.len()..];
-    // Long rows are better left alone where the mask says no.
+    // for long rows it is better not to touch those that the mask excludes
     if shape::broadcast(&[own, others]).as_deref() != Some(others) || shape::size(others) > SHORT {
         return Ok(false);
     }
@@ -182,7 +183,7 @@ fn scatter<F: Front>(
     let picked = positions.shape.len();
     let (before, after) = (lookup.before, lookup.before + picked);
     let Some(index) = positions.index_apart_from(front, array)? else {
-        // Every index leads to the same place: the last value stays.
+        // every index leads to the same position, so the last value stays
         let last: i64 = (before..after).map(|a| (values.shape[a] - 1) * values.strides[a]).sum();
         let rest = |d: &Dims| d[..before].iter().chain(&d[after..]).copied().collect::<Dims>();
         let values = shape::window(values, values.offset + last, rest(&values.shape), rest(&values.strides));
@@ -215,7 +216,8 @@ fn record<F: Front>(front: &F, target: &ArrayView, values: &ArrayView, index: &A
     front.record(Op::Scatter, target.dtype, target, &inputs, Axes::default())
 }
 
-/// A scatter where the axis of the positions is interleaved with the others: a position for every single element.
+/// A scatter in which the axis of the positions is interleaved with the others: there is a position for every single
+/// element.
 fn one_by_one<F: Front>(
     front: &F,
     target: &ArrayView,
@@ -268,9 +270,9 @@ pub fn scatter_of(step: Op) -> Option<Op> {
     Op::ALL.iter().copied().find(|op| op.scatter_step() == Some(Some(step)))
 }
 
-/// Records `target[positions] = step(target[positions], values)` with every equal position taking part. Not native unless the
-/// operands fit as they are: positions of int64 inside the first axis, which the caller has checked, and values of the target's
-/// dtype and of the shape of what the positions select.
+/// Records `target[positions] = step(target[positions], values)`, where each of several equal positions counts. Not
+/// native unless the operands fit as they are: positions of int64 inside the first axis, which the caller has checked,
+/// and values of the target's dtype and of the shape that the positions select.
 ///
 /// # Errors
 /// Those of recording.

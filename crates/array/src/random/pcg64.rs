@@ -7,36 +7,36 @@ use numelt_ir::interp::random::{Lcg, PCG64_CHEAP_MULTIPLIER, PCG64_MULTIPLIER, p
 use numelt_runtime::RandomStream;
 use smallvec::SmallVec;
 
-/// A stretch of a stream: the operation with the literals that its first element begins at.
+/// A stretch of a stream: the operation with the literals of its first element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stretch {
     /// The operation.
     pub op: Op,
     /// Position of the first element.
     pub first: u64,
-    /// The words of state that the operation takes behind the position.
+    /// The words of state, which the operation takes after the position.
     pub state: SmallVec<[u64; 6]>,
 }
 
 impl Stretch {
-    /// What a host engine takes.
+    /// The stretch in the form that a host engine takes.
     pub fn stream(&self) -> RandomStream<'_> {
         RandomStream { op: self.op, position: self.first, state: &self.state }
     }
 }
 
-/// The state of such a generator.
+/// The state of a linear congruential generator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pcg64 {
-    /// The number that is stepped.
+    /// The number to which a step is applied.
     pub state: u128,
-    /// What each step adds.
+    /// The number that each step adds.
     pub increment: u128,
-    /// Is it PCG64, which steps before it gives a word, or PCG64DXSM, which steps afterwards?
+    /// Whether it is PCG64, which steps before it outputs a word, or PCG64DXSM, which steps afterwards.
     pub steps_first: bool,
-    /// The upper half of the last word whose lower half has been given.
+    /// The upper half of the last word whose lower half has been output.
     pub half: u32,
-    /// Is that half still to be given?
+    /// Whether that half has not been output yet.
     pub waits: bool,
 }
 
@@ -89,7 +89,7 @@ impl Pcg64 {
         (self.word() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// The next integer from zero to `last`, without preference for any: by multiplication, and rejection of few words.
+    /// The next integer from zero to `last`, all equally likely: by multiplication, with rejection of few words.
     pub fn below_or_at(&mut self, last: u64) -> u64 {
         if last == 0 {
             return 0;
@@ -121,7 +121,8 @@ impl Pcg64 {
         product >> 32
     }
 
-    /// The next integer from zero to `last`, by rejection under the smallest mask that holds `last`: what shuffling uses.
+    /// The next integer from zero to `last`, by rejection under the smallest mask that holds `last`: the method of
+    /// shuffling.
     pub fn masked(&mut self, last: u64) -> u64 {
         let mask = last.checked_next_power_of_two().map_or(u64::MAX, |power| power - 1) | last;
         loop {
@@ -132,12 +133,12 @@ impl Pcg64 {
         }
     }
 
-    /// Takes `n` words, or halves of words, and moves the state as single draws would; `None`, with nothing changed, where the half that
-    /// waits is not of the word before.
+    /// Takes `n` words, or halves of words, and advances the state as single draws would. `None`, with nothing changed,
+    /// if the half that waits is not of the previous word.
     pub fn take(&mut self, n: u64, halves: bool) -> Option<Stretch> {
         let multiplier = self.multiplier();
         let lcg = |state| Lcg { state, increment: self.increment, multiplier };
-        // word `k` counted from a state
+        // word number `k` from a state on
         let word = |from: Lcg, k: u64| {
             if self.steps_first {
                 pcg64_output(from.after(u128::from(k) + 1).state)
@@ -152,7 +153,7 @@ impl Pcg64 {
                 let (multiply, add) = if self.steps_first { BACK } else { CHEAP_BACK };
                 start.state = multiply.wrapping_mul(self.state).wrapping_add(add.wrapping_mul(self.increment));
                 first = 1;
-                // the half that waits may be of another word than the last one
+                // the half that waits may belong to another word than the last one
                 if (word(start, 0) >> 32) as u32 != half {
                     return None;
                 }

@@ -1,6 +1,6 @@
 //! `numpy.random.SeedSequence`: turns one number into well-mixed words of state, and into independent further seeds.
 
-/// Words of the pool that entropy is mixed in.
+/// The words of the pool into which entropy is mixed.
 const POOL: usize = 4;
 
 /// A seed, mixed as `numpy.random.SeedSequence` mixes it.
@@ -12,11 +12,11 @@ pub struct SeedSequence {
     pool: [u32; POOL],
 }
 
-/// Makes different words of equal ones: a constant that changes with each use.
+/// A hash that changes with each use, so that equal words become different ones.
 struct Hash(u32);
 
 impl Hash {
-    /// For what goes into the pool.
+    /// The hash of a word that goes into the pool.
     fn mixed(&mut self, value: u32) -> u32 {
         self.step(value, 0x931e_8875)
     }
@@ -29,14 +29,14 @@ impl Hash {
     }
 }
 
-/// Two words as one.
+/// Combines two words.
 fn joined(x: u32, y: u32) -> u32 {
     let mixed = x.wrapping_mul(0xca01_f9dd).wrapping_sub(y.wrapping_mul(0x4973_f715));
     mixed ^ mixed >> 16
 }
 
 impl SeedSequence {
-    /// The sequence of an integer.
+    /// The sequence for an integer.
     pub fn new(entropy: u128) -> SeedSequence {
         let mut words = vec![entropy as u32];
         let mut rest = entropy >> 32;
@@ -50,7 +50,7 @@ impl SeedSequence {
     fn of(entropy: Vec<u32>, spawn_key: Vec<u32>) -> SeedSequence {
         let mut words = entropy.clone();
         if !spawn_key.is_empty() {
-            // a key must not look like more entropy
+            // padding, so that a key does not look like more entropy
             words.resize(words.len().max(POOL), 0);
             words.extend(&spawn_key);
         }
@@ -77,7 +77,7 @@ impl SeedSequence {
         (0..count).map(|_| half() | half() << 32).collect()
     }
 
-    /// The next seed that is independent of this one and of all that it gives.
+    /// The next seed, which is independent of this one and of all numbers made from it.
     pub fn spawn(&mut self) -> SeedSequence {
         let key = self.spawn_key.iter().copied().chain([self.children]).collect();
         self.children += 1;

@@ -4,11 +4,11 @@
 use super::pcg64::Pcg64;
 use super::ziggurat_tables as tables;
 
-/// Where the tail of the normal distribution begins, and the inverse of that.
+/// The beginning of the normal distribution's tail, and its inverse.
 const NORMAL_TAIL: f64 = 3.654_152_885_361_009;
 const NORMAL_TAIL_INVERSE: f64 = 0.273_661_237_329_758_3;
 
-/// Where the tail of the exponential distribution begins.
+/// The beginning of the exponential distribution's tail.
 const EXPONENTIAL_TAIL: f64 = 7.697_117_470_131_05;
 
 /// The next normal number.
@@ -60,7 +60,7 @@ pub fn exponential(stream: &mut Pcg64) -> f64 {
     }
 }
 
-/// Is a point at a random height of a layer under the density?
+/// Whether a point at a random height in a layer is under the density.
 fn is_under(heights: &[f64; 256], layer: usize, stream: &mut Pcg64, density: f64) -> bool {
     (heights[layer - 1] - heights[layer]) * stream.uniform() + heights[layer] < density
 }

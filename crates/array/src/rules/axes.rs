@@ -13,7 +13,7 @@ pub type Order = SmallVec<[usize; 4]>;
 /// An axis counted from the front.
 ///
 /// # Errors
-/// No such axis.
+/// If there is no such axis.
 pub fn normalize(axis: i64, rank: usize) -> Result<usize, Error> {
     normalize_axis(axis, rank).ok_or(Error::Axis { axis, rank })
 }
@@ -24,10 +24,10 @@ pub fn permuted(view: &ArrayView, order: &[usize]) -> ArrayView {
     shape::window(view, view.offset, pick(&view.shape), pick(&view.strides))
 }
 
-/// The order that `transpose` is asked for.
+/// The order of axes for `transpose`.
 ///
 /// # Errors
-/// Not each axis once.
+/// If `axes` does not have each axis once.
 pub fn permutation(axes: &[i64], rank: usize) -> Result<Order, Error> {
     if axes.len() != rank {
         return Err(Error::Value("axes don't match array".into()));
@@ -41,10 +41,10 @@ pub fn permutation(axes: &[i64], rank: usize) -> Result<Order, Error> {
     Ok(order)
 }
 
-/// The order in which axes have moved from some places to others, and all others follow in theirs.
+/// The order of axes after some have moved from one position to another; all others keep their order.
 ///
 /// # Errors
-/// No such axis, one that is named twice, another number of places than of axes.
+/// If there is no such axis; if one is named twice; if the number of positions is not that of axes.
 pub fn moved(from: &[i64], to: &[i64], rank: usize) -> Result<Order, Error> {
     let place = |axes: &[i64], name: &str| {
         let places = axes.iter().map(|&axis| normalize(axis, rank)).collect::<Result<Order, Error>>()?;
@@ -67,10 +67,10 @@ pub fn moved(from: &[i64], to: &[i64], rank: usize) -> Result<Order, Error> {
     Ok(order)
 }
 
-/// The view with an axis of extent one more, at a place in the result.
+/// The view with an additional axis of extent one, at a position in the result.
 ///
 /// # Errors
-/// No such place; more axes than an array may have.
+/// If there is no such position; if there are more axes than an array may have.
 pub fn expanded(view: &ArrayView, axis: i64) -> Result<ArrayView, Error> {
     let rank = view.shape.len() + 1;
     if rank > MAX_RANK {
@@ -83,10 +83,10 @@ pub fn expanded(view: &ArrayView, axis: i64) -> Result<ArrayView, Error> {
     Ok(view)
 }
 
-/// The view without these axes, which have extent one; without all such axes if none are named.
+/// The view without these axes, which have extent one; if none are named, without all axes of extent one.
 ///
 /// # Errors
-/// No such axis; one of another extent; one that is named twice.
+/// If there is no such axis; if one has another extent; if one is named twice.
 pub fn squeezed(view: &ArrayView, axes: Option<&[i64]>) -> Result<ArrayView, Error> {
     let rank = view.shape.len();
     let dropped: Order = match axes {
@@ -107,7 +107,7 @@ pub fn squeezed(view: &ArrayView, axes: Option<&[i64]>) -> Result<ArrayView, Err
     Ok(permuted(view, &kept))
 }
 
-/// The view with axes in the opposite direction.
+/// The view with axes reversed.
 pub fn flipped(view: &ArrayView, axes: impl IntoIterator<Item = usize>) -> ArrayView {
     let mut view = view.clone();
     for axis in axes {
@@ -119,10 +119,10 @@ pub fn flipped(view: &ArrayView, axes: impl IntoIterator<Item = usize>) -> Array
     view
 }
 
-/// The view stretched to a shape.
+/// The view broadcast to a shape.
 ///
 /// # Errors
-/// A shape that it does not broadcast to.
+/// If it does not broadcast to the shape.
 pub fn stretched(view: &ArrayView, to: &[i64]) -> Result<ArrayView, Error> {
     let fits = view.shape.len() <= to.len() && shape::broadcast(&[&view.shape, to]).as_deref() == Some(to);
     if !fits {
@@ -136,10 +136,10 @@ pub fn stretched(view: &ArrayView, to: &[i64]) -> Result<ArrayView, Error> {
     Ok(shape::window(view, view.offset, Dims::from_slice(to), shape::stretched_strides(view, to)))
 }
 
-/// The extents that a reshape asks for: one of them may be -1, and is what is left.
+/// The extents of a reshape: one of them may be -1, and is computed from the others.
 ///
 /// # Errors
-/// Another number of elements; two unknown extents.
+/// If the number of elements differs; if two extents are unknown.
 pub fn extents(asked: &[i64], size: i64) -> Result<Dims, Error> {
     let refused = || {
         let text = format!("cannot reshape array of size {size} into shape {}", crate::shape_text(asked));

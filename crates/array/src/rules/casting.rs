@@ -3,14 +3,14 @@
 use super::resolve;
 use numelt_ir::DType;
 
-/// Which conversions `casting=` allows.
+/// The conversions that `casting=` allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Casting {
-    /// None; what `no` and `equiv` say of native dtypes.
+    /// No conversions; `no` and `equiv` mean this for native dtypes.
     Equal,
-    /// Those that keep every value.
+    /// Conversions that keep every value.
     Safe,
-    /// Those within a kind, too.
+    /// Also conversions within a kind.
     SameKind,
     /// All.
     Unsafe,
@@ -28,7 +28,7 @@ impl Casting {
         })
     }
 
-    /// May values of one dtype become values of the other?
+    /// Whether values of one dtype may be converted to the other.
     pub fn allows(self, from: DType, to: DType) -> bool {
         match self {
             Casting::Equal => from == to,
@@ -39,12 +39,12 @@ impl Casting {
     }
 }
 
-/// How a new result lies in memory.
+/// The memory order of a new result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemoryOrder {
-    /// As the inputs lie.
+    /// That of the inputs.
     Keep,
-    /// Fortran order if all inputs are in it, else C order.
+    /// Fortran order if all inputs have it, otherwise C order.
     Any,
     /// C order.
     C,

@@ -2,10 +2,10 @@
 
 use crate::error::Error;
 
-/// How many integers there are from `start` on, each a step further, before `stop`.
+/// The number of integers `start`, `start + step`, … before `stop`.
 ///
 /// # Errors
-/// A step of zero; more integers than 64 bits count.
+/// If the step is zero; if 64 bits cannot hold the number.
 pub fn whole_count(start: i64, stop: i64, step: i64) -> Result<i64, Error> {
     if step == 0 {
         return Err(too_large());
@@ -15,11 +15,11 @@ pub fn whole_count(start: i64, stop: i64, step: i64) -> Result<i64, Error> {
     i64::try_from(count).map_err(|_| Error::TooBig)
 }
 
-/// How many floats there are, and the difference of two neighbours: NumPy divides the distance by the step, and rounds up. It
-/// stores the first two elements, and goes on by their difference.
+/// The number of floats, and the difference of two neighbours. NumPy divides the distance by the step, and rounds up.
+/// It stores the first two elements, and continues with their difference.
 ///
 /// # Errors
-/// A count that is not finite, or that 64 bits do not hold, of either sign.
+/// If the number is not finite, or if 64 bits of either sign cannot hold it.
 pub fn float_count(start: f64, stop: f64, step: f64) -> Result<(i64, f64), Error> {
     let count = ((stop - start) / step).ceil();
     if !count.is_finite() || count.abs() >= 9.2e18 {

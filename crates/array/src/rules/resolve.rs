@@ -6,7 +6,7 @@
 use numelt_ir::interp::cast;
 use numelt_ir::{C64, DType, DTypeKind, Loops, Op, Scalar};
 
-/// A Python number, which adapts to the dtype of arrays it meets.
+/// A Python number, which adapts to the dtype of the arrays with which it is combined.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Weak {
     /// `True` or `False`.
@@ -15,7 +15,7 @@ pub enum Weak {
     Int(i64),
     /// An int between i64's and u64's largest.
     Unsigned(u64),
-    /// An int beyond 64 bits; negative or not.
+    /// An int beyond 64 bits; whether it is negative.
     Huge(bool),
     /// A float.
     Float(f64),
@@ -34,7 +34,7 @@ impl Weak {
         }
     }
 
-    /// dtype that it has among other Python numbers only; `None` for ints beyond 64 bits.
+    /// The dtype that it has among other Python numbers only; `None` for ints beyond 64 bits.
     pub fn default_dtype(self) -> Option<DType> {
         Some(match self {
             Weak::Bool(_) => DType::Bool,
@@ -46,8 +46,8 @@ impl Weak {
         })
     }
 
-    /// The value in `dtype`, as NumPy converts a Python number that takes part in an operation.
-    /// `None`: an integer that does not fit, or a value of a higher family than the dtype.
+    /// The value in `dtype`, converted as NumPy converts a Python operand. `None` for an integer that does not fit, or
+    /// a value of a higher family than the dtype.
     pub fn to_scalar(self, dtype: DType) -> Option<Scalar> {
         match self {
             Weak::Bool(v) => Some(cast(Scalar::Bool(v), dtype)),
@@ -59,7 +59,7 @@ impl Weak {
         }
     }
 
-    /// Has the number become infinite in a narrower type, `value`?
+    /// Whether the number has become infinite in a narrower type, as `value`.
     pub fn overflowed(self, value: Scalar) -> bool {
         value.is_infinite()
             && match self {
@@ -69,13 +69,13 @@ impl Weak {
             }
     }
 
-    /// The sign of an int: below, at or above zero.
+    /// Whether it is a negative int.
     pub fn is_negative_int(self) -> bool {
         matches!(self, Weak::Int(v) if v < 0) || self == Weak::Huge(true)
     }
 }
 
-/// Has a finite number become infinite in a narrower type?
+/// Whether a finite number has become infinite in a narrower type.
 pub fn overflowed(from: Scalar, to: Scalar) -> bool {
     let narrower = (from.dtype().is_float() || from.dtype().is_complex()) && to.dtype().size() < from.dtype().size();
     (narrower || from.dtype().is_integer()) && to.is_infinite() && !from.is_infinite()
@@ -92,7 +92,7 @@ fn int_in_range(value: i128, dtype: DType) -> bool {
     }
 }
 
-/// What the resolution needs to know of an operand.
+/// The information about an operand that the resolution needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     /// An array or NumPy scalar.
@@ -101,23 +101,23 @@ pub enum Kind {
     Weak(Weak),
 }
 
-/// How an operation is recorded.
+/// The form in which an operation is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loop {
-    /// The operation; may differ from the one asked for (`floor` of integers is a copy).
+    /// The operation, which may differ from the requested one (`floor` of integers is a copy).
     pub op: Op,
     /// Its loop dtype.
     pub ty: DType,
 }
 
 impl Loop {
-    /// dtype of the result.
+    /// The dtype of the result.
     pub fn output(self) -> DType {
         self.op.output_dtype(self.ty)
     }
 }
 
-/// NEP 50 promotion of the operands; `None` when ints beyond 64 bits decide.
+/// The NEP 50 promotion of the operands; `None` if ints beyond 64 bits decide.
 pub fn promote(kinds: &[Kind]) -> Option<DType> {
     let strong = |kind: &Kind| match kind {
         Kind::Strong(dtype) => Some(*dtype),
@@ -140,15 +140,15 @@ pub fn promote(kinds: &[Kind]) -> Option<DType> {
     }
 }
 
-/// The least dtype that all of these convert to safely. That of three need not be what two of them and the third one meet in: u16, i8
-/// and f32 meet in f32, but u16 and i8 in i32, which meets f32 in f64.
+/// The smallest dtype to which all of these convert safely. For three dtypes, it is not always that of two of them
+/// combined with the third: u16, i8 and f32 have the common dtype f32, but u16 and i8 have i32, which has f64 with f32.
 fn common(dtypes: impl Iterator<Item = DType> + Clone) -> Option<DType> {
     let paired = dtypes.clone().reduce(DType::promote)?;
     let least = |to: &DType| dtypes.clone().all(|from| safe(from, *to));
     if dtypes.clone().nth(2).is_none() { Some(paired) } else { DType::ALL.into_iter().find(least) }
 }
 
-/// A dtype that meets a Python number keeps its size unless the number is of a higher family.
+/// A dtype that is combined with a Python number keeps its size unless the number is of a higher family.
 fn with_weak(dtype: DType, weak: DTypeKind) -> DType {
     use DTypeKind::{Bool, Complex, Float, Signed, Unsigned};
     match (dtype.kind(), weak) {
@@ -163,7 +163,7 @@ fn with_weak(dtype: DType, weak: DTypeKind) -> DType {
     }
 }
 
-/// How NumPy's operation `op` runs on these operands.
+/// The loop of NumPy's operation `op` on these operands.
 pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
     let common = promote(kinds)?;
     let same = |ty: DType| op.info().dtypes.contains(ty).then_some(Loop { op, ty });
@@ -189,7 +189,7 @@ pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
         (Loops::Own, Op::FloatPower) => same(if common.is_complex() { DType::C128 } else { DType::F64 }),
         (Loops::Own, Op::Ldexp) => match kinds.get(1)? {
             Kind::Strong(d) if d.is_integer() && *d != DType::U64 || *d == DType::Bool => {
-                // NumPy takes the first loop of its table for a Python int
+                // for a Python int, NumPy takes the first loop of its table
                 let half = matches!(kinds[0], Kind::Weak(Weak::Int(_))) && *d != DType::Bool;
                 same(if half { DType::F16 } else { float_loop(&kinds[..1])? })
             }
@@ -197,7 +197,7 @@ pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
             Kind::Strong(_) | Kind::Weak(_) => None,
         },
         (Loops::Own, Op::Where) => same(promote(kinds.get(1..)?)?),
-        // the mixed comparisons are chosen above, and the rest is not elementwise
+        // mixed comparisons are chosen above, and other operations are not elementwise
         (Loops::Own, _) => None,
     }
 }
@@ -223,7 +223,7 @@ fn mixes_u64_with_signed(kinds: &[Kind]) -> bool {
     has(|d| d == DType::U64) && has(|d| d.kind() == DTypeKind::Signed)
 }
 
-/// Loops that exist for floats only take the first one that each operand converts to safely.
+/// The loop of an operation that has loops for floats only: the first one to which each operand converts safely.
 fn float_loop(kinds: &[Kind]) -> Option<DType> {
     let mut ty: Option<DType> = None;
     for kind in kinds {
@@ -237,7 +237,7 @@ fn float_loop(kinds: &[Kind]) -> Option<DType> {
         ty = Some(ty.map_or(float, |t| t.promote(float)));
     }
     let inexact = |d: DType| d.is_float() || d.is_complex();
-    // With a Python float or complex the promoted dtype is a float already, unless it is exact.
+    // with a Python float or complex, the promoted dtype is a float already, unless it is exact
     let weak = kinds.iter().filter_map(|k| match k {
         Kind::Weak(w) => Some(w.kind()),
         Kind::Strong(_) => None,
@@ -248,7 +248,7 @@ fn float_loop(kinds: &[Kind]) -> Option<DType> {
             ty = Some(ty.map_or(common, |t| if inexact(common) { t.promote(common) } else { t }));
         }
     }
-    // among truth values a Python int is a 64-bit one
+    // combined with truth values only, a Python int is a 64-bit integer
     let only_bool = kinds.iter().all(|k| matches!(k, Kind::Strong(DType::Bool) | Kind::Weak(_)));
     let with_int = kinds.iter().any(|k| matches!(k, Kind::Weak(w) if w.kind() == DTypeKind::Signed));
     if only_bool && with_int {
@@ -270,7 +270,7 @@ pub fn safe(from: DType, to: DType) -> bool {
     from.promote(to) == to
 }
 
-/// dtype in which NumPy sums and multiplies: small integers widen to 64 bits.
+/// The dtype in which NumPy sums and multiplies: small integers widen to 64 bits.
 pub fn accumulator(dtype: DType) -> DType {
     match dtype {
         DType::Bool | DType::I8 | DType::I16 | DType::I32 | DType::I64 => DType::I64,

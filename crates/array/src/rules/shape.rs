@@ -5,20 +5,20 @@ use numelt_runtime::{ArrayView, BaseRef};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Memory orders of `order=`.
+/// The memory orders of `order=`.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Order {
-    /// Rows together.
+    /// C order.
     C,
-    /// Columns together.
+    /// Fortran order.
     F,
-    /// Fortran order if the source has it, else C.
+    /// Fortran order if the source has it, otherwise C order.
     A,
-    /// As the source.
+    /// The order of the source.
     K,
 }
 
-/// The common shape, or `None` when the shapes do not fit.
+/// The common shape, or `None` if the shapes do not fit.
 pub fn broadcast(shapes: &[&[i64]]) -> Option<Dims> {
     let rank = shapes.iter().map(|s| s.len()).max().unwrap_or(0);
     let mut out = Dims::from_elem(1, rank);
@@ -41,7 +41,7 @@ pub fn size(shape: &[i64]) -> i64 {
     shape.iter().product()
 }
 
-/// Dense and in C order?
+/// Whether the array is contiguous and in C order.
 pub fn is_c_contiguous(shape: &[i64], strides: &[i64], itemsize: i64) -> bool {
     if shape.contains(&0) {
         return true;
@@ -58,7 +58,7 @@ pub fn is_c_contiguous(shape: &[i64], strides: &[i64], itemsize: i64) -> bool {
     true
 }
 
-/// Dense and in Fortran order?
+/// Whether the array is contiguous and in Fortran order.
 pub fn is_f_contiguous(shape: &[i64], strides: &[i64], itemsize: i64) -> bool {
     if shape.contains(&0) {
         return true;
@@ -75,7 +75,7 @@ pub fn is_f_contiguous(shape: &[i64], strides: &[i64], itemsize: i64) -> bool {
     true
 }
 
-/// Dense in Fortran order, and not in C order?
+/// Whether the array is contiguous in Fortran order, and not in C order.
 pub fn is_fortran(view: &ArrayView) -> bool {
     let itemsize = view.dtype.size() as i64;
     is_f_contiguous(&view.shape, &view.strides, itemsize) && !is_c_contiguous(&view.shape, &view.strides, itemsize)
@@ -94,7 +94,7 @@ pub fn f_strides(shape: &[i64], itemsize: i64) -> Dims {
         .collect()
 }
 
-/// Strides of `view` seen with the broadcast `shape`; the shapes are known to fit.
+/// The strides of `view` broadcast to `shape`; the shapes are known to fit.
 pub fn stretched_strides(view: &ArrayView, shape: &[i64]) -> Dims {
     let lead = shape.len() - view.shape.len();
     let mut strides = Dims::from_elem(0, shape.len());
@@ -106,8 +106,8 @@ pub fn stretched_strides(view: &ArrayView, shape: &[i64]) -> Dims {
     strides
 }
 
-/// Strides of a new dense array of `shape` whose axes lie in memory in the order that the
-/// inputs' axes do (NumPy's `order='K'`; where inputs disagree, C order wins).
+/// The strides of a new dense array of `shape` whose axes have the memory order of the inputs' axes (NumPy's
+/// `order='K'`; if inputs disagree, C order wins).
 pub fn k_order_strides(shape: &[i64], itemsize: i64, inputs: &[&ArrayView]) -> Dims {
     let rank = shape.len();
     let all_c = |v: &&ArrayView| is_c_contiguous(&v.shape, &v.strides, v.dtype.size() as i64);
@@ -118,13 +118,15 @@ pub fn k_order_strides(shape: &[i64], itemsize: i64, inputs: &[&ArrayView]) -> D
     dense_strides(shape, itemsize, &memory_order(rank, &strides))
 }
 
-/// Strides of the array that pieces of this rank are joined to: their axes' order in memory, as far as they agree.
+/// The strides of the array into which pieces of this rank are joined: the memory order of their axes, as far as they
+/// agree.
 pub fn joined_strides(shape: &[i64], itemsize: i64, pieces: &[ArrayView]) -> Dims {
     let all_c = |v: &ArrayView| is_c_contiguous(&v.shape, &v.strides, v.dtype.size() as i64);
     if shape.len() < 2 || pieces.iter().all(all_c) {
         return c_strides(shape, itemsize);
     }
-    // Outermost first; each axis moves out past those that every piece lays inside it. Extents of one say nothing.
+    // outermost first; each axis moves outwards past those that are inside it in every piece; extents of one have no
+    // influence
     let mut order: SmallVec<[usize; 4]> = (0..shape.len()).collect();
     for at in 1..order.len() {
         let axis = order[at];
@@ -167,7 +169,7 @@ fn memory_order(rank: usize, strides: &[Dims]) -> SmallVec<[usize; 4]> {
     order
 }
 
-/// The view with its axes from the slowest to the fastest in which NumPy's `order` runs over the elements.
+/// The view with its axes from the slowest to the fastest in which NumPy's `order` traverses the elements.
 pub fn outermost_first(view: &ArrayView, order: Order) -> ArrayView {
     let rank = view.shape.len();
     let (shape, itemsize) = (&view.shape, view.dtype.size() as i64);
@@ -186,7 +188,7 @@ pub fn outermost_first(view: &ArrayView, order: Order) -> ArrayView {
 
 /// The elements along one axis as a view, and true; or the view to copy in C order, and false.
 ///
-/// Unlike a reshape, NumPy's `ravel` gives no view of elements that are not dense.
+/// Unlike a reshape, NumPy's `ravel` does not return a view of elements that are not dense.
 pub fn raveled(view: &ArrayView, order: Order) -> (ArrayView, bool) {
     let turned = outermost_first(view, order);
     let itemsize = view.dtype.size() as i64;
@@ -198,7 +200,7 @@ pub fn raveled(view: &ArrayView, order: Order) -> (ArrayView, bool) {
     }
 }
 
-/// Should `axis` be further inside than `other`? `None` when no input has a stride on both.
+/// Whether `axis` should be further inside than `other`. `None` if no input has a stride along both.
 fn inner_first(strides: &[Dims], axis: usize, other: usize) -> Option<bool> {
     let mut answer = None;
     for s in strides {
@@ -214,8 +216,8 @@ fn inner_first(strides: &[Dims], axis: usize, other: usize) -> Option<bool> {
     answer
 }
 
-/// Strides of a dense copy that keeps the memory order of one array: its axes by size of stride, those of stride zero
-/// inside all others.
+/// The strides of a dense copy that keeps the memory order of one array: its axes by size of stride, with those of
+/// stride zero inside all others.
 pub fn copy_strides(view: &ArrayView, itemsize: i64) -> Dims {
     let own = view.dtype.size() as i64;
     if is_c_contiguous(&view.shape, &view.strides, own) {
@@ -239,8 +241,9 @@ fn dense_strides(shape: &[i64], itemsize: i64, order: &[usize]) -> Dims {
     strides
 }
 
-/// Strides of the result of one elementwise operation with a loop of dtype `ty`, whose elements have `itemsize` bytes. NumPy's loop
-/// over operands in Fortran order that need no conversion gives axes of extent one a place among the others.
+/// The strides of the result of one elementwise operation with a loop of dtype `ty`, whose elements have `itemsize`
+/// bytes. If the operands are in Fortran order and need no conversion, NumPy's loop places axes of extent one among the
+/// others.
 pub fn result_strides(shape: &[i64], itemsize: i64, ty: DType, inputs: &[&ArrayView]) -> Dims {
     let fortran = |v: &&ArrayView| v.shape.is_empty() || (v.dtype == ty && v.shape[..] == *shape && is_fortran(v));
     if shape.len() > 1 && inputs.iter().all(fortran) {
@@ -249,7 +252,7 @@ pub fn result_strides(shape: &[i64], itemsize: i64, ty: DType, inputs: &[&ArrayV
     k_order_strides(shape, itemsize, inputs)
 }
 
-/// The same elements with another shape and without a copy, in C order; `None` where only a copy can do.
+/// The same elements with another shape and without a copy, in C order; `None` if only a copy is possible.
 pub fn reshaped(view: &ArrayView, shape: &[i64], fortran: bool) -> Option<ArrayView> {
     let strides = reshaped_strides(&view.shape, &view.strides, shape, view.dtype.size() as i64, fortran)?;
     Some(window(view, view.offset, Dims::from_slice(shape), strides))
@@ -283,7 +286,7 @@ fn reshaped_strides(old: &[i64], strides: &[i64], new: &[i64], itemsize: i64, fo
                 have *= old.get(o)?;
             }
         }
-        // The group of old axes must itself be one run.
+        // the group of old axes must itself be one run
         if (first_old..o).any(|a| strides[a] != old[a + 1] * strides[a + 1]) {
             return None;
         }
@@ -299,17 +302,17 @@ fn reshaped_strides(old: &[i64], strides: &[i64], new: &[i64], itemsize: i64, fo
     Some(out)
 }
 
-/// Another window on the same base with the same dtype.
+/// Another view of the same base with the same dtype.
 pub fn window(view: &ArrayView, offset: i64, shape: Dims, strides: Dims) -> ArrayView {
     ArrayView { base: view.base.clone(), dtype: view.dtype, offset, shape, strides }
 }
 
-/// The same place on the same base, element for element?
+/// Whether two views are the same elements of the same base.
 pub fn same_window(a: &ArrayView, b: &ArrayView) -> bool {
     a.base.ptr_eq(&b.base) && a.offset == b.offset && a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides
 }
 
-/// Half-open byte range in the base; `None` when empty.
+/// The half-open byte range in the base; `None` if empty.
 pub fn byte_range(shape: &[i64], strides: &[i64], itemsize: i64) -> Option<(i64, i64)> {
     let (mut low, mut high) = (0, 0);
     for (&n, &s) in shape.iter().zip(strides) {
@@ -323,18 +326,18 @@ pub fn byte_range(shape: &[i64], strides: &[i64], itemsize: i64) -> Option<(i64,
     Some((low, high + itemsize))
 }
 
-/// The bytes of a view inside those of its base; nothing for a view that is not dense in C order.
+/// The bytes of a view inside those of its base; `None` for a view that is not dense in C order.
 pub fn dense_range(view: &ArrayView) -> Option<Range<usize>> {
     let (start, itemsize) = (view.offset as usize, view.dtype.size());
     let dense = is_c_contiguous(&view.shape, &view.strides, itemsize as i64);
     dense.then(|| match view.size() {
-        // it may begin anywhere
+        // an empty view may begin anywhere
         0 => 0..0,
         n => start..start + n as usize * itemsize,
     })
 }
 
-/// A C-contiguous view of the front of a base.
+/// A C-contiguous view that begins at the start of a base.
 pub fn whole(base: BaseRef, dtype: DType, shape: &[i64]) -> ArrayView {
     let strides = new_strides(shape, dtype.size() as i64);
     ArrayView { base, dtype, offset: 0, shape: Dims::from_slice(shape), strides }

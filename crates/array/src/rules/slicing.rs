@@ -11,8 +11,8 @@ use std::ops::Range;
 pub enum Part {
     /// A position on an axis; a negative one counts from the end.
     Int(i64),
-    /// Start, stop and step, as Python unpacks a slice: what is left out is the largest or smallest number, by the step's
-    /// sign. The step is not zero.
+    /// Start, stop and step, as Python unpacks a slice: an omitted number is the largest or smallest one, depending on
+    /// the step's sign. The step is not zero.
     Slice(i64, i64, i64),
     /// A new axis of extent one (`None` in Python).
     NewAxis,
@@ -23,24 +23,25 @@ pub enum Part {
 /// What a basic index selects.
 #[derive(Debug, Clone)]
 pub struct Selection {
-    /// The window.
+    /// The view.
     pub view: ArrayView,
-    /// Is there an integer for each axis and nothing else? NumPy then gives a scalar, not an array without axes.
+    /// Whether there is an integer for each axis and nothing else. NumPy then returns a scalar, not an array without
+    /// axes.
     pub scalar: bool,
 }
 
-/// Position that an index within bounds selects on an axis.
+/// The position that an index within bounds selects on an axis.
 #[inline(always)]
 pub fn within(index: i64, extent: i64) -> Option<i64> {
     let at = if index < 0 { index + extent } else { index };
     (0..extent).contains(&at).then_some(at)
 }
 
-/// First position, number of positions and step of an unpacked slice on an axis; without positions it starts at the front and
-/// steps by one, as NumPy's does.
+/// The first position, the number of positions and the step of an unpacked slice on an axis. As in NumPy, a slice
+/// without positions starts at zero and has step one.
 #[inline]
 pub fn slice(extent: i64, start: i64, stop: i64, step: i64) -> (i64, i64, i64) {
-    // beyond an end is at that end; a slice that runs backwards may stop before the front
+    // positions beyond an end are at that end; a slice with a negative step may stop before the front
     let (low, high) = if step < 0 { (-1, extent - 1) } else { (0, extent) };
     let clamp = |at: i64| if at < 0 { at.saturating_add(extent).max(low) } else { at.min(high) };
     let (start, stop) = (clamp(start), clamp(stop));
@@ -58,7 +59,7 @@ pub fn slice(extent: i64, start: i64, stop: i64, step: i64) -> (i64, i64, i64) {
 /// Applies a basic index.
 ///
 /// # Errors
-/// Two ellipses, more indices than axes, an integer outside its axis, more axes than an array may have.
+/// If there are two ellipses; more indices than axes; an integer outside its axis; more axes than an array may have.
 pub fn select(view: &ArrayView, parts: &[Part]) -> Result<Selection, Error> {
     let rank = view.shape.len();
     let consumed = parts.iter().filter(|p| matches!(p, Part::Int(_) | Part::Slice(..))).count();
@@ -87,7 +88,7 @@ pub fn select(view: &ArrayView, parts: &[Part]) -> Result<Selection, Error> {
                 let (first, n, step) = slice(view.shape[axis], start, stop, step);
                 offset += first * view.strides[axis];
                 dims.push(n);
-                // a step that leads beyond all numbers is never taken
+                // a stride beyond all numbers is never used
                 strides.push(view.strides[axis].wrapping_mul(step));
                 axis += 1;
             }
