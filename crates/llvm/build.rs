@@ -2,8 +2,7 @@
 //!
 //! In: `src/library.c`, `src/passes.cpp` and the LLVM 19 under `LLVM_SYS_191_PREFIX`. Out: `libnumelt_llvm.so` in
 //! `OUT_DIR`, told to dependents as `DEP_NUMELT_LLVM_LIBRARY` and, since `OUT_DIR` is on the link path, found by
-//! programs that cargo runs.
-//! Without the feature `library`, nothing.
+//! programs that cargo runs. Without the feature `library`, nothing.
 
 use std::env;
 use std::ffi::OsString;
@@ -116,8 +115,8 @@ fn passes(out: &Path) -> PathBuf {
     object
 }
 
-/// A linker script that puts the functions that compiling runs next to each other: a third of LLVM's code, but spread over
-/// all of its pages. `src/hot.txt` has how their names begin.
+/// A linker script that puts the functions that compiling runs next to each other: a third of LLVM's code, but spread
+/// over all of its pages. `src/hot.txt` has how their names begin.
 fn hot_first(out: &Path) -> PathBuf {
     let script = out.join("hot.ld");
     let sections: String = include_str!("src/hot.txt").lines().map(|name| format!("*(.text.{name}*) ")).collect();

@@ -77,8 +77,8 @@ impl Engines {
         Ok(())
     }
 
-    /// The engines for a name and these settings: the host engine and, if it is another one's name, that one; for `auto` all
-    /// devices that can be made, or those that the settings name.
+    /// The engines for a name and these settings: the host engine and, if it is another one's name, that one; for
+    /// `auto` all devices that can be made, or those that the settings name.
     ///
     /// # Errors
     /// [`Error::Config`] for a name that no engine has, and whatever making the engine gives.
@@ -98,8 +98,8 @@ impl Engines {
         }
     }
 
-    /// As [`Engines::make`] for the engine of the settings; a device that cannot be had is said on standard error, once, and
-    /// the settings then have the host engine.
+    /// As [`Engines::make`] for the engine of the settings; a device that cannot be had is said on standard error,
+    /// once, and the settings then have the host engine.
     ///
     /// # Errors
     /// [`Error::Config`] for a name that no engine has.

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 /// Its name.
 pub const NAME: &str = "opencl";
 
-/// The engine for the best device. Where nobody asked for it by its name, that is no processor: those are the host engine's, which
-/// uses them better.
+/// The engine for the best device. Where nobody asked for it by its name, that is no processor: those are the host
+/// engine's, which uses them better.
 ///
 /// # Errors
 /// There is no OpenCL library or no device.

@@ -1,10 +1,8 @@
 //! The traits of an engine: memory of its own, and kernels and library calls that run on it. Policy (when and where
-//! work runs, caches)
-//! is left to the runtime.
+//! work runs, caches) is left to the runtime.
 //!
-//! A new engine implements [`Storage`] and [`Engine`], ten methods. A third trait, [`Host`](crate::Host), has what
-//! only an engine that computes in host memory can
-//! offer. A runtime has exactly one host engine, and any number of others.
+//! A new engine implements [`Storage`] and [`Engine`], ten methods. A third trait, [`Host`](crate::Host), has what only
+//! an engine that computes in host memory can offer. A runtime has exactly one host engine, and any number of others.
 
 pub(crate) use crate::host::Host;
 use crate::placement::Rule;
@@ -68,9 +66,9 @@ struct ScratchLine(#[allow(dead_code)] [u8; 64]);
 pub struct Launch<'a> {
     /// The extents, strides and offsets.
     pub geometry: &'a Geometry,
-    /// For each argument, the position of the point with all indices zero; [`Buffer::NONE`] for
-    /// `Index` arguments. The runtime guarantees that each byte the kernel uses is
-    /// inside an allocation of the engine, is aligned to the element, and is used by nobody else meanwhile.
+    /// For each argument, the position of the point with all indices zero; [`Buffer::NONE`] for `Index` arguments. The
+    /// runtime guarantees that each byte the kernel uses is inside an allocation of the engine, is aligned to the
+    /// element, and is used by nobody else meanwhile.
     pub buffers: &'a [Buffer],
     /// Values of the parameters, of the dtypes in `Kernel::params`.
     pub params: &'a [Scalar],
@@ -95,8 +93,7 @@ pub struct StageLaunch<'a> {
     /// The kernel, compiled.
     pub executable: &'a dyn Executable,
     /// Its launch for all iterations of the shared loop. For arguments in scratch memory, the buffer's offset is the
-    /// number of
-    /// bytes from the start of an iteration, and its handle has no meaning.
+    /// number of bytes from the start of an iteration, and its handle has no meaning.
     pub launch: Launch<'a>,
     /// Which of its loops is the shared one. That loop is not reduced.
     pub shared: usize,
@@ -143,9 +140,9 @@ impl Operand<'_> {
     }
 }
 
-/// A library call (`matmul`) or scan on materialized operands. Operands may overlap the output only
-/// if identical to it, except for matmul, whose output overlaps nothing. Inputs are
-/// converted to `ty` as they are read, results to the output's dtype.
+/// A library call (`matmul`) or scan on materialized operands. Operands may overlap the output only if identical to it,
+/// except for matmul, whose output overlaps nothing. Inputs are converted to `ty` as they are read, results to the
+/// output's dtype.
 pub struct LibraryCall<'a> {
     /// The operation.
     pub op: Op,
@@ -277,8 +274,7 @@ pub trait Storage: Send + Sync {
     ///
     /// # Errors
     /// Those of [`Storage::upload`], and errors of work that nobody has waited for: the bytes may be those that this
-    /// work should
-    /// have written.
+    /// work should have written.
     fn download(&self, from: Buffer, to: &mut [u8]) -> Result<()>;
 }
 
@@ -287,9 +283,8 @@ pub trait Engine: Storage {
     /// The short name that `NUMELT_ENGINE` uses.
     fn name(&self) -> &'static str;
 
-    /// The limits and thresholds of the machine that the engine runs on. Plans are made for them, and they decide
-    /// which operations
-    /// run when they are recorded. Every call returns the same.
+    /// The limits and thresholds of the machine that the engine runs on. Plans are made for them, and they decide which
+    /// operations run when they are recorded. Every call returns the same.
     fn target(&self) -> &Target;
 
     /// Whether the engine can do this. The runtime never submits work that it cannot do.

@@ -1,7 +1,7 @@
 //! The runtime: records instructions, decides when to run them, plans, allocates, launches.
 //!
-//! In: operations on views, from front ends. Out: memory with values in it.
-//! Not here: how a kernel is computed (engines), Python.
+//! In: operations on views, from front ends. Out: memory with values in it. Not here: how a kernel is computed
+//! (engines), Python.
 //!
 //! Each part has its own state, and its invariants at the top of its file: the recorder (`batch`,
 //! `runtime/recording.rs`), the planner (`runtime/planning.rs`, `cache.rs`), the executor (`exec`, `placement`), the

@@ -57,7 +57,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens, and creates where needed, the private directory `kernels` under `parent`, in which files may take `limit` bytes.
+    /// Opens, and creates where needed, the private directory `kernels` under `parent`, in which files may take `limit`
+    /// bytes.
     ///
     /// # Errors
     /// The system's, and that others may write there.

@@ -11,8 +11,8 @@
 //! A file holds any number of cases, each from a `; test:` line to the next. What follows `----` is what the test
 //! printed when it was last blessed (`NUMELT_BLESS=1`). Kinds:
 //! - `verify`: prints the program again, or the error of the parser or verifier;
-//! - `run [seed=N]`: prints the outputs; also runs every partition's plan and compares. Lines
-//!   `; data %0 f64 1.0 2.0` give a base's values instead of the seed;
+//! - `run [seed=N]`: prints the outputs; also runs every partition's plan and compares. Lines `; data %0 f64 1.0 2.0`
+//!   give a base's values instead of the seed;
 //! - `opt [passes=P]`: prints the program after each pass that changes it;
 //! - `cost [unit=N] [passes=P]`: prints what each partition costs, in units of N bytes;
 //! - `plan [fuse=F]`: prints the plan: its steps, what was contracted, the bytes moved;

@@ -17,8 +17,8 @@ enum Mood {
     Wild,
 }
 
-/// The type to show or fill a base with: bool if any view is, else of the view with
-/// the smallest elements, so that every view finds values of its type; bytes without a view.
+/// The type to show or fill a base with: bool if any view is, else of the view with the smallest elements, so that
+/// every view finds values of its type; bytes without a view.
 pub fn element_type(program: &Program, base: u32) -> DType {
     let views = program.instrs.iter().flat_map(|i| i.reads().chain([&i.out])).filter(|v| v.base == base);
     views.map(|v| v.dtype).min_by_key(|d| (d.size(), *d)).unwrap_or(DType::U8)

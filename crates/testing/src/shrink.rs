@@ -1,8 +1,8 @@
 //! Makes a failing program smaller while it keeps failing.
 //!
-//! In: a program and a question (does it still fail?). Out: a program with fewer instructions, literals for
-//! views, inputs for temporaries, smaller extents and no base or literal that nothing uses. Every candidate verifies and
-//! reads only bytes that hold values.
+//! In: a program and a question (does it still fail?). Out: a program with fewer instructions, literals for views,
+//! inputs for temporaries, smaller extents and no base or literal that nothing uses. Every candidate verifies and reads
+//! only bytes that hold values.
 
 use numelt_ir::{Operand, Program, Scalar, View, interp, verify};
 

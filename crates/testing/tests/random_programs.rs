@@ -1,7 +1,7 @@
 //! Random programs through the optimizer, with every partition and pass, against the reference interpreter.
 //!
-//! `NUMELT_RANDOM_PROGRAMS=100000` runs that many, each with every partition, with every pass alone, all and none, and for
-//! every target.
+//! `NUMELT_RANDOM_PROGRAMS=100000` runs that many, each with every partition, with every pass alone, all and none, and
+//! for every target.
 
 use numelt_opt::{Fuse, Options, Pass, Passes, Target};
 use numelt_testing::compare::Tolerance;

@@ -88,8 +88,8 @@ fn shapes(op: Op) -> (Vec<i64>, Vec<Vec<i64>>, Axes) {
     }
 }
 
-/// A valid program of one instruction, in which every operand that may be one is a literal of random bits, or, the other
-/// way round, none is.
+/// A valid program of one instruction, in which every operand that may be one is a literal of random bits, or, the
+/// other way round, none is.
 fn one_instruction(op: Op, ty: DType, literals: bool, rng: &mut Rng) -> Program {
     let mut program: Program = "base %0 1024 in\nbase %1 1024 out".parse().unwrap();
     let (out, ins, axes) = shapes(op);

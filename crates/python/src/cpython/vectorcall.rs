@@ -1,11 +1,11 @@
 //! Classes of numelt whose objects the interpreter calls by the vectorcall protocol, without packing the arguments.
 //!
-//! In: a class that PyO3 has made, with a field that holds the function to call. Out: the same class, whose type
-//! object names the offset of that field and has the flags that go with it. PyO3 gives a class only `tp_call`, for
-//! which the interpreter makes a tuple and a dictionary. On five elements, vectorcall makes the call of a ufunc 22 to
-//! 24 % shorter, that of a method 14 to 27 %, and that of a short one such as `ravel` 42 to 69 %
-//! (`benches/fast_paths.py`). Calls of the class `routine` itself gained less than 5 % and stay with PyO3. If `NUMELT_FAST_PATHS` does not name `calls`, classes keep PyO3's
-//! `tp_call`.
+//! In: a class that PyO3 has made, with a field that holds the function to call. Out: the same class, whose type object
+//! names the offset of that field and has the flags that go with it. PyO3 gives a class only `tp_call`, for which the
+//! interpreter makes a tuple and a dictionary. On five elements, vectorcall makes the call of a ufunc 22 to 24 %
+//! shorter, that of a method 14 to 27 %, and that of a short one such as `ravel` 42 to 69 % (`benches/fast_paths.py`).
+//! Calls of the class `routine` itself gained less than 5 % and stay with PyO3. If `NUMELT_FAST_PATHS` does not name
+//! `calls`, classes keep PyO3's `tp_call`.
 
 use crate::cpython::fast::{self, Path};
 use crate::cpython::given::Given;

@@ -160,7 +160,8 @@ pub fn past_gil<T: Send>(py: Python<'_>, act: impl FnOnce(&Runtime) -> T + Send)
     let runtime = Runtime::global();
     let work = runtime.pending_work();
     // Between two calls of extension methods, a flush may have to wait for a thread that runs another one and holds the
-    // GIL. An extension method that flushes keeps the GIL, because no other thread may see values that wait for its end.
+    // GIL. An extension method that flushes keeps the GIL, because no other thread may see values that wait for its
+    // end.
     let may_wait = runtime.may_wait() || runtime.pending_calls() > 0;
     if (work > DETACH_WORK || may_wait) && !runtime.runs_extension() {
         let _watched = progress::watch(work);

@@ -1,7 +1,7 @@
 //! The hash of a batch, by which its plan is looked up.
 //!
-//! In: instructions as they are recorded. Out: a number that programs of the same structure share, whatever the values of
-//! their literals.
+//! In: instructions as they are recorded. Out: a number that programs of the same structure share, whatever the values
+//! of their literals.
 
 use numelt_ir::{Instr, Operand, View};
 

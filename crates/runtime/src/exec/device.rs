@@ -42,9 +42,8 @@ impl ReadyPlan {
 }
 
 impl Run<'_> {
-    /// Runs the step on a device. Returns false if it must run on the host, because the device does not support it,
-    /// has no memory for it, or
-    /// does not respond.
+    /// Runs the step on a device. Returns false if it must run on the host, because the device does not support it, has
+    /// no memory for it, or does not respond.
     ///
     /// # Errors
     /// Errors of a step that has begun, and of the host if values have to move there.

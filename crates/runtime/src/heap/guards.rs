@@ -5,13 +5,10 @@
 //!
 //! Invariants:
 //! - **A guard begins under the runtime's lock, and may end anywhere.** A thread that holds that lock and finds no
-//!   guard in its way may
-//!   therefore go on: no guard begins before the lock is released.
-//! - **Nothing that the runtime runs uses what a guard protects from it.** A flush reads no base that has a writer,
-//!   and
+//!   guard in its way may therefore go on: no guard begins before the lock is released.
+//! - **Nothing that the runtime runs uses what a guard protects from it.** A flush reads no base that has a writer, and
 //!   writes none that has a guard. It is blocked then, and waits *without* the lock until the guard has ended
-//!   ([`Guards::wait`]).
-//!   Operations that would run at once are recorded instead, so that recording never waits.
+//!   ([`Guards::wait`]). Operations that would run at once are recorded instead, so that recording never waits.
 //! - **A guarded address stays valid.** Host memory is freed or moved by work that writes its base, and with the last
 //!   reference to the base, which a guard borrows. A device that needs memory discards its own copy, never the
 //!   host's.
@@ -37,9 +34,8 @@ pub struct ReadGuard<'a> {
     right: Right<'a>,
 }
 
-/// The right to write the values of a base on the host by other means than recorded work. Nothing else reads or
-/// writes them while it
-/// lives. Everything derived from the former values has been forgotten.
+/// The right to write the values of a base on the host by other means than recorded work. Nothing else reads or writes
+/// them while it lives. Everything derived from the former values has been forgotten.
 ///
 /// Like a [`ReadGuard`] it belongs to the thread that made it.
 #[derive(Debug)]
@@ -216,8 +212,7 @@ impl Guards {
     }
 
     /// Waits until a guard has ended. The caller holds neither the runtime's lock nor the front end's, because the
-    /// guard's owner may
-    /// need them.
+    /// guard's owner may need them.
     ///
     /// # Errors
     /// [`Error::Busy`] if the guard belongs to the caller, or its owner waits for the caller.

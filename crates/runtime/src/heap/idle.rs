@@ -1,9 +1,8 @@
 //! The thread that returns unused memory of the pool to the system, and how much memory there is left.
 //!
 //! A program that has computed with large arrays may go on with other libraries, which cannot use the memory that the
-//! pool keeps. A
-//! thread examines the pool a few times a second as long as it keeps enough to be worth it, and ends when it does
-//! not.
+//! pool keeps. A thread examines the pool a few times a second as long as it keeps enough to be worth it, and ends when
+//! it does not.
 
 use super::Heap;
 use std::sync::{OnceLock, Weak};

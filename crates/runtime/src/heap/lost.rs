@@ -1,8 +1,7 @@
 //! Bases whose values are lost: they got no memory, and the values from which they were to be computed exist no more.
 //!
 //! In: bases that were given up (`batch/left.rs`). Out: the error that reading one raises, which names the array as
-//! NumPy does, and
-//! whether a batch uses one. Such a batch runs operation by operation, so that nothing is computed from
+//! NumPy does, and whether a batch uses one. Such a batch runs operation by operation, so that nothing is computed from
 //! a lost value, and an assignment to all of a base ends its loss.
 
 use super::base::ArrayView;
@@ -120,8 +119,7 @@ pub(crate) fn named(error: Error, instrs: &[Instr], base: u32) -> Error {
     }
 }
 
-/// The dtype and shape of the array on a base: those of a view that is all of it, or else one axis of the first
-/// view's
+/// The dtype and shape of the array on a base: those of a view that is all of it, or else one axis of the first view's
 /// dtype.
 fn label(instrs: &[Instr], base: u32, nbytes: usize) -> Option<(DType, Dims)> {
     let views = || instrs.iter().flat_map(|i| [&i.out].into_iter().chain(i.reads())).filter(|v| v.base == base);

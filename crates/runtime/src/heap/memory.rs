@@ -7,8 +7,7 @@ use std::alloc::Layout;
 const ALIGN: usize = 64;
 
 /// An engine whose memory is the host's gets [`Storage`] by implementing this trait. Handles are addresses, and
-/// everything is done at
-/// once.
+/// everything is done at once.
 ///
 /// A runtime takes the host memory of arrays from its own pool; this serves users of such an engine without a
 /// runtime.

@@ -1,15 +1,12 @@
 //! The memory pool: 64-byte aligned buffers, reused by size class, huge pages for large ones.
 //!
-//! Fresh pages take 55 to 340 ms/GB, a reused buffer nothing. So freed buffers are kept, up to a cap,
-//! and handed out again; below two MiB also if only half of one is needed. A fresh buffer takes the place of kept
-//! ones of other sizes, so that
-//! all memory together stays near the most that was in use at a time. Buffers of two MiB and more are mapped on their
-//! own, aligned for huge
-//! pages; smaller ones come from the global allocator.
+//! Fresh pages take 55 to 340 ms/GB, a reused buffer nothing. So freed buffers are kept, up to a cap, and handed out
+//! again; below two MiB also if only half of one is needed. A fresh buffer takes the place of kept ones of other sizes,
+//! so that all memory together stays near the most that was in use at a time. Buffers of two MiB and more are mapped on
+//! their own, aligned for huge pages; smaller ones come from the global allocator.
 //!
 //! A kept buffer is returned to the system when it has not been used for a while ([`Pool::tick`], which the thread of
-//! `idle`
-//! calls), and at once if little memory is left.
+//! `idle` calls), and at once if little memory is left.
 //!
 //! Memory that has just been mapped is zero without being written; [`Pool::alloc_zeroed`] says whether a buffer is.
 
@@ -29,20 +26,17 @@ const NOTABLE: usize = 32 << 10;
 /// half its size.
 const LARGER: usize = 4;
 /// The bytes that may be kept beside the most that was in use at a time: many small buffers of different classes are
-/// not worth
-/// returning.
+/// not worth returning.
 const SLACK: usize = 512 << 10;
 /// The same limit if much memory is in use.
 const MOST_SLACK: usize = 8 << 20;
 /// More is kept after buffers have been displaced for this many times the most that was in use. Otherwise sizes that
-/// are used in turn, and
-/// never at the same time, would each be fresh every time.
+/// are used in turn, and never at the same time, would each be fresh every time.
 const CHURN: usize = 16;
 
 /// A kept buffer of at least this size is zeroed by returning its pages, because so large an array of zeros is likely
-/// to stay
-/// mostly zero. A smaller one is zeroed by the caller: if all of it is written, that takes a quarter of the time of
-/// new pages (35 against 140 ms for 128 MiB).
+/// to stay mostly zero. A smaller one is zeroed by the caller: if all of it is written, that takes a quarter of the
+/// time of new pages (35 against 140 ms for 128 MiB).
 const ANEW: usize = 1 << 30;
 /// If at least this many bytes are kept, they are returned after some time.
 const WORTH: usize = 1 << 20;
@@ -245,8 +239,8 @@ impl Pool {
     }
 
     /// Notes that time has passed. Returns buffers to the system that have not been used for some ticks, and more if
-    /// the system has only `room` bytes
-    /// left. False if hardly anything is kept, so that nobody need call this until `watch` is called again.
+    /// the system has only `room` bytes left. False if hardly anything is kept, so that nobody need call this until
+    /// `watch` is called again.
     pub(crate) fn tick(&self, room: usize) -> bool {
         let mut shelves = self.lock();
         shelves.leave(room);

@@ -1,16 +1,14 @@
 //! Large arrays of zeros, which take no memory before they are written.
 //!
 //! In: instructions and steps. Out: whether one only fills a large base, and whether with zeros. New pages of the
-//! system
-//! are zero, so such a fill need not run if the base gets new pages (`exec.rs`, `piecemeal.rs`).
+//! system are zero, so such a fill need not run if the base gets new pages (`exec.rs`, `piecemeal.rs`).
 
 use super::pool::HUGE;
 use numelt_ir::{Instr, Op, Operand, Program, Scalar};
 use numelt_opt::{Plan, Step, covers};
 
 /// A step that sets all of a base to one number, which the plan does not depend on. If the number is zero, new memory
-/// need not
-/// be written.
+/// need not be written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fill {
     pub base: u32,

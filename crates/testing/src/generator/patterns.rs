@@ -193,8 +193,8 @@ impl Draft {
         self.copy_to(&through, whole) && (through == place || self.copy_to(&place, through))
     }
 
-    /// Steps on a torus: an array combined with itself, rolled; the result copied over the array, combined with it in place,
-    /// summed or stored.
+    /// Steps on a torus: an array combined with itself, rolled; the result copied over the array, combined with it in
+    /// place, summed or stored.
     pub(super) fn torus(&mut self) -> bool {
         let shape = self.shape();
         let ty = *self.rng.pick(&TYPES);
