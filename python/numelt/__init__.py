@@ -3,7 +3,7 @@
 ``import numelt as np`` gives every public name of NumPy. Operations on arrays are recorded; they run
 when a value is read. What is not native runs in NumPy, counted by function and line (`coverage`).
 
-Here: the public namespace and nothing else. What each name does is in the modules that it comes from.
+This file has the public namespace and nothing else. The modules from which a name is imported define it.
 """
 
 # ruff: noqa: F401, F403 - importing names is what this file does
@@ -66,7 +66,7 @@ _mirror.replace(_numpy.show_config, _native.present(show_config, _numpy.show_con
 
 _fallback.set_policy(_core.config_get()["fallback"])
 
-# `from numelt import *` gives what `from numpy import *` gives
+# `from numelt import *` imports the same names as `from numpy import *`
 __all__ = [name for name in _numpy.__all__ if name != "__version__"]
 
 _namespace.fill(_sys.modules[__name__])

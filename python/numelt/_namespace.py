@@ -24,7 +24,7 @@ from numelt.compat import numpy_, watching
 
 __all__ = ["TOOLS", "Finder", "MirrorModule", "fill", "late"]
 
-# names of numelt's own that most programs do not use, and the modules that have them
+# numelt's own names that most programs do not use, and the modules that have them
 TOOLS = {
     "Coverage": "numelt.tools.coverage",
     "allpairs": "numelt._jit.operators",
@@ -86,7 +86,8 @@ class MirrorModule(types.ModuleType):
         if public is not None:
             self.__all__ = list(public)
 
-    # on the class, because programs copy the names of modules, and NumPy's modules hold no such function
+    # a method of the class, because programs copy the names of modules, and NumPy's modules hold no such
+    # function
     def __getattr__(self, name: str) -> Any:
         if name in _IMPORT_SYSTEM:
             raise AttributeError(name)
@@ -100,7 +101,7 @@ class MirrorModule(types.ModuleType):
 
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
-        """All names of the module, as for ``vars(np.fft)``."""
+        """All names of the module, for ``vars(np.fft)``."""
         names: dict[str, Any] = _names(self)
         for name in list(vars(self._original)):
             if not name.startswith("_") and name not in names:
@@ -167,7 +168,7 @@ def fill(package: types.ModuleType) -> None:
 
 
 def late(package: types.ModuleType, name: str) -> Any:
-    """Return one of `TOOLS` or what NumPy makes when asked, such as a submodule, or raise NumPy's error.
+    """Return one of `TOOLS` or what NumPy makes on demand, such as a submodule, or raise NumPy's error.
 
     The package's ``__getattr__``. CPython specializes lookups in modules without such a function, so each
     ``np.name`` takes 19 instead of 6 ns under 3.11 (27 instead of 8 under 3.13). A class of our own for the

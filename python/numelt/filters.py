@@ -1,6 +1,6 @@
-"""Filters: functions of yours that see the program of each batch before it is planned, and may change it.
+"""Filters: functions of the user that get the program of each batch before it is planned, and may change it.
 
-In: functions. Out: the classes that they are called with. The core calls them; see docs/extending.md.
+In: functions. Out: the classes of their arguments. The core calls the filters; see docs/extending.md.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _F = TypeVar("_F", bound=Filter)
 
 
 def register(f: _F) -> _F:
-    """Have a function see the program of each batch that runs from now on.
+    """Register a function that gets the program of each batch that runs from now on.
 
     Parameters
     ----------
     f : callable
         Called with a `Program` before a batch is planned. It returns the program to run instead, which may
         be the same object, changed, or None to leave the program as it is. Filters are called in the order
-        in which they were registered, each with what the one before has made.
+        in which they were registered, each with the result of the one before.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def register(f: _F) -> _F:
     Notes
     -----
     If the function raises, returns anything else, or makes a program that must not run, the batch runs
-    without it, and the statement that made the batch run raises `FilterError`.
+    without it, and the statement that caused the batch to run raises `FilterError`.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def register(f: _F) -> _F:
 
 
 def remove(f: Filter) -> None:
-    """No longer call a filter.
+    """Remove a filter, which is then no longer called.
 
     Parameters
     ----------

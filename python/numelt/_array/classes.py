@@ -98,7 +98,7 @@ def collect_members() -> None:
 
 
 class SubclassBase(numpy.ndarray):
-    """Base of classes that a program derives from our ``ndarray``: NumPy's array, aware of our class."""
+    """Base of classes derived from our ``ndarray``: NumPy's array, whose `view` accepts our class."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -126,7 +126,7 @@ class OverridingBase(SubclassBase):
 
 
 def _overridden(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    # with our arrays among the operands, NumPy would call their ``__array_ufunc__``
+    # if our arrays were among the operands, NumPy would call their ``__array_ufunc__``
     inherited = super(OverridingBase, self).__array_ufunc__
     return fallback.uncounted(inherited, (ufunc, method, *inputs), kwargs)
 

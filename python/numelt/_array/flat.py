@@ -24,7 +24,7 @@ class flatiter(_core.elements):
     __module__ = "numpy"
     __hash__ = None  # type: ignore[assignment]
 
-    # so that it is an instance of `np.flatiter`, which is NumPy's class
+    # makes it an instance of `np.flatiter`, which is NumPy's class
     __class__ = property(lambda _: numpy.flatiter)
 
     index = property(_core.elements.index.__get__, doc=numpy.flatiter.index.__doc__)

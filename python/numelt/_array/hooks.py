@@ -39,7 +39,7 @@ def ufunc_method(ufunc: Any, name: str, args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _is_harmless(value: Any, depth: int = 0) -> bool:
-    """May NumPy see this argument a second time: does that run no code of the program and consume nothing?"""
+    """Return whether passing this argument to NumPy again runs no program code and consumes nothing."""
     if isinstance(value, numpy.ndarray | _core.ndarray):
         return type(value) in (numpy.ndarray, _core.ndarray) and not value.dtype.hasobject
     if type(value) in (list, tuple):
@@ -49,7 +49,7 @@ def _is_harmless(value: Any, depth: int = 0) -> bool:
     return type(value).__module__ == "builtins" and not callable(value) and not hasattr(value, "__next__")
 
 
-# nesting of lists up to which their items are looked at
+# depth of nested lists up to which their items are examined
 _DEEPEST = 4
 
 
@@ -74,10 +74,10 @@ _HALF = 2.0**31
 
 
 def to_u32(a: Any) -> Any:
-    """Convert contiguous floats to uint32; numbers that do not fit become what they become in NumPy's loop.
+    """Convert contiguous floats to uint32, with the results of NumPy's loop for numbers that do not fit.
 
-    The loop converts vectors of four through int32, with the upper half of the range shifted. The rest, and
-    all numbers of an array that is not contiguous, it converts through int64.
+    The loop converts vectors of four through int32, with the upper half of the range shifted. It converts the
+    rest, and all numbers of an array that is not contiguous, through int64.
     """
     high = _core.elementwise("greater_equal", (a, _HALF))
     near = _core.elementwise("subtract", (a, _core.elementwise("multiply", (high.astype(a.dtype), _HALF))))

@@ -43,7 +43,7 @@ _NOT_TAKEN = frozenset(
 )  # fmt: skip
 
 
-# compiled methods that NumPy's array does if the dtype is not native
+# compiled methods that leave arrays of non-native dtypes to NumPy's method
 _LEAVING = frozenset({"astype", "ravel", "reshape", "squeeze", "transpose", "view"})
 
 # methods that save an array: they read data and are not counted as fallbacks
@@ -70,7 +70,7 @@ def _method(name: str, original: Any) -> Callable[..., Any]:
 def _attach_compiled() -> None:
     """Replace the compiled methods of the class by objects of `_core.method`, which call them.
 
-    Their calls then take the road of all methods, with NumPy's documentation and wording of errors.
+    Their calls are then handled like those of all methods, with NumPy's documentation and wording of errors.
     """
     for name, function in list(vars(ndarray).items()):
         original = getattr(numpy.ndarray, name, None)
@@ -162,7 +162,7 @@ _own_kinds = frozenset({ndarray, numpy.ndarray})
 
 
 def _foreign(kinds: Any) -> bool:
-    """Is there a class other than our array and NumPy's?"""
+    """Return whether there is a class other than our array and NumPy's."""
     return not _own_kinds.issuperset(kinds)
 
 
@@ -268,7 +268,7 @@ def _array_interface() -> property:
 
 @functools.lru_cache(maxsize=256)
 def _is_described(dtype: Any) -> bool:
-    """Does NumPy make the same dtype of its description in ``__array_interface__``?"""
+    """Return whether NumPy makes the same dtype from its description in ``__array_interface__``."""
     try:
         return bool(numpy.dtype(dtype.descr if dtype.names else dtype.str) == dtype)
     except (TypeError, ValueError):

@@ -1,12 +1,12 @@
 """NumPy's own Python functions, run over our arrays.
 
 Many of NumPy's functions are written in Python: `numpy.nanvar` and `numpy.gradient` call ufuncs, reductions
-and indexing one after the other. If the names in such a function mean numelt's functions, these calls are
-recorded and fused, and the numbers, warnings and exceptions are NumPy's because the steps are NumPy's. Of a
-million float64, `sinc` then takes a fifteenth of NumPy's time, `polyval` a ninth, `nansum` a fifth.
+and indexing one after the other. If the names in such a function refer to numelt's functions, these calls are
+recorded and fused, and the numbers, warnings and exceptions are NumPy's because the steps are NumPy's. On a
+million float64, `sinc` then takes a fifteenth of NumPy's time, `polyval` a ninth, and `nansum` a fifth.
 
-In: a function of NumPy. Out: the same function in a copy of its module (`copies`), whose global names stand
-for numelt's functions. It must reach its data by public names only. Nothing in NumPy is changed.
+In: a function of NumPy. Out: the same function in a copy of its module (`copies`), whose global names refer
+to numelt's functions. It must reach its data by public names only. Nothing in NumPy is changed.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Warnings(types.ModuleType):
     @staticmethod
     def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None) -> None:
         """Warn at the frame that `stacklevel` means in NumPy."""
-        # here are two more frames than in NumPy: this one and that of the wrapper
+        # there are two more frames here than in NumPy: this one and that of the wrapper
         warnings.warn(message, category, stacklevel + 2, source)
 
 
@@ -152,7 +152,7 @@ def _module(module: types.ModuleType) -> types.ModuleType:
 
 
 def _meaning(value: Any, name: str, home: types.ModuleType) -> Any:
-    """Return what stands for a value that NumPy's module `home` holds under a global name."""
+    """Return the object that replaces a value which NumPy's module `home` holds under a global name."""
     if isinstance(value, types.ModuleType):
         return _module(value)
     if isinstance(value, type):
@@ -241,7 +241,7 @@ def rebound(original: Any) -> Callable[..., Any]:
 
 
 def understood(value: Any) -> bool:
-    """Does numelt treat an argument of this class as NumPy does?"""
+    """Return whether numelt treats an argument of this class as NumPy does."""
     kind = type(value)
     if kind is _core.ndarray:
         return bool(_core.is_native(value))
@@ -266,7 +266,7 @@ def applying(stub: F) -> F:
 def applying_compiled(compiled: Callable[..., Any]) -> Callable[[F], F]:
     """Return the decorator `applying` for a function that may be compiled together with that of the user.
 
-    `compiled` gets the arguments first, and returns None where NumPy's function has to do it.
+    `compiled` gets the arguments first, and returns None for calls that are left to NumPy's function.
     """
     return lambda stub: _composed(stub, numpy, _is_accepted, compiled=compiled)
 
@@ -289,7 +289,7 @@ def composed_in(space: types.ModuleType, few: bool = True) -> Callable[[F], F]:
 
 
 def _is_function(value: Any) -> bool:
-    """Is an argument a function, rather than a callable object that converts itself to an array?"""
+    """Return whether an argument is a function, not a callable that converts itself to an array."""
     return callable(value) and not hasattr(type(value), "__array__")
 
 

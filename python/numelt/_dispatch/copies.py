@@ -1,9 +1,9 @@
-"""Copies of NumPy's Python modules, in which names can mean something else.
+"""Copies of NumPy's Python modules, in which global names can refer to other objects.
 
 Much of NumPy is Python that calls compiled functions by the global names of its module. `copy_of` runs a
-module's file a second time, as a module of numelt's own that `sys.modules` does not hold. Whoever asks for a
-copy puts other values under its names: our functions (`composed`), or loops that several threads share
-(`stacks`). NumPy's modules, and the functions in them, stay as they are.
+module's file a second time, as a module of numelt's own that is not in `sys.modules`. The caller then
+replaces values in the copy: by our functions (`composed`), or by loops that several threads share (`stacks`).
+NumPy's modules, and the functions in them, are not changed.
 
 In: a module of NumPy. Out: a module of the same functions. They are plain functions: ``__array_function__``
 has been asked before one of them is called.

@@ -16,9 +16,9 @@ __all__ = ["sort", "sort_in_place", "unique"]
 
 # size of the sample from which the range is estimated
 _SAMPLE = 256
-# up to so many elements of four or eight bytes, NumPy's vectorized sort is as fast
+# NumPy's vectorized sort is as fast for up to this many elements of four or eight bytes
 _FAST = 65536
-# elements whose offsets are in memory at a time
+# number of elements whose offsets are in memory at a time
 _PIECE = 1 << 18
 
 
@@ -92,7 +92,7 @@ def unique(
         first = numpy.empty(span, numpy.intp)
         for start, distances in _pieces(flat, low, span):
             places = numpy.arange(start, start + distances.size)
-            # of equal values the one that is stored last counts: the first in the array
+            # of equal values the one that is stored last counts, which is the first in the array
             first[distances[::-1]] = places[::-1]
         results.append(first[present])
     if return_inverse:

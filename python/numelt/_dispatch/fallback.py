@@ -26,11 +26,11 @@ ndarray = _core.ndarray
 
 POLICIES = ("silent", "warn", "error")
 
-# by id of our callable or class: it, and the object of NumPy that replaces it in fallbacks
+# by id of our callable or class: that object, and the object of NumPy that replaces it in fallbacks
 _numpy_of: dict[int, tuple[object, object]] = {}
-# by id of an object of NumPy: it, and ours
+# by id of an object of NumPy: that object, and ours
 OURS: dict[int, tuple[object, Any]] = {}
-# types of list elements that have to be looked into; everything else passes as it is
+# types of list elements that have to be searched; all others are passed unchanged
 _containers: frozenset[type] = frozenset(
     {
         ndarray,
@@ -112,7 +112,7 @@ def numpys_own(value: Any) -> Any:
     return pair[1] if pair is not None else value
 
 
-# NumPy's limit on dimensions: it refuses lists that are nested deeper, so these are passed on as they are
+# NumPy's limit on dimensions: it refuses lists that are nested deeper, so these are passed on unchanged
 _DEEPEST = 64
 
 
@@ -140,7 +140,7 @@ def unwrap(value: Any, views: Views | None = None, depth: int = 0) -> Any:
         if depth > _DEEPEST:
             raise _TooDeep
         items = [unwrap(item, views, depth + 1) for item in value]
-        # if nothing changed, the same list: the call may write into it
+        # if nothing changed, return the same list, because the call may write into it
         return value if all(map(operator.is_, items, value)) else kind(items)
     if kind is dict:
         if depth > _DEEPEST:
@@ -178,7 +178,7 @@ def _unwrap_argument(value: Any, views: Views | None) -> Any:
 
 
 def _held_once(array: Any, references: int) -> bool:
-    """Is the memory of `array` reachable only through the `references` that the caller holds?"""
+    """Return whether only the `references` that the caller holds lead to the memory of `array`."""
     if sys.getrefcount(array) > references:
         return False
     base = array.base
@@ -398,7 +398,7 @@ _NOT_AN_ARRAY = "__array__ method not producing an array"
 
 
 def converted(value: Any) -> Any:
-    """Return `value` with NumPy arrays for objects that have ``__array__``."""
+    """Return `value` with NumPy arrays in place of objects that have ``__array__``."""
     kind = type(value)
     if kind is list or kind is tuple:
         return kind([converted(item) for item in value])
@@ -416,7 +416,7 @@ def converted(value: Any) -> Any:
 
 
 class _Converting:
-    """Stands for an object with ``__array__`` and ``__array_wrap__``, which expect our arrays."""
+    """Replaces an object with ``__array__`` and ``__array_wrap__``, which expect our arrays."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -433,7 +433,7 @@ class _Converting:
 
 
 def _remember_targets(out: Any, views: Views) -> None:
-    """Note NumPy arrays that were given as ``out``: the call returns the same objects."""
+    """Note NumPy arrays that were passed as ``out``: the call returns the same objects."""
     for target in out if type(out) is tuple else (out,):
         if type(target) is numpy.ndarray:
             views.setdefault(id(target), (target, target))

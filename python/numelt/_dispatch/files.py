@@ -1,7 +1,7 @@
 """Which source files belong to the program, and which to installed libraries.
 
-In: names of files. Out: answers. Files of the program get numelt where they import numpy
-(`numelt.tools.importing`), all others get NumPy.
+In: names of files. Out: whether they belong to the program. Files of the program get numelt where they import
+numpy (`numelt.tools.importing`), all others get NumPy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _library_folders: tuple[str, ...] = ()
 
 def _libraries() -> tuple[str, ...]:
     """Return the folders of the standard library and of installed packages."""
-    # found by a module in each: importing `sysconfig` would take milliseconds
+    # found by a module in each, because importing `sysconfig` would take milliseconds
     import numpy
 
     folders = [os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(numpy.__file__))]
@@ -37,7 +37,7 @@ def find_libraries() -> None:
 
 
 def is_users(filename: str | None) -> bool:
-    """Does this source file belong to the program: is it neither installed nor in the standard library?"""
+    """Return whether this source file is neither installed nor in the standard library."""
     if not filename or filename.startswith("<"):
         return False
     if os.path.islink(filename):
@@ -47,7 +47,7 @@ def is_users(filename: str | None) -> bool:
 
 @functools.lru_cache(4096)
 def _is_users_folder(folder: str) -> bool:
-    """Do source files in this folder belong to the program?"""
+    """Return whether source files in this folder belong to the program."""
     path = os.path.join(os.path.realpath(folder), "")
     parts = path.split(os.sep)
     if "site-packages" in parts or "dist-packages" in parts:
@@ -66,5 +66,5 @@ def _package(filename: str) -> str | None:
 
 
 def is_installed(filename: str) -> bool:
-    """Is this a file of an installed library other than NumPy and numelt?"""
+    """Return whether this is a file of an installed library other than NumPy and numelt."""
     return _package(filename) not in {None, "numpy", "numelt"}

@@ -1,4 +1,4 @@
-"""Library calls: functions whose implementation is NumPy's compiled code, by intention.
+"""Library calls: functions that are meant to be implemented by NumPy's compiled code.
 
 In: the names in `table.LIBRARY` (sorting, searching, sets, histograms, ...). Out: functions that run NumPy's
 code on our memory and take over its results, both without a copy, and on all cores where `stacks` allows it.
@@ -30,7 +30,7 @@ def extend(names: Iterable[str]) -> None:
 
 
 def is_library(name: str) -> bool:
-    """Is the function of NumPy's with this dotted name a library call?"""
+    """Return whether the function of NumPy with this dotted name is a library call."""
     return name in NAMES or name.startswith("fft.")
 
 
@@ -49,7 +49,7 @@ def handle(name: str, original: Callable[..., Any], method: bool = False) -> Any
 
 
 def most(name: str) -> int | None:
-    """Return from how many elements on the handle runs on several threads, or None if it never does."""
+    """Return from how many elements on the handle uses several threads, or None if it never does."""
     return stacks.most(name) if name in _shared else None
 
 

@@ -1,8 +1,8 @@
-"""The object of numelt that stands for each object of NumPy.
+"""The numelt object that replaces each object of NumPy.
 
 In: a NumPy object and its dotted name. Out: our object for it (`mirror`): the native function, the ufunc
-object, a wrapper that falls back, a module of mirrors, or the object itself where it holds no arrays
-(dtypes, scalar types, constants, exceptions).
+object, a wrapper that falls back, a module of mirrors, or the object itself if it holds no arrays (dtypes,
+scalar types, constants, exceptions).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ READS = frozenset(
     "from_dlpack", "load", "loadtxt", "genfromtxt", "fromstring", "fromregex", "tofile", "dump", "dumps", }
 )  # fmt: skip
 
-# functions that call a function of the user: its arguments must stay our arrays
+# functions that call a function of the user, whose arguments must stay our arrays
 _CALLERS = frozenset(
     {
         "assert_raises", "assert_raises_regex", "assert_warns", "assert_no_warnings", "assert_no_gc_cycles",
@@ -48,7 +48,7 @@ _OP_NAMES = {"divmod": None}
 
 _by_numpy: dict[numpy.ufunc, Any] = {}
 
-# by id of an object of NumPy: it, and what replaces it in every namespace
+# by id of an object of NumPy: that object, and the object that replaces it in every namespace
 _replacements: dict[int, tuple[Any, Any]] = {}
 _wrappers: dict[int, tuple[Any, Any]] = {}
 
@@ -129,7 +129,7 @@ def mirror(value: Any, name: str) -> Any:
 
 
 def _private(value: Any, name: str) -> bool:
-    """Is this a private function, or one that NumPy has imported from another package?"""
+    """Return whether this is a private function, or one that NumPy has imported from another package."""
     home = getattr(value, "__module__", None)
     if isinstance(value, types.FunctionType):
         return not (isinstance(home, str) and home.partition(".")[0] == "numpy")

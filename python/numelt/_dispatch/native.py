@@ -1,4 +1,4 @@
-"""The table of native functions: which numelt function stands for which function of NumPy.
+"""The table of native functions: which numelt function replaces which function of NumPy.
 
 In: functions decorated with `native`. Out: the table `NATIVE`, which the namespace, ``__array_function__``
 and fallbacks read, and the helpers with which native functions convert their arguments.
@@ -32,7 +32,7 @@ __all__ = [
 ndarray = _core.ndarray
 NO_VALUE: Any = numpy._NoValue
 
-# by function of NumPy: ours
+# by function of NumPy: our function
 NATIVE: dict[Any, Callable[..., Any]] = {}
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -61,9 +61,9 @@ _TOLD = ("__name__", "__qualname__", "__module__", "__doc__", "__signature__", "
 
 
 def present(function: F, original: Any) -> F:
-    """Give a public function name, module, documentation and signature of NumPy's."""
+    """Give a public function the name, module, documentation and signature of NumPy's."""
     for name in _TOLD:
-        # an attribute of a class may be a property rather than a text
+        # an attribute of a class may be a property rather than a string
         told = getattr(original, name, None)
         if isinstance(told, str) or (name == "__signature__" and told is not None):
             setattr(function, name, told)
@@ -76,7 +76,7 @@ def present(function: F, original: Any) -> F:
 
 
 def _compiled(name: str) -> Callable[..., Any]:
-    """Register the compiled function `name`; NumPy's function does what it refuses, or says what is wrong."""
+    """Register the compiled function `name`; calls that it declines are left to NumPy's function."""
     original = getattr(numpy, name)
 
     def general(*args: Any, **kwargs: Any) -> Any:

@@ -48,14 +48,14 @@ def _arguments(args: Any, kwargs: Any) -> Iterator[Any]:
     for value in (*args, *(kwargs.values() if type(kwargs) is dict else ())):
         kind = type(value)
         if kind is list or kind is tuple:
-            # only the first items are looked at: a long list usually holds numbers
+            # only the first items are examined: a long list usually holds numbers
             yield from value[:64]
         else:
             yield value
 
 
 def _is_installed(value: Any) -> bool:
-    """Does the class of this argument belong to a library, which compares with NumPy's functions?"""
+    """Return whether this argument's class is a library's, which compares with NumPy's functions."""
     home = sys.modules.get(getattr(type(value).__array_function__, "__module__", None) or "")
     return is_installed(str(getattr(home, "__file__", None)))
 
@@ -70,7 +70,7 @@ def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
 
 
 def overriding(asked: list[Any]) -> bool:
-    """Does one of these arguments have to be called with our function instead of NumPy's?"""
+    """Return whether one of these arguments has to be called with our function instead of NumPy's."""
     return not all(map(_is_installed, asked))
 
 
@@ -142,7 +142,7 @@ def as_called(
             kept.pop(parameter.name, None)
     leading: list[Any] = []
     for at, parameter in enumerate(parameters):
-        # parameters whose default is no value, such as the bounds of `clip`, are passed by position
+        # parameters whose default means "no value", such as the bounds of `clip`, are passed by position
         valueless = parameter.default is numpy._NoValue
         given = at < len(args) and parameter.default is parameter.empty
         leads = given or valueless or parameter.kind is parameter.POSITIONAL_ONLY

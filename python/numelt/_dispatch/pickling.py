@@ -8,14 +8,14 @@ where it is loaded, and in NumPy's where it is not. Python's own functions do th
     loaded._reconstruct(numpy.ndarray, (0,), b"b")
 
 The name of this module and those of `_reconstruct`, `_frombuffer`, `__generator_ctor` and
-`__randomstate_ctor` are therefore part of the format: where one of them is missing, a pickle gives NumPy's
+`__randomstate_ctor` are therefore part of the format: if one of them is missing, a pickle gives NumPy's
 object.
 
 Functions, ufuncs and classes are looked up in what the method ``__array_namespace__`` of such an array
 returns.
 
-In: what `pickle` asks for. Out: how to make the object again. `READERS` are the functions that make our
-objects, by the names that stand in NumPy's own pickles (`numelt.tools.unpickling`).
+In: the methods by which `pickle` asks for an object's state. Out: how to make the object again. `READERS` are
+the functions that make our objects, by the names that are in NumPy's own pickles (`numelt.tools.unpickling`).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class _LoadedModules:
 
 
 class _Home:
-    """Pickles as this module where it is loaded, and as a module of NumPy's elsewhere."""
+    """Pickles as this module if it is loaded in the reading process, otherwise as a module of NumPy."""
 
     def __init__(self, numpys: str) -> None:
         self._numpys = _Imported(numpys)
@@ -118,7 +118,7 @@ class _Home:
 
 
 class _Constructor:
-    """A function of this module; pickles as NumPy's function of the same name where numelt is not loaded.
+    """A function of this module; pickles as NumPy's function of the same name if numelt is not loaded.
 
     A pickle names each of these objects once, however many arrays it holds.
     """
@@ -142,12 +142,12 @@ make_state = _Constructor(__randomstate_ctor, "numpy.random._pickle")
 
 
 def reduce(self: Any) -> Any:
-    """Return what `pickle` needs of an array in the protocols before 5."""
+    """Return what `pickle` needs for an array in the protocols before 5."""
     return _make_empty, (numpy.ndarray, (0,), b"b"), _core.to_numpy(self).__reduce__()[2]
 
 
 def reduce_ex(self: Any, protocol: Any) -> Any:
-    """Return what `pickle` needs of an array: from protocol 5 on its buffer, where NumPy gives its own."""
+    """Return what `pickle` needs for an array: its buffer, from protocol 5 on, where NumPy passes its own."""
     made = _core.to_numpy(self).__reduce_ex__(protocol)
     return (_make_from_buffer, *made[1:]) if made[0] is _numeric._frombuffer else reduce(self)
 
@@ -170,7 +170,7 @@ class _EmptyArray:
 
 
 class _Namespace:
-    """Pickles as the module that an array's functions are in: NumPy where numelt is not loaded."""
+    """Pickles as the module of an array's functions, which is NumPy if numelt is not loaded."""
 
     def __reduce__(self) -> Any:
         return operator.methodcaller("__array_namespace__"), (_EmptyArray(),)
@@ -181,13 +181,13 @@ class _Namespace:
 
 
 def _by_name(module: str, name: str) -> Any:
-    """Return how to pickle what NumPy has by this name."""
+    """Return how to pickle the object with this name in NumPy."""
     dotted = ".".join([*module.split(".")[1:], name])
     return operator.attrgetter(dotted), (_Namespace(),)
 
 
 class Named(type):
-    """Metaclass of our classes that stand for NumPy's, such as generators; NumPy's objects are instances.
+    """Metaclass of our classes that replace NumPy's, such as generators; NumPy's objects are instances.
 
     A class that the program derives from one of them is an ordinary class.
     """
@@ -202,7 +202,7 @@ class Named(type):
 
 
 def _is_public(cls: type) -> bool:
-    """Does this class stand for one of NumPy's, rather than being derived from such a class?"""
+    """Return whether this class replaces one of NumPy's, rather than being derived from such a class."""
     return cls.__module__.startswith("numpy")
 
 
@@ -215,7 +215,7 @@ def _reduce_function(function: Any) -> Any:
 
 
 def _reduce_ufunc(ufunc: Any) -> Any:
-    """Pickle a ufunc by its name, or around NumPy's ufunc where NumPy's namespace does not have it."""
+    """Pickle a ufunc by its name, or as a wrapper of NumPy's ufunc if NumPy's namespace does not have it."""
     original, name = ufunc.numpy, ufunc.numpy.__name__
     if getattr(numpy, name, None) is original:
         return _by_name("numpy", name)

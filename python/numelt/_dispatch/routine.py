@@ -1,7 +1,7 @@
 """Public functions and methods as the compiled core calls them.
 
-In: a function of NumPy's and the package's Python function for it. Out: the object that users call, which
-leads a call along the road that `table` describes.
+In: a function of NumPy and the package's Python function for it. Out: the object that users call. It decides
+who answers a call, as `table` describes.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ __all__ = ["binds", "inner", "library_function", "method", "routine"]
 
 
 def binds(original: Any) -> bool:
-    """Does NumPy's function become a method of a class that holds it, as in ``array = np.array`` there?"""
+    """Return whether NumPy's function becomes a method if a class holds it, as in ``array = np.array``."""
     return not isinstance(original, types.BuiltinFunctionType)
 
 
 def routine(name: str, original: Any, function: Any, share: Any = None, most: int | None = None) -> Any:
-    """Return the object that stands for NumPy's `original`; what nothing else answers, `function` does.
+    """Return the object that replaces `original`; `function` answers the calls that nothing else answers.
 
-    `name` is the dotted name below ``numpy``. `share` says which calls NumPy's function does, where the table
-    does not: see `table`; or it is a library function, which does calls on at most `most` elements.
+    `name` is the dotted name below ``numpy``. `share` says which calls are left to NumPy's function, if the
+    table does not (see `table`). A library function leaves calls on at most `most` elements to NumPy's
+    function.
     """
     if share is None:
         share = table.share(name)
@@ -45,12 +46,12 @@ def routine(name: str, original: Any, function: Any, share: Any = None, most: in
 
 
 def method(name: str, function: Any, share: Any = None) -> Any:
-    """Return the method of this name of our arrays; what nothing else answers, `function` does."""
+    """Return our arrays' method of this name; `function` answers the calls that nothing else answers."""
     return routine(f"ndarray.{name}", getattr(numpy.ndarray, name), function, share)
 
 
 def inner(function: Any) -> Any:
-    """Return the package's Python function that stands behind a public one."""
+    """Return the package's Python function that belongs to a public one."""
     return function._implementation
 
 

@@ -29,13 +29,13 @@ __all__ = ["in_parts", "most", "shared"]
 # Calls on fewer elements stay on one thread: starting threads would cost more than it saves (some 0.2 ms).
 # The second limit is that of `counting`.
 _MOST, _FEW = 16384, 4096
-# time of the work on an element, in multiples of copying it
+# time of the work on an element, as a multiple of the time for copying it
 _WEIGHT = 16
 # Nanoseconds of work on an element on one thread, and the least work for which a thread is started: starting
 # one takes 30 to 100 microseconds, and threads are started one after the other.
 _ORDERED, _TRANSFORMED, _SELECTED, _SOLVED = 1.5, 5.0, 10.0, 20.0
 _SHARE = 250_000
-# elements of a problem above which LAPACK uses several threads itself, and below which memory is the limit
+# LAPACK itself uses several threads for problems of more elements; memory is the limit for smaller ones
 _LARGE, _SMALL = 1024, 64
 # routines of LAPACK that are limited by memory for problems below the second limit
 _LIGHT = frozenset({"cholesky_lo", "cholesky_up", "det", "slogdet", "solve", "solve1"})
@@ -85,7 +85,7 @@ def _strict() -> numpy.errstate:
 
 
 class _Cut:
-    """The axis along which a stack is cut, for operands whose problems have so many axes."""
+    """The axis along which a stack is cut, for operands whose problems have a given number of axes."""
 
     def __init__(self, views: list[Any], inner: list[int]) -> None:
         stacks = [
@@ -120,11 +120,11 @@ class _Loops:
         return self._function(*operands, **named) if done is None else done
 
     def _pays(self, elements: int) -> bool:
-        """Are problems of so many elements solved faster by several threads at a time?"""
+        """Return whether several threads solve problems of this many elements faster."""
         return elements < _LARGE and (elements >= _SMALL or self._function.__name__ not in _LIGHT)
 
     def _shared(self, operands: tuple[Any, ...], out: Any = None, axes: Any = None, **named: Any) -> Any:
-        """Return the results, or None if NumPy is to do the call."""
+        """Return the results, or None if the call is left to NumPy."""
         arrays = [operand for operand in operands if isinstance(operand, numpy.ndarray)]
         elements = max(array.size for array in arrays)
         if axes is None:
@@ -157,7 +157,7 @@ class _Loops:
 
 
 def _is_stacked(operand: Any, inner: int) -> bool:
-    """Does NumPy make results in C order for such an operand?"""
+    """Return whether NumPy makes results in C order for such an operand."""
     return isinstance(operand, numpy.ndarray) and (operand.flags.c_contiguous or operand.ndim - inner < 2)
 
 
@@ -166,7 +166,7 @@ def _inner_last(operand: Any, axes: Any) -> Any:
 
 
 class _Gufuncs:
-    """Stands for a compiled module of NumPy; its generalized ufuncs run on several threads."""
+    """Replaces a compiled module of NumPy; its generalized ufuncs run on several threads."""
 
     def __init__(self, original: types.ModuleType) -> None:
         self._original = original
@@ -178,7 +178,7 @@ class _Gufuncs:
         return made
 
 
-# global names of the compiled modules in `numpy.fft` and `numpy.linalg`, and what functions on sets call
+# global names of the compiled modules in `numpy.fft` and `numpy.linalg`, and of those that set functions call
 _COMPILED = ("pfu", "_umath_linalg")
 _CALLED = (*_COMPILED, "_unique1d")
 _copies: dict[str, types.ModuleType] = {}
@@ -378,7 +378,7 @@ _SHARED: dict[str, Callable[[Any], Callable[..., Any]]] = {
 
 
 def most(name: str) -> int:
-    """Return up to how many elements NumPy's own function is called; `shared` is for more."""
+    """Return up to how many elements NumPy's own function is called; above that, `shared` is."""
     return _FEW if name == "unique" else _MOST
 
 

@@ -1,19 +1,20 @@
-"""What NumPy does of each public function's calls: the table that the policy of the compiled core reads.
+"""Which calls of each public function NumPy does: the table that the policy of the compiled core reads.
 
-A call of a public function takes one road. The compiled function of its name, if there is one, answers what
-it can (`crates/python/src/functions/table.rs`). Of the others NumPy's own function does those that this table
-gives it, on the memory of our arrays (`crates/python/src/record/policy.rs`). The general compiled function of
-its name, or the package's Python function, does the rest.
+A call of a public function goes through these steps. If there is a compiled function of the same name, it
+answers the calls that it supports (`crates/python/src/functions/table.rs`). Of the other calls, those that
+this table assigns to NumPy's own function are run by it, on the memory of our arrays
+(`crates/python/src/record/policy.rs`). The general compiled function of the name, or the package's Python
+function, does the rest.
 
 Functions in `COMPILED` have no Python function: the compiled ones do every call that numelt records, and
 NumPy's function does the rest.
 
-A share of calls is one of these:
+The calls that are left to NumPy's function are given by one of these:
 
-- a number: calls on at most so many elements, while small operations run at once. NumPy has done them before
-  several operations would have been recorded;
-- ``"foreign"``: calls with arrays whose dtype is not native, which only NumPy can do;
-- ``"general"``: none. Functions that are not in the table have this share.
+- a number: calls on at most this many elements, while small operations run at once. NumPy has finished them
+  before several operations would have been recorded;
+- ``"foreign"``: calls with arrays whose dtype is not native, which only NumPy supports;
+- ``"general"``: none. Functions that are not in the table have this value.
 
 Calls of functions in `COUNTED` are counted as library calls.
 
@@ -26,7 +27,7 @@ from __future__ import annotations
 
 __all__ = ["COMPILED", "COUNTED", "FEW", "FOREIGN", "GENERAL", "LIBRARY", "METHODS", "SIDE", "share"]
 
-# elements up to which NumPy has done several steps before the first recorded one would have run
+# up to this many elements, NumPy has done several steps before the first recorded one would have run
 FEW = 1024
 # the same for arguments that become a side of the result
 SIDE = 48
@@ -79,7 +80,7 @@ _MEASURED: dict[str, int | str] = {
     "nanmax": 4096, "cov": 12288, "corrcoef": 12288, "gradient": 8192, "einsum": 256,
 }  # fmt: skip
 
-# functions that are compiled only
+# functions that have only a compiled implementation
 COMPILED = frozenset(_COMPILED.split())
 
 # Library calls. Windows and ranges on a logarithmic scale are among them because their values have to be
@@ -88,7 +89,7 @@ COMPILED = frozenset(_COMPILED.split())
 # NumPy's time at 10, 1,000 and 1,000,000 elements.
 LIBRARY = frozenset(_LIBRARY.split())
 
-# library calls, which NumPy's own function does on few elements, and the package's on many
+# library calls: on few elements NumPy's own function runs, on many the package's
 COUNTED = frozenset(_COUNTED.split())
 
 # functions that only call the array's method of the same name, with the same arguments, also by position
@@ -107,7 +108,7 @@ _SHARES: dict[str, int | str] = {
 
 
 def share(name: str, default: int | str = GENERAL) -> int | str:
-    """Return which calls of a function NumPy's own does; `name` is its dotted name below ``numpy``.
+    """Return which calls of a function are left to NumPy's; `name` is its dotted name below ``numpy``.
 
     Examples
     --------

@@ -37,10 +37,10 @@ _random: Any = _original.Generator.random
 _uniform: Any = _original.Generator.uniform
 _integers: Any = _original.Generator.integers
 
-# by argument `dtype`: is it single precision?
+# by argument `dtype`: whether it is single precision
 _PRECISION = {_float64: False, float: False, "float64": False, "d": False, "f8": False}
 _PRECISION |= {_float32: True, "float32": True, "f": True, "f4": True}
-# up to so many normal numbers of the legacy generator are drawn by NumPy, which is faster
+# NumPy draws up to this many normal numbers of the legacy generator faster
 _FEW = 64
 _NORMAL = frozenset({"normal", "randn", "standard_normal"})
 

@@ -14,7 +14,7 @@ __all__ = ["identity", "linspace", "tri"]
 
 
 def _is_huge(value: Any) -> bool:
-    """Is it a Python int that no integer dtype holds, so that NumPy makes an object of it?"""
+    """Return whether it is a Python int that no integer dtype holds, so that NumPy makes an object of it."""
     return type(value) is int and not -(1 << 63) <= value < 1 << 64
 
 
@@ -75,7 +75,7 @@ def linspace(
     step: float = numpy.nan
     if sections > 0:
         step = delta / sections
-        # a step that underflows is applied in two parts, to keep what precision there is
+        # a step that underflows is applied in two parts, to keep as much precision as possible
         result = result / sections * delta if step == 0 else result * step
     else:
         result = result * delta

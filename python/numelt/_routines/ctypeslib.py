@@ -19,7 +19,7 @@ if _pointer is not None:
     _original = vars(_pointer)["from_param"].__func__
 
     def _from_param(cls: Any, obj: Any) -> Any:
-        """Take an array, ours as NumPy's view of it."""
+        """Accept an array; ours is passed as NumPy's view of it."""
         return _original(cls, fallback.unwrap(obj))
 
     _pointer.from_param = classmethod(_from_param)

@@ -28,19 +28,19 @@ __all__ = ["apply_along_axis", "apply_over_axes", "fromfunction", "mask_indices"
 
 # fewer elements than this, over all calls of a function, do not repay the milliseconds that compiling takes
 _FEW = 2000
-# the same for elements that an expression gives, which CPython computes sooner than a call of a function
+# the same for the elements of an expression, which CPython computes sooner than it calls a function
 _FEW_GIVEN = 10000
-# by code of a function or expression: for how many elements it was called
+# by code of a function or expression: the number of elements for which it has run
 _elements: dict[types.CodeType, int] = {}
 
 
 def _is_worthwhile(function: Any, count: int) -> bool:
-    """Has a Python function been called for so many elements that it is worth compiling?"""
+    """Return whether a Python function has been called for enough elements to be worth compiling."""
     return type(function) is types.FunctionType and _count(function.__code__, count) >= _FEW
 
 
 def _count(code: types.CodeType, count: int) -> int:
-    """Return for how many elements code has run, with those that it runs for now."""
+    """Add to the number of elements for which code has run, and return the sum."""
     if len(_elements) > 1000:
         _elements.clear()
     total = _elements[code] = _elements.get(code, 0) + count
@@ -113,7 +113,7 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
 
 @applying_prepared(_with_function_of_indices)
 def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any) -> Any:
-    """Return what a function makes of the indices of an array.
+    """Return the results of a function of the indices of an array.
 
     Examples
     --------

@@ -23,7 +23,7 @@ __all__ = [
 
 
 def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
-    """Compare natively: numeric operands, at least one an array, tolerances that are plain numbers."""
+    """Compare natively: numeric operands, one of them an array, and tolerances that are plain numbers."""
     x, y = recordable(a), recordable(b)
     if x is None or y is None or type(rtol) not in (int, float) or type(atol) not in (int, float):
         return NotImplemented
@@ -49,7 +49,7 @@ def _close(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
     return result
 
 
-# numbers whose comparison NumPy has done before it could be recorded
+# types of numbers that NumPy compares faster than the comparison could be recorded
 _NUMBERS = frozenset({bool, int, float, complex, numpy.float64, numpy.float32, numpy.int64, numpy.complex128})
 
 

@@ -35,7 +35,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 def teach_series(base: Any, mapdomain: Any) -> None:
-    """Let the classes of `numpy.polynomial` record their evaluation at our arrays.
+    """Let the classes of `numpy.polynomial` record their evaluation on our arrays.
 
     Parameters
     ----------

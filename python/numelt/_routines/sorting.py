@@ -34,15 +34,15 @@ __all__ = [
 _STABLE = 4096
 # size of the sample that shows whether equal values are likely
 _SAMPLE = 512
-# with fewer threads, merging runs or adding up counts costs more than it saves
+# with fewer threads, merging runs or adding up counts takes longer than it saves
 _MANY = 4
-# time of the work on an element, in multiples of copying it
+# time of the work on an element, as a multiple of the time for copying it
 _WEIGHT = 4
 _SORTED = frozenset(map(numpy.dtype, ("i4", "u4", "i8", "u8", "f4", "f8")))
 
 
 def _parts(value: Any) -> int:
-    """Return how many threads share work on an argument's elements: one for what is no large array."""
+    """Return how many threads share the work on an argument's elements: one if it is not a large array."""
     if type(value) is not ndarray or value.dtype.kind not in "iuf" or not _core.is_native(value):
         return 1
     whole = value.ndim == 1 or value.flags.c_contiguous
@@ -88,7 +88,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 def sort_in_place(
     self: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> None:
-    """Sort the elements where they are."""
+    """Sort the elements in place."""
     plain = self.ndim == 1 and self.size > _STABLE and axis in (-1, 0) and self.flags.writeable
     if plain and (kind, order, stable) == (None, None, None) and _sorted(self):
         return
@@ -252,7 +252,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
 
 
 def _counted(a: Any, bins: int, limits: Any) -> tuple[Any, Any] | None:
-    """Return counts and edges of bins of equal width, None where NumPy has something to say on the limits."""
+    """Return counts and edges of bins of equal width, or None if NumPy may raise or warn about the limits."""
     numbers = _core.to_numpy(a).reshape(-1)
     if limits is None:
         limits = numbers.min(), numbers.max()
@@ -271,7 +271,7 @@ def _counted(a: Any, bins: int, limits: Any) -> tuple[Any, Any] | None:
 
 
 def _columns(values: Any) -> bool:
-    """Are these large vectors of ours, which searching shares among threads?"""
+    """Return whether these are large vectors of ours, whose search is shared among threads."""
     return all(type(value) is ndarray and value.ndim == 1 and _parts(value) > 1 for value in values)
 
 

@@ -1,1 +1,1 @@
-"""The ufunc objects beyond what the compiled class records itself: compositions, methods, reductions."""
+"""The parts of ufuncs that are not in the compiled class: compositions, methods, reductions."""

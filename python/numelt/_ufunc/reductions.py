@@ -74,14 +74,14 @@ def reduce(
 
 
 def keeps_axes(keepdims: Any) -> bool:
-    """Return the value of ``keepdims=``, which may be left out."""
+    """Return the value of ``keepdims=``, which may be omitted."""
     return keepdims is not NO_VALUE and (
         keepdims if type(keepdims) is bool else bool(operator.index(keepdims))
     )
 
 
 def is_first(axis: Any) -> bool:
-    """Is this the first axis?"""
+    """Return whether this is the first axis."""
     return type(axis) is int and axis == 0
 
 
@@ -105,7 +105,7 @@ def extreme_of(name: str, arrays: Any) -> Any:
 
 
 def dtype_with_out(array: Any, dtype: Any, out: Any) -> Any:
-    """Return the dtype of the reduction, in whose choice the dtype of the output takes part."""
+    """Return the dtype of the reduction, which also depends on the dtype of the output."""
     if not _core.is_native(out) or not _core.is_native(array):
         return NotImplemented
     wanted = numpy.result_type(out.dtype, array.dtype) if dtype is None else numpy.dtype(dtype)
@@ -171,12 +171,12 @@ def _initial(op: str, loop: numpy.dtype[Any], initial: Any) -> Any:
 
 
 def _exact(op: str, array: Any, axes: Any, loop: numpy.dtype[Any], where: Any, start: Any, out: Any) -> bool:
-    """Does applying the mask and the initial value as recorded operations give NumPy's bits?
+    """Return whether applying the mask and the initial value as recorded operations gives NumPy's bits.
 
-    The order does not matter to integers and extremes. For the others, NumPy starts each result from the
+    The order does not matter for integers and extremes. For the others, NumPy starts each result from the
     initial value. That is the same only if all elements are one run and nothing is rounded within it: half
-    precision is rounded at the end of each run. Under a mask, NumPy takes each unmasked stretch of a run
-    by itself, and the strides of the mask take part in choosing the order of the loops.
+    precision is rounded at the end of each run. Under a mask, NumPy sums each unmasked stretch of a run
+    separately, and the strides of the mask influence the order of the loops.
     """
     if loop.kind not in "fc" or op in _EXTREMES:
         return True
@@ -191,14 +191,14 @@ def _exact(op: str, array: Any, axes: Any, loop: numpy.dtype[Any], where: Any, s
     if not _walked_alike(array, operand(where), out, axes):
         return False
     if op == "prod" and loop.itemsize > 2:
-        # the product of one and a complex number can have other infinities and signs of zeros than the number
+        # one times a complex number can have other infinities and signs of zeros than the number
         return loop.kind == "f"
     strides = [(abs(array.strides[i]), -i, i) for i in range(array.ndim) if array.shape[i] != 1]
     return bool(strides) and min(strides)[2] not in axes and array.dtype == loop
 
 
 def _walked_alike(array: Any, mask: Any, out: Any, axes: Any) -> bool:
-    """Do mask and output have the memory order of the array?
+    """Return whether mask and output have the memory order of the array.
 
     If operands disagree about which of two axes is the outer one, NumPy's iterator keeps them in C order.
     """
@@ -252,7 +252,7 @@ def _masked_sum(array: Any, axes: Any, where: Any, start: Any, out: Any, keepdim
 
 
 def _one_run(array: Any, axes: Any) -> bool:
-    """Are the elements of each result contiguous in memory?"""
+    """Return whether the elements of each result are contiguous in memory."""
     steps = sorted((array.strides[i], i) for i in range(array.ndim) if array.shape[i] != 1)
     expected = array.itemsize
     for step, axis in steps[: sum(array.shape[axis] != 1 for axis in axes)]:

@@ -20,7 +20,7 @@ from numelt._ufunc import reductions
 
 __all__ = ["call", "method"]
 
-# values of keyword arguments that mean the same as leaving them out
+# values of keyword arguments that have the same effect as omitting them
 _DEFAULTS: dict[str, tuple[Any, ...]] = {
     "where": (True, NO_VALUE),
     "casting": ("same_kind",),
@@ -62,7 +62,7 @@ _SCANS = {
     "logical_or": "cumor",
     "logical_xor": "cumxor",
 }
-# reductions by these are library calls: each step is a loop of divisions, which fusion would not help
+# reductions by these are library calls: each step is a loop of divisions, which fusion would not speed up
 _IN_LIBRARY = frozenset({"gcd", "lcm"})
 # these use only the truth value of each element
 _LOGICAL = frozenset({"logical_and", "logical_or", "logical_xor"})
@@ -103,7 +103,7 @@ def _product(name: str) -> Callable[..., Any]:
     return of
 
 
-# compositions with the bits of NumPy's own loop
+# compositions that have the bits of NumPy's own loop
 _COMPOSED: dict[str, Callable[..., Any]] = {
     "divmod": _pair("floor_divide", "remainder"),
     "modf": _pair("modf_fraction", "modf_integral"),
@@ -146,7 +146,7 @@ def call(original: numpy.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     if result is NotImplemented:
         inputs, outputs = args[: original.nin], args[original.nin :]
         if _numbers_only(inputs) and all(o is None for o in outputs) and "out" not in rest:
-            # there is no array that NumPy has to see, but perhaps a mask
+            # there is no array for NumPy, but perhaps a mask
             return fallback.uncounted(original, args, kwargs) if kwargs else original(*args)
         return fallback.call(original.__name__, original, args, kwargs)
     return result
@@ -429,7 +429,7 @@ def _at(original: numpy.ufunc, a: Any, indices: Any, b: Any = NO_VALUE, /) -> An
 
 
 def _place(indices: Any, a: Any) -> tuple[Any, Any, int] | None:
-    """Return a view whose first axis joins the indexed axes, positions on it, and how many axes stood before.
+    """Return a view whose first axis joins the indexed axes, positions on it, and the number of axes before.
 
     None if the indices are not arrays or numbers, or if their axes are not neighbours or cannot be joined.
     """

@@ -1,4 +1,4 @@
-"""What numelt changes of the array API's helpers."""
+"""What numelt changes in the array API's helpers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The context managers of ``numpy.testing`` that look at warnings: pending work warns before they do.
+"""The context managers of ``numpy.testing`` that examine warnings: pending work warns before they do.
 
 In: nothing. Out: nothing; the context managers run pending operations that could warn. Loaded with
 `numelt.testing`.

@@ -1,4 +1,4 @@
-"""What numelt changes of astropy: its arrays with units, masks and names know our class in `view`."""
+"""What numelt changes in astropy: `view` of its arrays with units, masks and names accepts our class."""
 
 from __future__ import annotations
 

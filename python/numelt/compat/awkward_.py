@@ -1,10 +1,10 @@
-"""What numelt changes of awkward's nested arrays."""
+"""What numelt changes in awkward's nested arrays."""
 
 from __future__ import annotations
 
 from numelt.compat.wrapping import Name, giving_back
 
-# not among the libraries that the tests install
+# the tests do not install this library
 TESTED: str | None = None
 WRAPPED = (
     Name(

@@ -1,4 +1,4 @@
-"""What numelt changes of bottleneck."""
+"""What numelt changes in bottleneck."""
 
 from __future__ import annotations
 

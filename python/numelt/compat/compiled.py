@@ -34,7 +34,7 @@ _METHODS = frozenset({"method_descriptor", "cython_function_or_method", "functio
 
 
 def _uses_c_interface(path: str) -> bool:
-    """Does the file of a compiled module name NumPy's C interface?"""
+    """Return whether the file of a compiled module contains the name of NumPy's C interface."""
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             return content.find(_C_INTERFACE) >= 0
@@ -43,9 +43,9 @@ def _uses_c_interface(path: str) -> bool:
 
 
 def _is_adapted(module: types.ModuleType) -> bool:
-    """Are the functions of a compiled module wrapped?
+    """Return whether the functions of a compiled module are wrapped.
 
-    The module of this folder about the library may say which ones are (`COMPILED`). If it does not, or if
+    The module of this folder about the library may say which modules are (`COMPILED`). If it does not, or if
     there is none, those that use NumPy's C interface are.
     """
     name = module.__name__
@@ -91,12 +91,12 @@ def _adapt_class(cls: type, wrap: Wrap) -> None:
 
 
 def put_methods(cls: type, methods: dict[str, Any]) -> None:
-    """Give a class other methods, also a class that C code has declared.
+    """Replace methods of a class, which may be one that C code has declared.
 
-    Such classes refuse ``setattr``, so the entries of their dictionary are replaced, which the garbage
-    collector knows, and the interpreter's cache of methods is told. Without this, methods that read their
-    arguments in C refuse our arrays. In the tests these are pyarrow's (``libraries/arrow.py``),
-    h5py's low-level reads and writes, and the `shuffle` of NumPy's generators.
+    Such classes refuse ``setattr``, so the entries of their dictionary are replaced. The dictionary is found
+    by the garbage collector, and the interpreter's cache of methods is invalidated. Without this, methods
+    that read their arguments in C refuse our arrays. In the tests these are pyarrow's
+    (``libraries/arrow.py``), h5py's low-level reads and writes, and the `shuffle` of NumPy's generators.
     """
     import ctypes
 
@@ -152,7 +152,7 @@ def replace(package: str, changed: Changed) -> None:
 def adapt_loaded() -> None:
     """Adapt the modules that are loaded already."""
     for loaded in list(sys.modules.values()):
-        # a module that is still being loaded is adapted when that is done
+        # a module that is still being loaded is adapted when it has been
         is_loading = getattr(getattr(loaded, "__spec__", None), "_initializing", False)
         if isinstance(loaded, types.ModuleType) and is_foreign(loaded) and not is_loading:
             changed = adapt(loaded)

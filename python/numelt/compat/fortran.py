@@ -20,7 +20,7 @@ Adapted = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def is_f2py(module: types.ModuleType) -> bool:
-    """Has f2py made this module?"""
+    """Return whether f2py has made this module."""
     return "__f2py_numpy_version__" in vars(module)
 
 
@@ -39,12 +39,12 @@ class Fortran:
         object.__setattr__(self, "_call", None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        # made at first use: it has f2py write the documentation, and most routines are never called
+        # made at first use, because it makes f2py write the documentation, and most routines are never called
         if self._call is None:
             object.__setattr__(self, "_call", self._adapted(self._fortran))
         return self._call(*args, **kwargs)
 
-    # for `isinstance` and documentation, it is the routine
+    # `isinstance` and documentation see the routine
     __class__: Any = property(lambda self: type(self._fortran))
     __doc__: Any = property(lambda self: self._fortran.__doc__)
 

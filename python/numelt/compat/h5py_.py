@@ -1,7 +1,7 @@
-"""What numelt changes of h5py: files of arrays."""
+"""What numelt changes in h5py: files of arrays."""
 
 from __future__ import annotations
 
 TESTED = ">=3.16,<3.17"
-# programs call these themselves; h5py's Python code converts arrays before it calls the others
+# programs call these directly; h5py's Python code converts arrays before it calls the others
 COMPILED = ("h5py.h5a", "h5py.h5d", "h5py.h5p")

@@ -1,4 +1,4 @@
-"""What numelt changes of hypothesis, which makes arrays for tests."""
+"""What numelt changes in hypothesis, which makes arrays for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What numelt changes of JAX: its tables of classes get an entry for our arrays."""
+"""What numelt changes in JAX: its tables of classes get an entry for our arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _register(pxla: types.ModuleType) -> None:
         shard = pxla.shard_arg_handlers[numpys]
         pxla.shard_arg_handlers[ours] = lambda xs, *rest: shard(list(map(_core.to_numpy, xs)), *rest)
         core.pytype_aval_mappings[ours] = core.pytype_aval_mappings[numpys]
-        # in some releases a dict, which has no such method, and in which our class is equal to NumPy's
+        # in some releases this is a dict, which has no such method, and in which our class equals NumPy's
         former = dtypes.canonicalize_value_handlers[numpys]
         dtypes.register_canonicalize_value_handler(ours, lambda x: former(_core.to_numpy(x)))
 

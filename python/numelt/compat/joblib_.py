@@ -1,4 +1,4 @@
-"""What numelt changes of joblib: it reads our arrays as ours."""
+"""What numelt changes in joblib: our arrays are read back as ours."""
 
 from __future__ import annotations
 

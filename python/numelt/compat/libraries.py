@@ -25,13 +25,13 @@ PACKAGES = {
 }  # fmt: skip
 
 _OTHERS = sys.stdlib_module_names | {"numpy", "numelt"}
-# Compiled functions of NumPy's test-suite. They read arrays in C as libraries do, some without looking
-# whether an object is an array: the process ends if it is not NumPy's.
+# Compiled functions of NumPy's test-suite. They read arrays in C as libraries do, some without checking
+# whether an object is an array: the process crashes if it is not NumPy's.
 _TEST_HELPERS = "numpy._core._multiarray_tests"
 
 
 def is_left_alone(name: str) -> bool:
-    """Does a module belong to the standard library, to NumPy or to numelt, which need no changes?"""
+    """Return whether a module needs no changes: it is the standard library's, NumPy's or numelt's."""
     return name.partition(".")[0] in _OTHERS and name != _TEST_HELPERS
 
 
@@ -61,7 +61,7 @@ class Delegating:
 
 
 def is_foreign(module: types.ModuleType) -> bool:
-    """Is this a compiled module of a library other than the standard library, NumPy and numelt?"""
+    """Return whether this is a compiled module of a library other than Python's, NumPy and numelt."""
     is_compiled = isinstance(getattr(module, "__loader__", None), importlib.machinery.ExtensionFileLoader)
     return is_compiled and not is_left_alone(module.__name__)
 

@@ -1,4 +1,4 @@
-"""What numelt changes of numba: compiled functions take our arrays, and `np` in them means NumPy."""
+"""What numelt changes in numba: compiled functions accept our arrays, and `np` in them means NumPy."""
 
 from __future__ import annotations
 

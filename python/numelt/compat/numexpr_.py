@@ -1,9 +1,9 @@
-"""What numelt changes of numexpr."""
+"""What numelt changes in numexpr."""
 
 from __future__ import annotations
 
 from numelt.compat.wrapping import Name, making
 
-# not among the libraries that the tests install
+# the tests do not install this library
 TESTED: str | None = None
 WRAPPED = (Name("numexpr.necompiler", "NumExpr", making, "the compiled expression wants NumPy's class"),)

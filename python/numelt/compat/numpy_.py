@@ -1,4 +1,4 @@
-"""What numelt changes of NumPy's own modules and classes.
+"""What numelt changes in NumPy's own modules and classes.
 
 The subclasses of NumPy's array take our class as an argument of `view`, its generators shuffle our arrays,
 and the first change of its error state is reported to the core.
@@ -27,7 +27,7 @@ _taught: set[type] = set()
 
 
 def teach(module: types.ModuleType) -> None:
-    """Let the subclasses of NumPy's array that a module of NumPy holds take our class in `view`."""
+    """Let the subclasses of NumPy's array that a module of NumPy defines accept our class in `view`."""
     for cls in list(vars(module).values()):
         if not (isinstance(cls, type) and issubclass(cls, numpy.ndarray) and cls is not numpy.ndarray):
             continue
@@ -39,7 +39,7 @@ def teach(module: types.ModuleType) -> None:
 
 
 def teach_view(cls: type) -> None:
-    """Let a subclass of NumPy's array take our class in `view`, unless it inherits such a method."""
+    """Let a subclass of NumPy's array accept our class in `view`, unless it inherits such a method."""
     own = vars(cls).get("view")
     if own is not None or _taught.isdisjoint(cls.__mro__):
         type.__setattr__(cls, "view", _next_view(cls) if own is None else _knowing(own))
@@ -65,7 +65,7 @@ def _next_view(cls: Any) -> Callable[..., Any]:
 
 
 def _of_plain(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a constructor that gets NumPy's views of our arrays, and copies or shares them like NumPy's."""
+    """Return a constructor that gets NumPy's views of our arrays, which it copies or shares."""
 
     @functools.wraps(original)
     def __new__(cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
@@ -88,7 +88,7 @@ def _knowing(original: Callable[..., Any]) -> Callable[..., Any]:
 def teach_shuffles() -> None:
     """Let NumPy's generators, which programs get from libraries, shuffle our arrays.
 
-    They treat what is not of NumPy's class as a list, and would exchange views of its rows.
+    They treat an object that is not of NumPy's class as a list, and would exchange views of its rows.
     """
     from numpy import (
         random,  # loading it takes tens of milliseconds; libraries that need this have loaded it already
@@ -114,10 +114,11 @@ _config: Any = _ufunc_config
 
 
 class _State:
-    """Stands for NumPy's context variable of the error state until the state changes for the first time.
+    """Replaces NumPy's context variable of the error state until the state changes for the first time.
 
-    The core is told of that change and reads the state itself from then on. NumPy's own variable is put back,
-    because with this one each function of NumPy that sets the state takes half a microsecond longer.
+    The core is told of that change and reads the state itself from then on. NumPy's own variable is then
+    restored, because with this one each function of NumPy that sets the state takes half a microsecond
+    longer.
     """
 
     __slots__ = ("_variable",)

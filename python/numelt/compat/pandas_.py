@@ -1,4 +1,4 @@
-"""What numelt changes of pandas: it stores NumPy's arrays, and passes them to its compiled code.
+"""What numelt changes in pandas: it stores NumPy's arrays, and passes them to its compiled code.
 
 pandas' Python code works with our arrays. The functions below are those through which arrays get into frames,
 indexes and operators: they return, or keep, the array that they are given.
@@ -17,7 +17,7 @@ from numelt._dispatch import fallback
 from numelt.compat.wrapping import HOLDING, Name, converting
 
 TESTED = ">=3.1,<3.2"
-# these are called with what the functions below have converted
+# these are called with arrays that the functions below have converted
 COMPILED: tuple[str, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""What numelt changes of Arrow."""
+"""What numelt changes in Arrow."""
 
 from __future__ import annotations
 

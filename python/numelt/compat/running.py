@@ -1,6 +1,6 @@
-"""What numelt changes of Python's modules that run a program's files, start its processes or import for it.
+"""What numelt changes in Python's modules that run a program's files, start its processes or import for it.
 
-In: what these modules are to do. Out: `replace_exec`, `tell_children` and `redirect_import`, for
+In: the replacements. Out: `replace_exec`, `tell_children` and `redirect_import`, for
 `numelt.tools.importing` and `numelt.tools.starting`. Nothing is changed before `numelt.install` or
 ``python -m numelt`` asks for it.
 """
@@ -87,5 +87,5 @@ def _is_any(value: object, of: list[dict[str, Any]]) -> bool:
 
 
 def _is_running(frame: types.FrameType) -> bool:
-    """Is a frame on the stack of a thread?"""
+    """Return whether a frame is on the stack of a thread."""
     return any(frame is other for inner in sys._current_frames().values() for other in _stack(inner))

@@ -1,4 +1,4 @@
-"""What numelt changes of SciPy: mostly compiled functions, which it calls with the arrays of the program."""
+"""What numelt changes in SciPy: mostly compiled functions, which it calls with the arrays of the program."""
 
 from __future__ import annotations
 

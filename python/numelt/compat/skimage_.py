@@ -1,4 +1,4 @@
-"""What numelt changes of scikit-image."""
+"""What numelt changes in scikit-image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What numelt changes of scikit-learn, which converts most arguments to NumPy's arrays itself."""
+"""What numelt changes in scikit-learn, which converts most arguments to NumPy's arrays itself."""
 
 from __future__ import annotations
 

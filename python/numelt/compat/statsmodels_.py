@@ -1,4 +1,4 @@
-"""What numelt changes of statsmodels."""
+"""What numelt changes in statsmodels."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What numelt changes of PyTorch."""
+"""What numelt changes in PyTorch."""
 
 from __future__ import annotations
 
 from numelt.compat.wrapping import Name, giving_back
 
-# not among the libraries that the tests install
+# the tests do not install this library
 TESTED: str | None = None
 _REASON = "its C code takes what is not of NumPy's very class for a sequence of numbers"
 WRAPPED = tuple(

@@ -1,4 +1,4 @@
-"""What numelt changes of `warnings`: pending work warns in time, and the core knows the filters.
+"""What numelt changes in `warnings`: pending work warns in time, and the core knows the filters.
 
 In: changes of filters, and `warnings.catch_warnings`. Out: `watch`, `settling`.
 """
@@ -17,7 +17,7 @@ __all__ = ["settling", "watch"]
 
 
 def _settled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that has pending work warn before it calls another."""
+    """Return a function that lets pending work warn before it calls another function."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -44,7 +44,7 @@ for _name in (
 
 
 def _are_errors() -> bool:
-    """Do the filters make some `RuntimeWarning` an exception?"""
+    """Return whether the filters turn some `RuntimeWarning` into an exception."""
     for action, message, category, module, line in warnings.filters:
         if issubclass(RuntimeWarning, category):
             if action == "error":
@@ -61,7 +61,7 @@ def _filters_changed() -> None:
 
 
 def settling(manager: Any) -> None:
-    """Have pending work warn when a context manager of this class is entered, read and left."""
+    """Let pending work warn when a context manager of this class is entered, read and left."""
     enter, leave = manager.__enter__, manager.__exit__
     if hasattr(enter, "__wrapped__"):
         return

@@ -66,7 +66,7 @@ def is_tested(version: str, tested: str) -> bool:
     return first <= _release(version) < last
 
 
-# packages whose frames stand between the import statement of a program and the loading of a module
+# packages with frames between the import statement of a program and the loading of a module
 _IMPORTING = frozenset({"numelt", "importlib", "_frozen_importlib", "_frozen_importlib_external"})
 
 
@@ -117,7 +117,7 @@ def _adapt(module: types.ModuleType) -> None:
 
 
 def _is_listed(name: str) -> bool:
-    """Does numelt change this module?"""
+    """Return whether numelt changes this module."""
     package = name.partition(".")[0]
     return package in PACKAGES and name in _listed(package)
 

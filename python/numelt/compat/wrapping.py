@@ -23,7 +23,7 @@ __all__ = ["HOLDING", "Name", "converting", "drawing", "giving_back", "making", 
 
 Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-# classes of arguments that are, or may hold, our arrays
+# classes of arguments that are our arrays or may contain them
 HOLDING = frozenset({_core.ndarray, type(_core.ndarray), list, tuple, dict})
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 

@@ -1,4 +1,4 @@
-"""What numelt changes of xarray."""
+"""What numelt changes in xarray."""
 
 from __future__ import annotations
 

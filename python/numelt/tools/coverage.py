@@ -40,8 +40,8 @@ class Coverage(NamedTuple):
     library : dict
         Calls of library functions (sorting, ...) by name: NumPy's compiled code by intention.
     on_host : dict
-        How many kernels and calls were to run on a device and ran on the host, because the device could not
-        do them or had no memory left, by their operations (``add+sqrt``).
+        How many kernels and calls ran on the host instead of a device, because the device did not support
+        them or had no memory left, by their operations (``add+sqrt``).
     loops : list of Gap
         Statements of Python loops that compiled code could not run (`numelt.jit`, ``--jit-loops``), most
         frequent first.
@@ -111,7 +111,7 @@ def coverage(reset: bool = False) -> Coverage:
     Parameters
     ----------
     reset : bool, optional
-        Set the counters of fallbacks, of library calls and of what ran on the host to zero after this report.
+        Set the counters of fallbacks, of library calls and of work on the host to zero after this report.
 
     Returns
     -------

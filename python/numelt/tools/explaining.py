@@ -27,7 +27,7 @@ class _Line(NamedTuple):
 
 
 def explanation(x: Any, kernels: bool, bytecode: bool) -> str:
-    """Return the summary of what `x` needs, or of all pending work, and the parts that are asked for."""
+    """Return the summary of the work that `x` needs, or of all pending work, and the requested parts."""
     told = _core.explain_lines(x)
     text: str = _core.explain(x)
     if told is None:

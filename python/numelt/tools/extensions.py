@@ -1,7 +1,8 @@
-"""`numelt.extension`: functions of the user's own whose calls are recorded like operations.
+"""`numelt.extension`: functions of the user whose calls are recorded like operations.
 
-In: a function that fills an array, and one that says which array. Out: a function of arrays that returns
-at once. The core runs what was recorded when its turn has come; see docs/extending.md.
+In: a function that fills an array, and one that returns the shape and dtype of that array. Out: a function of
+arrays that returns at once. The core runs the call in its order among the recorded operations; see
+docs/extending.md.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ def extension(
 ) -> Callable[..., Any]:
     """Make a function of arrays whose calls are recorded, to run when the result is needed.
 
-    A call takes its turn among the operations around it: it sees its inputs as they were when it was
+    A call keeps its position among the operations around it: it sees its inputs as they were when it was
     recorded, whatever the program does with them afterwards.
 
     Parameters
     ----------
     name : str
-        The name of the function, which errors give.
+        The name of the function, for error messages.
     result : callable
-        ``result(*inputs)`` returns the shape and the dtype of the result. It looks at the shapes and dtypes
-        of the inputs only: looking at values would have everything recorded so far run.
+        ``result(*inputs)`` returns the shape and the dtype of the result. It should use the shapes and dtypes
+        of the inputs only: if it reads values, everything recorded so far runs.
     run : callable
         ``run(out, *inputs)`` fills `out`, all of it. It gets NumPy arrays on numelt's memory, the inputs
         read-only. It may use numelt. It must not wait for another thread that does.
@@ -42,7 +43,7 @@ def extension(
     Returns
     -------
     callable
-        A function of arrays, or of what `numpy.asarray` makes arrays of. It returns an array, C-contiguous.
+        A function of arrays, or of arguments that `numpy.asarray` converts. It returns an array in C order.
 
     Raises
     ------
@@ -51,10 +52,10 @@ def extension(
 
     Notes
     -----
-    What `run` raises is raised by the statement that needs the result; after that, the result has no values,
-    and reading it raises RuntimeError. `run` is called at once for arrays with dtypes that numelt does not
-    compute with (objects, strings, times, structures), for inputs that share memory with a NumPy array, and
-    for calls inside of `run`.
+    An exception in `run` is raised by the statement that needs the result. After that, the result has no
+    values, and reading it raises RuntimeError. `run` is called at once for arrays with dtypes that numelt
+    does not compute with (objects, strings, times, structures), for inputs that share memory with a NumPy
+    array, and for calls inside `run`.
 
     Examples
     --------

@@ -58,8 +58,8 @@ def import_for_users(
     fromlist: Any = (),
     level: int = 0,
 ) -> Any:
-    """Stand for ``__import__`` in modules of the program."""
-    # C code imports with a list, and expects NumPy itself
+    """Replace ``__import__`` in modules of the program."""
+    # C code passes a list, and expects NumPy itself
     if type(fromlist) is list or level:
         return _real_import(name, globals, locals, fromlist, level)
     if not _is_numpy(name):
@@ -77,12 +77,12 @@ def import_for_users(
     return module
 
 
-# modules of Python for which modules of the program get others
+# modules of Python for which modules of the program get replacements
 _STAND_INS = frozenset({"importlib", "pickle"})
 
 
 def _stand_in(module: types.ModuleType) -> types.ModuleType:
-    """Return what modules of the program get for a module of Python."""
+    """Return the replacement that modules of the program get for a module of Python."""
     if module is sys.modules["importlib"]:
         return _importlib
     if module is sys.modules.get("pickle"):
@@ -93,7 +93,7 @@ def _stand_in(module: types.ModuleType) -> types.ModuleType:
 
 
 class _Importlib(types.ModuleType):
-    """The module `importlib`, but for `import_module`."""
+    """The module `importlib` with another `import_module`."""
 
     @staticmethod
     def import_module(name: str, package: str | None = None) -> types.ModuleType:
@@ -125,7 +125,7 @@ def _import_item(name: str, item: str) -> None:
 
 
 def _build_class(function: Any, name: str, /, *bases: Any, **keywords: Any) -> Any:
-    """Stand for ``__build_class__`` in modules of the program: NumPy's protocols of the class are wrapped."""
+    """Replace ``__build_class__`` in modules of the program: NumPy's protocols of the class are wrapped."""
     cls: Any = builtins.__build_class__(function, name, *bases, **keywords)
     for protocol, wrap in _PROTOCOLS.items() if isinstance(cls, type) else ():
         method = vars(cls).get(protocol)
@@ -187,12 +187,12 @@ class _Loader(Delegating):
 
 
 def jits_loops() -> bool:
-    """Are loops in files of the program compiled?"""
+    """Return whether loops in files of the program are compiled."""
     return os.environ.get("NUMELT_JIT_LOOPS", "0") not in ("", "0", "off")
 
 
 def _exec(code: Any, globals: dict[str, Any], /, *rest: Any) -> None:
-    """Stand for ``exec`` in `running.RUNNERS`: files of the program run with `user_builtins`."""
+    """Replace ``exec`` in `running.RUNNERS`: files of the program run with `user_builtins`."""
     __tracebackhide__ = True
     name = code.co_filename if isinstance(code, types.CodeType) else "<string>"
     # a statement typed into a debugger: the file is that of the namespace
@@ -202,7 +202,7 @@ def _exec(code: Any, globals: dict[str, Any], /, *rest: Any) -> None:
 
 
 class _Runner(Delegating):
-    """Replaces ``exec`` in a module of `running.RUNNERS`."""
+    """Replace ``exec`` in a module of `running.RUNNERS`."""
 
     def exec_module(self, module: types.ModuleType) -> None:
         super().exec_module(module)

@@ -34,28 +34,26 @@ flush.__module__ = "numelt"
 
 
 def explain(x: Any = None, graphviz: bool = False, *, kernels: bool = False, bytecode: bool = False) -> str:
-    """Show what would run to compute a pending array alone, or all that is pending.
+    """Show what would run to compute a pending array alone, or all pending work.
 
     Parameters
     ----------
-    x : ndarray, a list or tuple of arrays, or a function, optional
-        Arrays that are to be computed. Only the pending work that they need together is shown; without this
-        argument all pending work, as it would run together. Of a function with compiled loops
-        (`numelt.jit`, ``--jit-loops``) it is shown, by line, for which types its loops were compiled, where
-        CPython goes on, and why.
+    Arrays to be computed. Only the pending work that they need together is shown; without this argument, all
+    pending work is, as it would run together. For a function with compiled loops (`numelt.jit`,
+    ``--jit-loops``), shows by line for which types its loops were compiled, where CPython continues, and why.
     graphviz : bool, optional
         Return the partition as a graph in the DOT language instead.
-    kernels : bool, optional
+    Also show the partition, with the bytes that it saves, and each kernel.
         Show also the partition, with the bytes that it saves, and each kernel.
-    bytecode : bool, optional
+    Also show the bytecode before and after the passes, or the code of compiled loops.
         Show also the bytecode before and after the passes, or the code of compiled loops.
 
     Returns
     -------
     str
         A summary by lines of the program: the operations that each line has recorded, their kernels, the
-        bytes that each kernel moves, and, if there are devices, the engine that would run it. Calls of those
-        lines that ran in NumPy are named. Then the parts that were asked for. Nothing runs.
+        bytes that each kernel moves, and, if there are devices, the engine that would run it. Calls on these
+        lines that ran in NumPy are named. The requested parts follow. Nothing runs.
 
     Examples
     --------
@@ -171,16 +169,16 @@ config = Config()
 
 
 def use(name: str) -> None:
-    """Run all work from now on by another engine; the same as ``numelt.config.engine = name``.
+    """Run all work from now on on another engine; the same as ``numelt.config.engine = name``.
 
-    Recorded work runs first, where it was to run. Arrays keep their values: those in a device's memory
-    are copied back.
+    Recorded work first runs on the former engine. Arrays keep their values: those in a device's memory are
+    copied back.
 
     Parameters
     ----------
     name : str
-        ``cpu``, ``auto`` (each piece of work runs where it takes least time), or another that
-        ``show_config`` lists. The choice is the whole process's, not a thread's.
+        ``cpu``, ``auto`` (each piece of work runs where it takes least time), or another one that
+        ``show_config`` lists. The choice is that of the whole process, not of a thread.
 
     Raises
     ------
@@ -201,10 +199,10 @@ def use(name: str) -> None:
 
 @contextmanager
 def engine(name: str) -> Iterator[None]:
-    """Run the work of a ``with`` block by another engine, and what is recorded after it by the engine before.
+    """Run the work of a ``with`` block on another engine, and later work on the former engine.
 
-    What the block has recorded and nobody has read runs at its end. Blocks may be nested. As with `use`,
-    the choice is the whole process's: work of other threads runs there meanwhile.
+    Work that the block has recorded and that nobody has read runs at its end. Blocks may be nested. As with
+    `use`, the choice is that of the whole process: work of other threads runs there meanwhile, too.
 
     Parameters
     ----------

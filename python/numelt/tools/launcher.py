@@ -2,7 +2,7 @@
 
 In: a command line. Out: the program is run as Python would run it (``sys.argv``, ``sys.path``, the
 ``__main__`` module, exit codes, tracebacks), but its own files get numelt where they import numpy. Then the
-reports that the options ask for are printed.
+reports that the options request are printed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`numelt.lazy`: reductions that give 0-d arrays, which are computed later.
 
-``x.sum()`` gives a scalar, as in NumPy. A scalar has a value, so the work that it depends on runs when it is
-made. In a block of `lazy`, such results are 0-d arrays instead. They are recorded like all arrays, so that
-several of them can be computed in one pass over memory, together with what uses them.
+``x.sum()`` returns a scalar, as in NumPy. A scalar has a value, so the work on which it depends runs when it
+is made. In a block of `lazy`, such results are 0-d arrays instead. They are recorded like all arrays, so that
+several of them can be computed in one pass over memory, together with the operations that use them.
 """
 
 from __future__ import annotations

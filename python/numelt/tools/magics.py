@@ -30,7 +30,7 @@ class LineProfile:
     seconds : dict
         By line number: the time that the line took, with the functions that it called.
     profile : Profile
-        What the cell made the runtime do.
+        The work that the cell caused in the runtime.
     """
 
     HEADER = ("line", "ms", "flushes", "kernels", "MB moved", "fallbacks", "source")
@@ -129,7 +129,7 @@ def register(shell: Any) -> None:
     display = importlib.import_module("IPython.display").display
 
     def numelt_profile(line: str, cell: str) -> Any:
-        """Run a cell and display what it made numelt do, by line."""
+        """Run a cell and display the work that it caused in numelt, by line."""
         _, codes = _compiled(shell, cell)
         _core.flush()  # run what earlier cells have recorded
         with Profile() as profile:

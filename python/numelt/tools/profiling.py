@@ -1,4 +1,4 @@
-"""`numelt.profile`: where a program made the runtime work.
+"""`numelt.profile`: which lines of a program caused work in the runtime.
 
 In: the core's report of each flush, and of each library call and fallback. Out: a `Profile`, whose text,
 table and trace are made by `numelt.tools.report` and `numelt.tools.perfetto` when they are asked for.
@@ -23,7 +23,7 @@ _MOST_EVENTS = 100_000
 
 
 class Event(NamedTuple):
-    """One thing that took time: a flush, a kernel, a copy between memories, a library call or a fallback."""
+    """An event that took time: a flush, a kernel, a copy between memories, a library call or a fallback."""
 
     kind: str
     name: str
@@ -36,10 +36,10 @@ class Event(NamedTuple):
 
 
 class Profile:
-    """Where a program made the runtime work, as a context manager and as a report.
+    """Which lines of a program caused work in the runtime, as a context manager and as a report.
 
-    As a context manager, it collects what the ``with`` block does. If it is printed without having been one,
-    it reports the totals of the process since numelt was imported or the totals were reset.
+    As a context manager, it collects the work of the ``with`` block. If it is printed without having been
+    one, it reports the totals of the process since numelt was imported or the totals were reset.
 
     Attributes
     ----------
@@ -50,12 +50,12 @@ class Profile:
     fallbacks : dict
         ``(filename, lineno, function)`` to calls: calls that ran in NumPy.
     engines : dict
-        ``(filename, lineno, reason)``, as in `lines`, to ``{engine: steps that ran on it}``; empty where
-        there are no devices.
+        ``(filename, lineno, reason)``, as in `lines`, to ``{engine: steps that ran on it}``; empty if there
+        are no devices.
     events : list of Event
-        What `to_trace` writes, in the order in which it ended; the first 100,000.
+        The events that `to_trace` writes, in the order in which they ended; the first 100,000.
     bytes_there, bytes_back : int
-        Bytes copied to devices in the block, and back, results that were read among them.
+        Bytes copied in the block to devices, and back, including results that were read.
     seconds : float
         Duration of the profiled block.
     totals : dict
@@ -220,7 +220,7 @@ def profile(reset: bool = False) -> Profile:
     Parameters
     ----------
     reset : bool, optional
-        Set the totals of the process to zero after this report, those of `coverage` among them.
+        Set the totals of the process, including those of `coverage`, to zero after this report.
 
     Returns
     -------

@@ -15,7 +15,7 @@ _shown: Any = None
 
 
 def _in_kernel() -> bool:
-    """Does this process run the cells of a notebook?"""
+    """Return whether this process runs the cells of a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return getattr(shell, "kernel", None) is not None
 

@@ -63,7 +63,7 @@ def _process(totals: dict[str, Any]) -> list[str]:
 
 
 def text(profile: Profile) -> str:
-    """Return a profile as text: of its block, or the totals of the process."""
+    """Return a profile as text: that of its block, or the totals of the process."""
     return "\n".join(_block(profile) if profile.entered or not profile.totals else _process(profile.totals))
 
 

@@ -15,7 +15,7 @@ __all__ = ["install", "load_ipython_extension"]
 
 
 def _bound(namespace: dict[str, Any]) -> list[str]:
-    """Return the names in a namespace that are bound to NumPy or to what it defines."""
+    """Return the names in a namespace that are bound to NumPy or to objects that it defines."""
     import numpy
 
     def is_numpys(value: Any) -> bool:
@@ -37,7 +37,7 @@ def _message(names: list[str]) -> str:
 
 
 def _prepare(namespace: dict[str, Any]) -> list[str]:
-    """Let code of a namespace import numelt for numpy; return the names in it that are NumPy's already."""
+    """Let code of a namespace import numelt for numpy; return its names that are bound to NumPy already."""
     from numelt.tools import importing
 
     importing.install()

@@ -1,10 +1,10 @@
 """`pickle` for the program's own files: arrays that NumPy has pickled become ours.
 
-The import statement of these files gives `module` for ``import pickle`` (`numelt.tools.importing`).
-Libraries keep Python's module, and what they read of NumPy's stays NumPy's. Arrays that numelt has pickled
-are ours whoever reads them (`numelt._dispatch.pickling`).
+The import statement of these files gives `module` for ``import pickle`` (`numelt.tools.importing`). Libraries
+keep Python's module, and NumPy arrays that they read stay NumPy's. Arrays that numelt has pickled are ours,
+whoever reads them (`numelt._dispatch.pickling`).
 
-In: what `pickle.load` and `pickle.loads` take. Out: what they return.
+In: the arguments of `pickle.load` and `pickle.loads`. Out: their results.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ __all__ = ["module"]
 class Unpickler(pickle.Unpickler):
     """Reads pickles as `pickle.Unpickler` does, but makes our arrays and generators instead of NumPy's.
 
-    After the first class or function of an installed library it makes NumPy's: objects of a library hold what
-    the library has pickled.
+    After the first class or function of an installed library, it makes NumPy's: objects of a library hold the
+    arrays that the library has pickled.
     """
 
     _met_library = False

@@ -1,6 +1,6 @@
 """Objects whose indexing builds arrays: ``r_``, ``c_``, ``mgrid``, ``ogrid``.
 
-Each stands for NumPy's object of the same name, takes numelt arrays and gives numelt arrays.
+Each replaces NumPy's object of the same name; arguments and results may be numelt arrays.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Indexer:
 
 
 def _plain(item: Any) -> bool:
-    """Can NumPy's function handle this item of a key when it runs over our arrays?"""
+    """Return whether NumPy's function can handle this item of a key when it runs over our arrays."""
     if isinstance(item, slice):
         return all(understood(part) for part in (item.start, item.stop, item.step))
     return understood(item) and not isinstance(item, str)

@@ -1,4 +1,4 @@
-"""Indexing with arrays and masks, copying under a mask, and diagonals: what plain slices do not reach."""
+"""Indexing with arrays and masks, copying under a mask, and diagonals: everything beyond plain slices."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from numelt._dispatch.native import fall_back, native, ndarray, operand
 
 __all__ = ["copyto", "indices"]
 
-# Python's numbers from the lowest kind to the highest, and by kind of dtype the highest that it holds
+# Python's numbers from the lowest kind to the highest, and by kind of dtype the highest that it can hold
 _KINDS = (bool, int, float, complex)
 _KINDS_OF = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def getitem(a: Any, key: Any) -> Any:
-    """Read ``a[key]`` where the key or the array is not native: a field, an index that NumPy refuses."""
+    """Read ``a[key]`` if the key or the array is not native: a field, an index that NumPy refuses."""
     if _core.is_native(a):
         places = _without_ranges(key)
         if places is not None:
@@ -31,7 +31,7 @@ def getitem(a: Any, key: Any) -> Any:
 
 
 def _without_ranges(key: Any) -> Any:
-    """Return a key with arrays for its ranges, None where it has none."""
+    """Return a key with arrays in place of its ranges, or None if it has none."""
     if type(key) is range:
         return _positions(key)
     if type(key) is tuple and any(type(part) is range for part in key):
@@ -44,7 +44,7 @@ def _positions(places: range) -> Any:
 
 
 def _is_element(a: Any, key: Any) -> bool:
-    """Is there an integer for each axis? A sequence for one element is NumPy's to convert, or to refuse."""
+    """Return whether there is an integer for each axis. A sequence for one element is left to NumPy."""
     parts = key if type(key) is tuple else (key,)
     return len(parts) == a.ndim and all(map(_is_integer, parts))
 
@@ -56,14 +56,14 @@ def _is_integer(part: Any) -> bool:
 
 
 def _is_too_deep(items: Any, a: Any, key: Any) -> bool:
-    """Is a sequence nested deeper than the window of an array that it is for?"""
+    """Return whether a sequence is nested deeper than the part of an array to which it is assigned."""
     parts = key if type(key) is tuple else (key,)
     plain = all(part is None or part is ... or type(part) in (int, slice) for part in parts)
     return plain and bool(items.ndim > numpy.ndim(a[key]))
 
 
 def setitem(a: Any, key: Any, value: Any) -> None:
-    """Write ``a[key] = value`` where the array, the key or the value is not native."""
+    """Write ``a[key] = value`` if the array, the key or the value is not native."""
     if _core.is_native(a):
         places = _without_ranges(key)
         if places is not None:

@@ -132,7 +132,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 
 def _within(index: Any, n: int, mode: str) -> Any:
-    """Return indices brought into ``0..n`` as `mode` says; None where one is outside and that is an error."""
+    """Return indices brought into ``0..n`` as `mode` says; None if one is outside and that is an error."""
     if mode == "wrap":
         return index % n
     if mode == "clip":
@@ -213,7 +213,7 @@ def choose_method(self: Any, *choices: Any, out: Any = None, mode: Any = "raise"
 
 
 def _values(v: Any, dtype: Any, casting: Any) -> Any:
-    """Return `v` flattened and cast to a dtype; None where NumPy refuses the cast, or warns."""
+    """Return `v` flattened and cast to a dtype; None if NumPy refuses the cast, or warns."""
     if type(v) in (bool, int, float, complex, list, tuple):
         # element by element, with NumPy's own exceptions
         given = fallback.at_user_line(numpy.asarray, (fallback.unwrap(v), dtype), {})
@@ -268,7 +268,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> Any:
 
 
 def _is_view(a: Any) -> bool:
-    """Is the flattened array a view?"""
+    """Return whether the flattened array is a view."""
     return bool(a.flags.c_contiguous)
 
 

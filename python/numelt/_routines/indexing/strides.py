@@ -31,7 +31,7 @@ def as_strided(
     array = recordable(x)
     if array is not None:
         extents, steps = _numbers(array.shape, shape), _numbers(array.strides, strides)
-        # a view beyond the memory of the array is left to NumPy
+        # a view that reaches beyond the memory of the array is left to NumPy
         fits = extents is not None and steps is not None and len(extents) == len(steps)
         if fits and min(extents or (0,)) >= 0:
             view = _core.as_strided(array, extents, steps, 0)
@@ -43,7 +43,7 @@ def as_strided(
 
 
 def _numbers(default: tuple[int, ...], given: Any) -> tuple[int, ...] | None:
-    """Return what was given as integers, the default where nothing was."""
+    """Return the argument as integers, or the default if it was not given."""
     try:
         return default if given is None else tuple(map(operator.index, given))
     except TypeError:

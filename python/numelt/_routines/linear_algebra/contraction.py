@@ -27,7 +27,7 @@ library.extend(["einsum_path", "linalg.linalg"])
 
 @functools.lru_cache(256)
 def _labels(subscripts: str, count: int) -> tuple[list[str], str] | None:
-    """Return the labels of each operand and of the result where nothing is summed over, else None."""
+    """Return the labels of each operand and of the result if nothing is summed over, else None."""
     left, arrow, result = subscripts.replace(" ", "").partition("->")
     terms = left.split(",")
     letters = "".join(terms)

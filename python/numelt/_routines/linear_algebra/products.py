@@ -74,7 +74,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
 
 
 def _contracted(axes: Any, x: Any, y: Any) -> tuple[list[int], list[int]] | None:
-    """Return the axes of each operand that `tensordot` sums over, None where they do not fit."""
+    """Return the axes of each operand that `tensordot` sums over, or None if they do not fit."""
     try:
         first, second = axes
     except TypeError:

@@ -31,7 +31,8 @@ __all__ = [
 
 
 _WEAK = (int, float, complex)
-# Up to so many repetitions, one pass over the elements stores each several times: the rows fill no registers.
+# Up to this many repetitions, one pass over the elements stores each several times, because the rows would
+# not fill registers.
 _FEW_REPEATS = 5
 _LITTLE = 4096
 

@@ -25,7 +25,7 @@ _bounds = (int, float)
 
 
 def _clip(array: Any, low: Any, high: Any, out: Any, dtype: Any = None) -> Any:
-    """Limit natively, all operands in the dtype in which they meet, or in the one asked for."""
+    """Limit natively, in the common dtype of all operands, or in the dtype that was requested."""
     if out is not None and type(out) is not ndarray:
         return NotImplemented
     least, most = (end if end is None or type(end) in _bounds else recordable(end) for end in (low, high))
@@ -71,7 +71,7 @@ def _absent(bound: Any) -> Any:
 
 
 def _round(array: Any, decimals: Any, out: Any) -> Any:
-    """Scale, round to even, scale back: what NumPy does for real floating-point data."""
+    """Scale, round to even, scale back, as NumPy does for real floating-point data."""
     if type(decimals) is not int or (out is not None and type(out) is not ndarray):
         return NotImplemented
     if out is not None and out.shape != array.shape:

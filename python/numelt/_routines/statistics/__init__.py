@@ -1,1 +1,1 @@
-"""Statistics: reductions, order statistics, and the functions that leave NaN out."""
+"""Statistics: reductions, order statistics, and the functions that ignore NaN."""

@@ -1,4 +1,4 @@
-"""The nan family: reductions that leave NaN out.
+"""The nan family: reductions that ignore NaN.
 
 The functions are NumPy's, run over our arrays (`composed`): NaN is replaced by the identity of the reduction,
 and the other elements are counted. Order statistics are library calls (`table.LIBRARY`).

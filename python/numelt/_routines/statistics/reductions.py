@@ -95,7 +95,7 @@ def mean(
             if result is not NotImplemented:
                 return result
     array = _recordable(a, out, where)
-    # NumPy warns of an empty mean at a line that depends on its calls
+    # NumPy's warning about an empty mean has a line that depends on its calls
     if array is not None and array.size:
         mask = where is NO_VALUE or where
         # NumPy converts the result to half precision by its scalar class, which returns NumPy's array
@@ -106,7 +106,7 @@ def mean(
 
 
 def _is_enough(array: Any, axis: Any, ddof: Any) -> bool:
-    """Are there elements enough for a variance? If not, NumPy warns of a line that depends on its calls."""
+    """Return whether there are enough elements for a variance; if not, NumPy warns, at its own line."""
     if type(ddof) not in (int, float):
         return True
     axes = range(array.ndim) if axis is None else normalize_axes(axis, array.ndim, allow_duplicate=True)
@@ -125,7 +125,7 @@ def _spread(
     where: Any,
     mean: Any,
 ) -> Any:
-    """Return the variance or the standard deviation; `leave` does the calls that have to run in NumPy."""
+    """Return the variance or the standard deviation; `leave` is called if NumPy has to run the call."""
     plain = dtype is None and out is None and (where is NO_VALUE or where is True) and mean is NO_VALUE
     if plain and type(ddof) in (int, float):
         array = operand(a)
@@ -166,7 +166,7 @@ def spread_method(name: str) -> Callable[..., Any]:
 
 
 def _freedom(ddof: Any, correction: Any) -> Any:
-    """Return what is taken from the count, by either of its names."""
+    """Return what is subtracted from the count, by either of its names."""
     if correction is NO_VALUE:
         return ddof
     if ddof != 0:
@@ -239,7 +239,7 @@ def average(
     array = operand(a)
     if array is not None and axis is not None:
         axis = normalize_axes(axis, array.ndim, "axis")
-    # an average of nothing divides by its size
+    # the average of no elements divides by their number
     if array is not None and weights is None and not returned and array.size:
         return mean(array, axis, keepdims=keepdims)
     if recordable(a) is not None and (weights is None or recordable(weights) is not None):
