@@ -92,7 +92,11 @@ fn report_dict<'py>(py: Python<'py>, report: &FlushReport) -> PyResult<Bound<'py
 
 /// Run everything that is recorded and has not run.
 ///
-/// Examples -------- >>> import numelt as np >>> x = np.arange(3) + 1 >>> np.flush()
+/// Examples
+/// --------
+/// >>> import numelt as np
+/// >>> x = np.arange(3) + 1
+/// >>> np.flush()
 #[pyfunction]
 fn flush(py: Python<'_>) -> PyResult<()> {
     run::flush(py, Reason::Explicit)
