@@ -1,13 +1,15 @@
-"""Every recorded call, one at a time, under NumPy and numelt: where a single call loses.
+"""Times every recorded call by itself under NumPy and numelt, to find the calls that numelt slows down.
 
-Three sets of calls: the rows of the parity table (`tests/python/parity/records.py`) and the calls in
-`SINGLE`, both on arrays of 3, 100 and 10,000 elements, and every call of
+There are three sets of calls: the rows of the parity table (`tests/python/parity/records.py`) and the calls
+in `SINGLE`, both on arrays of 3, 100 and 10,000 elements, and every call of
 `tests/python/support/surface_records.py` on the dozen elements that it is recorded with. The arguments are
-made before, and the same for both. What is timed is the call and the reading of one element of each array
-that it returns: numelt, which may only have recorded the call, has to compute the
-whole array for it. NumPy and numelt take turns in one process, and the shortest round of each counts.
+made before the measurement, and are the same for both packages. The measured time is that of the call and of
+reading one element of each array that it returns: numelt may only have recorded the call, and reading an
+element makes it compute the whole array. NumPy and numelt take turns in one process, and the shortest round
+of each counts.
 
-`calls_explained.toml` says in one line why a call is slower than it should be; docs/calls.md repeats it.
+For each call that is slower than it should be, `calls_explained.toml` states the reason in one line, which
+docs/calls.md repeats.
 """
 
 import functools
@@ -39,17 +41,18 @@ GROUPS = {
     "single": ("common calls", "Common calls"),
     "surface": ("every public function", "Every public function, as recorded"),
 }
-# A call below the first has to be explained; one that reaches the second at all sizes has to be no more.
+# A call whose ratio is below the first bound needs an explanation; one that reaches the second bound at all
+# sizes must have none.
 SLOW, RECOVERED = 0.8, 0.9
-# seconds that one round of one side takes at least
+# the least number of seconds that one round of calls of one package takes
 ROUND = 0.0002
 PREFERRED = ("float64", "int64", "int32", "complex128")
-# rows of the parity table whose results have the square of the operand's elements
+# rows of the parity table whose results have as many elements as the square of the operand's number
 SQUARED = ("outer", "diag")
 
-# Common calls by their source. `a` and `b` are vectors of n elements, `m`, `c` and `q` square matrices of
-# about as many, `v` is a row of these, `i` holds n positions, `p` is a mask, `k` are whole numbers, `s` is
-# sorted, `items` a list of floats and `z` a complex matrix.
+# Common calls as source code. `a` and `b` are vectors of n elements; `m`, `c` and `q` are square matrices of
+# about n elements; `v` is a row of such a matrix; `i` holds n positions; `p` is a mask; `k` holds whole
+# numbers; `s` is sorted; `items` is a list of floats; and `z` is a complex matrix.
 SINGLE = """
 np.trace(m); np.diag(m); a.dot(b); a @ b; m @ v; m @ c; m.dot(c); m.dot(v); np.dot(a, b); np.outer(v, v)
 np.einsum('ij,j->i', m, v); np.einsum('ij,ij->i', m, c); np.linalg.norm(a); a + b; a * 2.0; a += b
@@ -69,7 +72,7 @@ np.isnan(a); np.round(a, 2); rng.normal(size=n); rng.random(n); rng.integers(0, 
 rng.uniform(0.0, 1.0, n); np.random.rand(n); np.random.randn(n); rng.normal()
 """
 
-# calls of a size of their own
+# calls that state their own size
 OWN_SIZE = ("np.fft.fftn(z256)", "np.fft.fftn(z512)", "np.fft.fft2(z256.real)")
 
 
@@ -89,7 +92,7 @@ def side(n):
 
 
 def parity_shape(record, n):
-    """Return the shape of a record's arguments: a vector, unless the record is for matrices alone."""
+    """Return the shape of a record's arguments: a vector, unless the record is for matrices only."""
     if record.name in SQUARED:
         return (side(n),)
     if not record.layouts or "vector" in record.layouts:
@@ -98,7 +101,7 @@ def parity_shape(record, n):
 
 
 def parity_rows(modules):
-    """Yield the rows of the parity table; functions without arrays stand once."""
+    """Yield the rows of the parity table; functions without array arguments occur once."""
     for record in records.TABLE:
         dtype = next((dtype for dtype in PREFERRED if dtype in record.dtypes), record.dtypes[0])
         kind = f" {dtype}" if dtype not in ("float64", None) else ""
@@ -168,7 +171,7 @@ def single_rows(modules):
 
 
 def reader(result):
-    """Return the function that reads one element of each array in a result like this of NumPy's, or None."""
+    """Return a function that reads an element of each array in a result like this; None without arrays."""
     if isinstance(result, numpy.ndarray):
         return methodcaller("item", 0) if result.size else None
     if isinstance(result, numpy.generic):
@@ -185,7 +188,7 @@ def reader(result):
 
 
 def timed(run, read, count):
-    """Return the seconds of so many calls whose results are read."""
+    """Return the seconds that `count` calls take, including reading their results."""
     start = time.perf_counter()
     if read is None:
         for _ in range(count):
@@ -197,7 +200,7 @@ def timed(run, read, count):
 
 
 def settled(run, read, pause):
-    """Call until nothing is new, and return how many calls fill a round."""
+    """Call until everything is compiled and cached, and return how many calls fill a round."""
     least = timed(run, read, 1)
     for _ in range(6):
         least = min(least, timed(run, read, 5) / 5)
@@ -211,7 +214,7 @@ def measure_row(row, rounds):
     try:
         read = reader(row.runs["numpy"]())
     except Exception:
-        return None  # errors have tests; how long they take does not matter
+        return None  # errors are tested elsewhere; how long they take does not matter
     counts = {
         name: settled(run, read, 0.02 if row.size == SIZES[-1] else 0.0) for name, run in row.runs.items()
     }
@@ -221,7 +224,7 @@ def measure_row(row, rounds):
             for name, run in row.runs.items():
                 least[name] = min(least[name], timed(run, read, counts[name]) / counts[name])
         if least["numpy"] / least["numelt"] > 1.1 * SLOW:
-            break  # another process may have been in the way of the others: they get more rounds
+            break  # otherwise other processes may have interfered: the next attempt has more rounds
     return least
 
 
@@ -251,7 +254,7 @@ def measure(candidate, rounds=15, only=""):
 
 
 def explanations():
-    """Return why some calls are slow, by their names."""
+    """Return the reasons why calls are slow, by the names of the calls."""
     reasons = tomllib.loads(EXPLAINED.read_text())["reasons"]
     return {name: reason["why"] for reason in reasons for name in reason["calls"]}
 
@@ -265,7 +268,7 @@ def lowest(rows):
 
 
 def verdict(rows):
-    """Return the names of slow calls that nobody explained, and of explained ones that are slow no more."""
+    """Return the names of slow calls without explanation, and of explained calls that are not slow."""
     known, unexplained = explanations(), []
     best = {}
     for (_, name), own in lowest(rows):
@@ -278,7 +281,7 @@ def verdict(rows):
 
 
 def summary(rows):
-    """Render the geometric means of the sets and sizes."""
+    """Render the geometric mean for each set and size."""
     lines = []
     for group, (label, _) in GROUPS.items():
         for size in (*SIZES, AS_RECORDED):
@@ -315,7 +318,7 @@ def page(rows):
 
 
 def text(rows):
-    """Render the summary, and what is slow without a reason or explained without need."""
+    """Render the summary, the slow calls without an explanation, and the explanations that are not needed."""
     unexplained, recovered = verdict(rows)
     parts = [summary(rows)]
     if unexplained:

@@ -1,8 +1,9 @@
-"""The first call of a program in a fresh process, with nothing compiled and nothing on disk.
+"""Times the first call of a program in a fresh process, with nothing compiled and an empty cache on disk.
 
-Each figure is a process of its own with an empty cache directory; NumPy's and numelt's take turns. The time
-is that of the first call alone, after import and after the input was made (numelt may make it in the call:
-it is lazy). Run as a script by itself, this file is such a process.
+Each figure comes from a process of its own with an empty cache directory; NumPy's and numelt's processes take
+turns. The measured time is that of the first call alone, after the import and after the input was made
+(because numelt is lazy, the input may be computed only in that call). Run as a script, this file is such a
+process.
 """
 
 import importlib
@@ -16,7 +17,7 @@ from pathlib import Path
 import programs
 import timing
 
-# what the first call may take: twice NumPy's, and this
+# the first call may take twice as long as NumPy's, plus this many milliseconds
 GRACE_MS = 5.0
 
 

@@ -1,8 +1,8 @@
-"""What each fast path into numelt's own types buys: calls on five elements, with the path and without it.
+"""Measures what each fast path of numelt gains: calls on five elements, with the path and without it.
 
-``python benches/fast_paths.py`` prints a table. Processes with and without a path
-(``NUMELT_FAST_PATHS``) take turns; a figure is the least of all rounds. A path that gains less than 5 %
-of its calls' time is not worth its code. The last rows have no path: numelt writes to its own types only.
+``python benches/fast_paths.py`` prints a table. Processes with and without a path (``NUMELT_FAST_PATHS``)
+take turns, and each figure is the shortest time of all rounds. A path that gains less than 5 % of the time of
+its calls is not worth its code. The last rows have no path, because numelt writes only to its own types.
 """
 
 import argparse
@@ -21,7 +21,7 @@ PATHS = {
     "objects": ["a + b", "a[1:]", "a.T", "np.zeros(5)", "np.sqrt(a)"],
 }  # fmt: skip
 
-# a number of NumPy's on the left of an array, and a name of the package
+# a NumPy number on the left of an array, and a name looked up in the package
 WITHOUT = ["s * a", "a * s", "i + a", "s < a", "np.add"]
 
 SETUP = """
@@ -32,7 +32,7 @@ s = numpy.float64(2); i = numpy.int64(2)
 
 
 def nanoseconds(statement):
-    """Return the least time of a statement."""
+    """Return the shortest time of a statement."""
     timer = timeit.Timer(statement, SETUP)
     timer.timeit(2000)
     return min(timer.repeat(15, 4000)) / 4000 * 1e9
@@ -47,7 +47,7 @@ def measured(statements, paths):
 
 
 def least(rounds):
-    """Return the least time of each statement."""
+    """Return the shortest time of each statement."""
     return [min(times) for times in zip(*rounds, strict=True)]
 
 

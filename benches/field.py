@@ -1,9 +1,10 @@
-"""Programs of many fields, as their authors write them: numelt against NumPy at a small and a large size.
+"""Times programs from many fields, written as their authors write them, at a small and at a large size.
 
 Each file of benches/fields is a module of plain NumPy programs (`import numpy as np`). Its `PROGRAMS` maps
-functions to two sizes: one at which all arrays stay in a core's cache, one whose run takes NumPy 0.1 to 1 s.
-Such a function makes the input for a size and returns a function without arguments that runs the program
-once. The module is loaded twice, as it is and with numelt in NumPy's place; runs take turns in one process.
+functions to two sizes: at the first, all arrays fit into a core's cache; at the second, a run takes NumPy 0.1
+to 1 s. Such a function makes the input for a size, and returns a function without arguments that runs the
+program once. The module is loaded twice: as it is, and with numelt in place of NumPy. The runs of both take
+turns in one process.
 """
 
 import types
@@ -41,7 +42,7 @@ def programs(only=""):
 
 
 def same(got, want, tolerance=1e-10):
-    """Tell whether a result is NumPy's: the same dtype and shape, equal, floats to `tolerance`."""
+    """Tell whether a result has NumPy's dtype, shape and values; floats may differ by `tolerance`."""
     if isinstance(want, (list, tuple)):
         return len(got) == len(want) and all(same(g, w, tolerance) for g, w in zip(got, want, strict=True))
     got, want = numpy.asarray(got), numpy.asarray(want)

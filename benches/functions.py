@@ -1,9 +1,10 @@
-"""NumPy's time over numelt's for every elementwise function, type and instruction set, on one thread.
+"""Compares the time of every elementwise function with NumPy's, by type and instruction set, on one thread.
 
-Each instruction set is a process of its own: NumPy is told by `NPY_DISABLE_CPU_FEATURES` to leave out its
-loops for better ones, numelt by `NUMELT_ISA`. Arrays have 10^6 elements and arguments from where the
-functions are used; code is compiled. The time is that which the processor spent on the process, because other
-programs then count less than in the clock's time. Run as a script by itself, this file is such a process.
+Each instruction set is measured in a process of its own: the variable `NPY_DISABLE_CPU_FEATURES` makes NumPy
+leave out its loops for better instruction sets, and `NUMELT_ISA` does the same for numelt. Arrays have 10^6
+elements, with arguments from the usual range of each function, and all code is compiled before. The measured
+time is the processor time of the process, on which other programs have less influence than on elapsed time.
+Run as a script, this file is such a process.
 """
 
 import json
@@ -20,7 +21,8 @@ import timing
 
 COUNT = 1_000_000
 TYPES = {"f8": "float64", "f4": "float32", "f2": "float16", "c16": "complex128", "c8": "complex64"}
-# what both leave out, so that the better sets are not used; the processor must have the others
+# the features that both leave out so that better instruction sets are not used; the processor must have the
+# others
 LEFT_OUT = {"avx512": "", "avx2": "X86_V4 AVX512_ICL AVX512_SPR"}
 NAMES = {"avx512": "AVX-512", "avx2": "AVX2"}
 UNARY = [
@@ -120,7 +122,7 @@ RANGES = {
 }
 EXPONENTS = (-3, 3)
 DIVISORS = (0.1, 10)
-# below this a function is named as slower: differences of a twentieth come and go
+# a function is named as slower below this ratio, because differences of 5 % vary from run to run
 SLOWER = 0.95
 
 
@@ -143,7 +145,7 @@ def arguments(name, ty):
 
 
 def seconds(run, calls):
-    """Return the processor's time of the quickest of some calls."""
+    """Return the processor time of the fastest of several calls."""
     least = float("inf")
     for _ in range(calls):
         start = time.process_time()

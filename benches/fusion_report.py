@@ -1,8 +1,9 @@
-"""What each partition saves, and what finding it costs: tables and a plot for docs/fusion.md.
+"""Measures what each fusion algorithm saves and costs: tables and a plot for docs/fusion.md.
 
-For the programs that paper 003 measures (section 7.7): the bytes that the plans of each algorithm move,
-which is what the partition minimizes, and the time of a run with warm plans (found by earlier runs), with
-cold ones (found in the first iteration, then kept) and without keeping any.
+For the programs that paper 003 measures (section 7.7), the tables show the bytes that the plans of each
+algorithm move, which is what the partition minimizes, and the time of a run with plans that earlier runs have
+found (warm), with plans that are found in the first iteration and then kept (cold), and without keeping
+plans.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import programs
 import timing
 
 DOCUMENT = timing.ROOT / "docs" / "fusion.md"
-# one figure may take so long, beyond its first run
+# the most seconds that one figure may take after its first run
 MOST_SECONDS = 1.5
 ALGORITHMS = ("singleton", "naive", "greedy", "unintrusive", "optimal")
 CACHES = ("warm", "cold", "none")
@@ -39,7 +40,7 @@ PAPER = (
 
 
 def bytes_of(make, size, algorithm):
-    """Return what one run moves."""
+    """Return the bytes that one run moves."""
     numelt.config.fuse = algorithm
     program = make(numelt, size)
     numelt.flush()
@@ -55,13 +56,13 @@ def seconds_of(make, size, algorithm, cache, rounds):
     numelt.config.fuse = algorithm
     program = make(numelt, size)
     if cache == "cold":
-        timing.force(program())  # kernels are on disk already; memory is mapped now
+        timing.force(program())  # the kernels are in the disk cache already; this run maps the memory
     else:
         timing.settle(program, 1)
     times = []
     while len(times) < rounds and sum(times) < MOST_SECONDS:
         if cache == "cold":
-            numelt.config.fuse = algorithm  # any setting empties the caches
+            numelt.config.fuse = algorithm  # changing a setting empties the caches
         times.append(timing.once(program))
     numelt.config.plan_cache = 1
     return statistics.median(times)
@@ -113,7 +114,7 @@ def plot(rows, path):
             heights = [value(row, algorithm) for row in rows]
             ax.bar(places + (at - 2) * 0.16, heights, 0.15, label=algorithm)
         ax.set_title(f"{title} (no fusion is 1)", loc="left", fontsize=10)
-        ax.set_ylim(0, 2)  # finding an optimal partition anew each time can cost more than all else
+        ax.set_ylim(0, 2)  # finding an optimal partition again in each run can cost more than everything else
     axes[0].legend(ncols=len(ALGORITHMS), fontsize=8, loc="upper right")
     axes[-1].set_xticks(places, [row[0].replace("_", "\n") for row in rows], fontsize=7)
     figure.tight_layout()
@@ -121,7 +122,7 @@ def plot(rows, path):
 
 
 def write(rows):
-    """Put the tables between the document's markers, the plot beside it, and the figures into the history."""
+    """Write the tables into the document, the plot next to it, and the figures into the history."""
     about = timing.circumstances()
     plot(rows, DOCUMENT.with_suffix(".svg"))
     where = f"{about['cpu']}, {about['cores']} cores, {about['date'][:10]}"

@@ -1,20 +1,22 @@
-"""Python loops that `numelt.jit` compiles, against Numba and CPython.
+"""Measures Python loops that `numelt.jit` compiles, against Numba and CPython.
 
 Each file of benches/loops is a module of plain functions that loop over the elements of arrays. Its
-`PROGRAMS` maps functions to a maker of arguments and two sizes: one for compiled code alone, whose run takes
-milliseconds, and a smaller one at which CPython runs the function as well. CPython and Numba get NumPy
-arrays, numelt gets its own. All runs of a program take turns in one process.
+`PROGRAMS` maps each function to a function that makes its arguments, and to two sizes. At the first size,
+only compiled code is measured, and a run takes milliseconds; at the second, smaller one, CPython runs the
+function as well. CPython and Numba get NumPy arrays, numelt gets its own. All runs of a program take turns in
+one process.
 
-A result of numelt must have CPython's types and bits. Numba compiles each program twice, with and without
-`parallel=True` (never with `fastmath`); the faster one whose results are CPython's, to the precision of their
-types, counts. The programs are plain loops, without `prange`: Numba runs none of them on several cores;
-numelt does where turns do not depend on each other. At the larger size, results of numelt are compared with
-Numba's. Numba is optional: without it, its columns are left out.
+A result of numelt must have the same types and bits as CPython's. Numba compiles each program twice, with and
+without `parallel=True` (never with `fastmath`). Of the variants whose results equal CPython's to the
+precision of their types, the faster one counts. The programs are plain loops without `prange`: Numba runs
+none of them on several cores, whereas numelt does if the iterations do not depend on each other. At the
+larger size, numelt's results are compared with Numba's. Numba is optional; without it, its columns are left
+out.
 
-A first call is measured in a process of its own with an empty cache directory. The time is that of wrapping
-the function and calling it once, after import of the compiler and after the arguments were made. Numba's
-first call is that without `parallel=True`, which takes longer. Run as a script by itself, this file is such
-a process.
+A first call is measured in a process of its own with an empty cache directory. The measured time is that of
+wrapping the function and calling it once, after the compiler was imported and the arguments were made.
+Numba's first call is measured without `parallel=True`, with which it takes longer. Run as a script, this file
+is such a process.
 """
 
 import functools
@@ -39,15 +41,15 @@ import timing
 FOLDER = Path(__file__).with_name("loops")
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
 SEED = 1
-# elements of the arrays by which the cost of a call is measured
+# the number of elements of the arrays with which the cost of a call is measured
 TINY = 3
-# what the first call may take longer than CPython
+# the milliseconds by which the first call may take longer than CPython's
 GRACE_MS = 20.0
-# how many times CPython's speed loops must reach
+# the speed that loops must reach, as a multiple of CPython's
 LEAST_OVER_CPYTHON = 50.0
-# times Numba: what the geometric mean must reach, and every program
+# the speed, as a multiple of Numba's, that the geometric mean must reach, and that each program must reach
 MEAN_OVER_NUMBA, LEAST_OVER_NUMBA = 1.3, 0.8
-# the part of Numba's first call that numelt's may take, in the geometric mean
+# the share of the time of Numba's first call that numelt's may take, in the geometric mean
 FIRST_CALL_SHARE = 0.1
 
 
@@ -76,7 +78,7 @@ def compiler(name):
         return numelt.jit
     import numba
 
-    # Numba warns where it found nothing that runs in parallel
+    # Numba warns if it found nothing to run in parallel
     warnings.simplefilter("ignore", numba.errors.NumbaPerformanceWarning)
     return functools.partial(numba.njit, parallel=name == "parallel")
 
@@ -87,7 +89,7 @@ def compilers():
 
 
 def outcome(value, made):
-    """Return all that a program has computed: the values that it returned, and its arrays."""
+    """Return everything that a program has computed: the values that it returned, and its arrays."""
     returned = list(value) if isinstance(value, tuple) else [] if value is None else [value]
     return returned + [x for x in made if hasattr(x, "shape")]
 
@@ -123,7 +125,7 @@ def left_to_cpython(compiled):
 
 
 def interleaved(runs, rounds, least_seconds):
-    """Return the median seconds of one call for every callable; nothing is done with their results."""
+    """Return the median seconds of one call for each callable; the results are not used."""
     counts = {name: timing.repeats(run, least_seconds) for name, run in runs.items()}
     samples = {name: [] for name in runs}
     gc.collect()
@@ -170,11 +172,11 @@ def check(function, make, size):
     Returns
     -------
     compiled : dict of str to callable
-        What each compiler has made, less Numba's that failed or were wrong.
+        The functions that each compiler has made, without those of Numba that failed or gave wrong results.
     is_correct : bool
         Whether numelt's results have CPython's types and bits.
     notes : list of str
-        What went wrong, and what numelt left to CPython.
+        What went wrong, and which code numelt left to CPython.
     """
     made = arguments(make, size)
     want = outcome(function(*made), made)
@@ -199,7 +201,7 @@ def check(function, make, size):
 
 
 def agree_at(compiled, make, size):
-    """Tell whether numelt's results are Numba's at a size that would take CPython long."""
+    """Tell whether numelt's results equal Numba's, at a size that would take CPython too long."""
     found = {}
     for which, run in compiled.items():
         made = arguments(make, size, which == "numelt")
@@ -208,7 +210,7 @@ def agree_at(compiled, make, size):
 
 
 def seconds(compiled, make, size, rounds, least_seconds, function=None):
-    """Return the median seconds of one call of what was compiled, and of `function` in CPython."""
+    """Return the median seconds of one call of each compiled function, and of `function` in CPython."""
     runs = {
         which: functools.partial(run, *arguments(make, size, which == "numelt"))
         for which, run in compiled.items()
@@ -243,9 +245,9 @@ def measure(rounds=7, only="", quick=False):
     Parameters
     ----------
     rounds : int
-        Interleaved rounds of compiled code; CPython and first calls have at most three.
+        Number of interleaved rounds of compiled code; CPython and first calls have at most three.
     only : str
-        Programs whose name contains this.
+        Measure only programs whose name contains this.
     quick : bool
         Run compiled code at the small size only.
     """
@@ -298,7 +300,7 @@ def figure(value, digits=2):
 
 
 def text(rows):
-    """Render the programs, the geometric means, and what misses its bound."""
+    """Render the programs, the geometric means, and which bounds are missed."""
     has_numba = any(best(row["ms"]) is not None for row in rows)
     head = ["program", "size", "numelt, ms"]
     head += ["Numba, ms", "times Numba"] if has_numba else []
@@ -318,7 +320,7 @@ def text(rows):
 
 
 def summary(rows):
-    """Say in sentences what the means are, and which programs miss a bound."""
+    """Describe the means in sentences, and the programs that miss a bound."""
     found = [
         _against(rows, "over_cpython", "Geometric mean of the speed-ups over CPython", LEAST_OVER_CPYTHON)
     ]

@@ -1,7 +1,8 @@
-"""A leak test: small programs of all kinds, over and over; what the process holds must stay level.
+"""Tests for leaks: runs small programs of all kinds repeatedly; the memory of the process must not grow.
 
-In: how many programs. Out: resident memory, Python's objects and numelt's buffers as they go. Run as a script
-for the long version (`python benches/leaks.py 100000`); `tests/python/engine/test_leaks.py` runs a short one.
+In: the number of programs. Out: resident memory, the number of Python objects, and numelt's buffers, at
+intervals. Run it as a script for the long version (`python benches/leaks.py 100000`);
+`tests/python/engine/test_leaks.py` runs a short one.
 """
 
 import argparse
@@ -32,7 +33,7 @@ def creating():
 
 
 def dropping():
-    """Record a chain of changing length that nobody reads."""
+    """Record a chain of varying length whose result is never read."""
     a = np.ones(100)
     for _ in range(draw.randint(1, 80)):
         a = a + 1
@@ -56,7 +57,7 @@ def in_place():
 
 
 def fallbacks():
-    """Run what is not native, and print."""
+    """Run operations that are not native, and print."""
     a = np.arange(10) * 0.1
     return (
         np.polyfit(a[:5], a[5:], 1),
@@ -77,7 +78,7 @@ def streams():
 
 
 def exceptions():
-    """Do what NumPy refuses."""
+    """Make calls for which NumPy raises errors."""
     wrong = (
         lambda: np.ones(3) + np.ones(4),
         lambda: np.ones(3).reshape(7),
@@ -114,7 +115,7 @@ def threads():
 
 
 def shapes():
-    """Run programs that no plan is known for."""
+    """Run programs for which no plan is known yet."""
     rows, columns = draw.randint(1, 400), draw.randint(1, 8)
     a = np.ones((rows, columns))
     b = np.sin(a) * 2 + a.T.copy().T
@@ -124,7 +125,7 @@ def shapes():
 
 
 def larger():
-    """Compute on arrays for which code is compiled."""
+    """Compute on arrays large enough for code to be compiled."""
     n = draw.randint(1, 40) * 1000
     a = np.arange(n) * 1.5
     b = np.cumsum(a)
@@ -134,7 +135,7 @@ def larger():
 
 
 def settings():
-    """Change a setting back and forth."""
+    """Change a setting to another value and back."""
     before = np.config.threads
     np.config.threads = draw.choice([1, 2])
     total = float((np.ones(100) * 2).sum())
@@ -143,7 +144,7 @@ def settings():
 
 
 def exports():
-    """Hand memory out and take it in."""
+    """Export memory to other libraries, and adopt memory from them."""
     a = np.ones(10)
     view = numpy.asarray(a)
     again = np.asarray(view)
@@ -161,7 +162,7 @@ def scalars():
 
 
 def picking():
-    """Pick and assign by indices and masks."""
+    """Read and assign elements by indices and masks."""
     a = np.arange(100.0)
     places = np.array([1, 5, 7])
     a[places] += 1
@@ -197,21 +198,21 @@ KINDS = (
 
 
 def iterate(count, seed):
-    """Run so many programs, drawn at random."""
+    """Run `count` programs, drawn at random."""
     draw.seed(seed)
     for _ in range(count):
         draw.choice(KINDS)()
 
 
 def repeat(kind, count):
-    """Run one kind of program so many times, the same ones in each call."""
+    """Run one kind of program `count` times, the same programs in each call."""
     draw.seed(count)
     for _ in range(count):
         kind()
 
 
 def levels():
-    """Return what the process holds: resident bytes, Python's objects, bytes of numelt's buffers in use."""
+    """Return what the process holds: resident bytes, Python objects, and bytes of numelt's buffers in use."""
     np.flush()
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])

@@ -1,8 +1,8 @@
-"""What the machine can do at most: bandwidth and arithmetic, measured with NumPy on one thread and on all.
+"""Measures the machine's limits with NumPy: memory bandwidth and arithmetic, on one thread and on all.
 
-copy: one array read, one written (`numpy.copyto`, which is memcpy). add: two read, one written (`numpy.add`
-into an array). read: one array (`numpy.max`). product: multiplications and additions of NumPy's matrix
-product.
+copy: reads one array and writes one (`numpy.copyto`, which is memcpy). add: reads two and writes one
+(`numpy.add` into an array). read: reads one array (`numpy.max`). product: the multiplications and additions
+of NumPy's matrix product.
 """
 
 import threading
@@ -12,30 +12,30 @@ import numpy
 
 import timing
 
-# far beyond any cache
+# much larger than any cache
 ELEMENTS = 24 << 20
 
 
 def copy(a, b, c):
-    """Return the bytes of one pass."""
+    """Copy an array; return how many bytes were read and written."""
     numpy.copyto(a, b)
     return 2 * a.nbytes
 
 
 def add(a, b, c):
-    """Return the bytes of one pass."""
+    """Add two arrays; return how many bytes were read and written."""
     numpy.add(b, c, out=a)
     return 3 * a.nbytes
 
 
 def read(a, b, c):
-    """Return the bytes of one pass."""
+    """Read an array; return how many bytes were read."""
     b.max()
     return b.nbytes
 
 
 def bandwidth(passes, threads, rounds=6):
-    """Return the best bytes per second that `threads` threads reach together."""
+    """Return the highest number of bytes per second that `threads` threads reach together."""
     arrays = [tuple(numpy.ones(ELEMENTS // threads) for _ in range(3)) for _ in range(threads)]
     best, bytes_moved = 0.0, sum(passes(*a) for a in arrays)
     for _ in range(rounds):
@@ -50,7 +50,7 @@ def bandwidth(passes, threads, rounds=6):
 
 
 def product(n=1200, rounds=4):
-    """Return the best operations per second of a matrix product, on NumPy's own threads."""
+    """Return the highest number of operations per second of a matrix product, on NumPy's own threads."""
     a = numpy.ones((n, n))
     return max(2 * n**3 / timing.once(lambda: a @ a) for _ in range(rounds))
 
@@ -63,7 +63,7 @@ def measure():
 
 
 def text(found):
-    """Render the ceilings."""
+    """Render the limits."""
     rows = [
         (name, *(f"{found[f'{name}_{threads}'] / 1e9:.1f}" for threads in ("1", "all")))
         for name in ("copy", "add", "read")

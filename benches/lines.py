@@ -1,15 +1,16 @@
-"""Lists the lines of a program that lose most under numelt.
+"""Lists the lines of a program that lose the most time under numelt.
 
     python benches/lines.py program.py [arguments]
     python benches/lines.py steps.kalman_matrices [size]
 
-The first form runs a file from its beginning to its end, the second a program of benches/fields. Each is run
-under NumPy and under numelt in turns, in a new process each time. Before every statement of the program's own
-file a call is inserted that reads the clock; the time since the last one belongs to the line that ran. What
-these calls cost is the same under NumPy and numelt, so that it cancels out in the difference; what runs
-inside libraries is not traced at all. A line's time is the least of all rounds.
+The first form runs a file from beginning to end, the second one runs a program of benches/fields. Each is run
+alternately under NumPy and numelt, every time in a new process. Before each statement of the program's own
+file, a call is inserted that reads the clock; the time since the last such call is attributed to the line
+that ran. These calls cost the same under NumPy and numelt, so their cost cancels out in the difference. Code
+inside libraries is not traced at all. The time of a line is the shortest of all rounds.
 
-Operations that numelt records are computed where their values are read, and the time belongs to that line.
+Operations that numelt records are computed when their values are read, and the time is attributed to the line
+that reads them.
 """
 
 import argparse
@@ -51,14 +52,14 @@ class Clock:
         return self.line
 
     def leave(self, line):
-        """Note that a function has ended: what follows belongs to the line that called it."""
+        """Note that a function has ended; the following time is attributed to the line that called it."""
         now = time.perf_counter_ns()
         self.nanoseconds[self.line] = self.nanoseconds.get(self.line, 0) + now - self.since
         self.line = line
         self.since = time.perf_counter_ns()
 
     def names(self):
-        """Return what the instrumented program calls."""
+        """Return the functions that the instrumented program calls, by name."""
         return {BEFORE: self.before, ENTER: self.enter, LEAVE: self.leave}
 
 
@@ -67,10 +68,10 @@ def _call(name, *args):
 
 
 class Instrument(ast.NodeTransformer):
-    """Inserts the calls that read the clock."""
+    """Inserts calls that read the clock."""
 
     def statements(self, body):
-        """Return the statements, each after a call that tells its line."""
+        """Return the statements, each preceded by a call that states its line."""
         told = []
         for statement in body:
             call = ast.Expr(_call(BEFORE, ast.Constant(statement.lineno)))
@@ -89,14 +90,14 @@ class Instrument(ast.NodeTransformer):
         return node
 
     def visit_Module(self, node):
-        """Leave imports from the future, and the documentation before them, where they have to be."""
+        """Leave `from __future__` imports, and the docstring before them, at the beginning."""
         first = [ast.get_docstring(node) is not None and node.body[0]]
         first += [s for s in node.body if isinstance(s, ast.ImportFrom) and s.module == "__future__"]
         node.body = [s for s in first if s] + self.statements([s for s in node.body if s not in first])
         return node
 
     def visit_FunctionDef(self, node):
-        """Restore the caller's line where the function ends."""
+        """Return to the caller's line when the function ends."""
         saved = ast.Assign([ast.Name("__caller_line__", ast.Store())], _call(ENTER))
         restored = ast.Expr(_call(LEAVE, ast.Name("__caller_line__", ast.Load())))
         guarded = ast.Try(self.statements(node.body), [], [], [restored])
@@ -111,7 +112,7 @@ def instrumented(source, path):
 
 
 def locate(target):
-    """Return the file of a target, and the name of the program in it if it is one of benches/fields."""
+    """Return the file of a target, and the name of the program in it if it is a program of benches/fields."""
     if target.endswith(".py"):
         return Path(target).resolve(), None
     module, _, name = target.partition(".")
@@ -166,7 +167,7 @@ def compare(target, arguments, rounds):
 
 
 def report(target, best, visits, most):
-    """Return the lines that lose most as text."""
+    """Return the lines that lose the most time, as text."""
     path, _ = locate(target)
     source = path.read_text().splitlines()
     theirs, ours = best["numpy"], best["numelt"]

@@ -1,9 +1,9 @@
-"""The most memory that a program holds, in a process of its own.
+"""Measures the most memory that a program holds, in a process of its own.
 
-The peak is the process's largest resident memory. Above the start means above what interpreter, NumPy and
-numelt take with the program's input made: the peak is set back there. numelt is measured twice: with an empty
-cache on disk, so that it compiles, and with what the first run left there. Run as a script by itself, this
-file is such a process.
+The peak is the largest resident memory of the process. "Above the start" is the difference to what the
+interpreter, NumPy and numelt take after the program's input has been made; the peak is reset at that point.
+numelt is measured twice: with an empty cache on disk, so that it compiles, and with the cache that the first
+run left. Run as a script, this file is such a process.
 """
 
 import importlib
@@ -18,7 +18,8 @@ import numpy
 import programs
 import timing
 
-# calls of the program in a process: what is compiled or kept in the first shows in the next
+# how often the program is called in a process: what the first call compiles or keeps has its effect in the
+# next ones
 CALLS = 3
 
 
@@ -36,7 +37,7 @@ def child(module, name, size):
     run = make(np, int(size))
     if module == "numelt":
         np.flush()
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts again from here
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     start = resident("VmRSS")
     for _ in range(CALLS):
         result = run()

@@ -1,12 +1,12 @@
-"""Measures what docs/performance.md says, and writes it there and into benches/results/.
+"""Measures the figures of docs/performance.md, and writes them there and into benches/results/.
 
-Parts: `workloads` (the papers' programs against NumPy and against the machine's limit), `field` (programs
-of many fields), `calls` (every recorded call by itself, also written into docs/calls.md), `sweep` (all
-array sizes), `cold` (first calls), `startup` (how much later programs begin), `memory` (the most that is
-resident), `variants` (kernels with and without constants for their geometry), `jit` (compiled Python loops
-against Numba and CPython) and `functions` (every elementwise function; its table stands in
-docs/accuracy.md). A part that is measured alone leaves the others' text as it is. The machine should be
-quiet.
+There are these parts: `workloads` (the papers' programs against NumPy and against the machine's limits),
+`field` (programs of many fields), `calls` (every recorded call by itself, also written into docs/calls.md),
+`sweep` (all array sizes), `cold` (first calls), `startup` (how much later programs begin), `memory` (the most
+resident memory), `variants` (kernels with and without constants for their geometry), `jit` (compiled Python
+loops against Numba and CPython) and `functions` (every elementwise function; its table is in
+docs/accuracy.md). If a part is measured alone, the text of the others stays as it is. The machine should be
+otherwise idle.
 """
 
 import argparse
@@ -28,7 +28,7 @@ import workloads
 
 DOCUMENT = timing.ROOT / "docs" / "performance.md"
 PARTS = ("workloads", "field", "calls", "sweep", "cold", "startup", "memory", "variants", "jit", "functions")
-# parts whose text stands elsewhere
+# parts whose text is in another document
 DOCUMENTS = {"functions": timing.ROOT / "docs" / "accuracy.md"}
 
 

@@ -1,8 +1,9 @@
-"""Array programs that papers measure fusion with, as plain NumPy code.
+"""Array programs with which papers measure fusion, as plain NumPy code.
 
-Each is a function `name(np, n)`, `np` being the array module and `n` a measure of the size: it makes the
-input and returns a function without arguments that runs the program once and returns what it computed.
-`PROGRAMS` holds them all with two sizes: one that a test can afford, one that does not fit a cache.
+Each program is a function `name(np, n)`, where `np` is the array module and `n` a measure of the size. It
+makes the input and returns a function without arguments that runs the program once and returns its results.
+`PROGRAMS` lists all of them with two sizes: one that is small enough for tests, and one whose arrays exceed
+the caches.
 """
 
 import math

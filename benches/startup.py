@@ -1,8 +1,8 @@
-"""How much later a program begins under ``python -m numelt``: programs that only import libraries.
+"""Measures how much later programs that only import libraries end under ``python -m numelt``.
 
-Each run is a process of its own; those of plain Python and of the launcher take turns. The time is that from
-the start of the process to its end. The processor's time of the process is given as well: other work on the
-machine disturbs it less. Python's compiled modules are in place, as after an installation.
+Each run is a process of its own; those of plain Python and of the launcher take turns. The measured time is
+that from the start of the process to its end. The processor time of the process is reported as well, because
+other work on the machine disturbs it less. Python's compiled modules exist already, as after an installation.
 """
 
 import os
@@ -16,13 +16,13 @@ from pathlib import Path
 
 import timing
 
-# what a program imports beside NumPy
+# what a program imports besides NumPy
 LIBRARIES = ("numpy", "pandas", "matplotlib.pyplot", "scipy.optimize")
 LIMIT_MS = 30.0
 
 
 def run(arguments, environment):
-    """Return the milliseconds that a process took, and those of a processor."""
+    """Return the milliseconds that a process took: elapsed time and processor time."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run([sys.executable, *arguments], env=environment, check=True)
     passed, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,8 +1,8 @@
-"""numelt over NumPy from one element to a hundred million: no array size may be a cliff.
+"""Compares numelt with NumPy at all array sizes up to 10^8 elements: performance must not drop at any size.
 
-Chains of dependent elementwise operations on arrays of one and of two axes (the second with a row that is
-broadcast), reading an element at the end, or after every operation. The size doubles until memory
-or time ends the curve.
+The programs are chains of dependent elementwise operations on arrays of one and of two axes (with two axes,
+one operand is a row that is broadcast). An element is read at the end, or after each operation. The size
+doubles until memory or time is exhausted.
 """
 
 import time
@@ -13,9 +13,9 @@ import timing
 
 LENGTHS = (1, 3, 10, 40)
 MOST = 100_000_000
-# four arrays of the size must fit into this part of what is free
+# four arrays of the largest size must fit into this share of the free memory
 PART_OF_MEMORY = 0.5
-# one call of NumPy may take so long
+# the most seconds that one call of NumPy may take
 MOST_SECONDS = 0.8
 NAMES = {
     (1, False): "1-D",
@@ -73,7 +73,7 @@ def curve(candidate, length, axes, read, most, rounds):
         least = 0.0005 if slow < 0.005 else 0.0
         times = timing.measure(runs, rounds if slow < 0.2 else 3, least)
         ratio = times["numpy"] / times["candidate"]
-        if ratio < 1:  # a hiccup of the machine must not look like a cliff
+        if ratio < 1:  # a disturbance by other work on the machine must not look like a drop
             again = timing.measure(runs, 2 * rounds if slow < 0.2 else 3, 2 * least)
             if again["numpy"] / again["candidate"] > ratio:
                 times, ratio = again, again["numpy"] / again["candidate"]

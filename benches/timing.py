@@ -1,7 +1,7 @@
-"""Timing for all benchmarks: interleaved rounds in one process, medians, and a record of the circumstances.
+"""Timing for all benchmarks: interleaved rounds in one process, medians, and a record of the environment.
 
-Functions that are timed take no arguments and return arrays, numbers, or lists of them. NumPy and numelt
-run in turn, so that whatever else the machine does meets both.
+The timed functions take no arguments and return arrays, numbers, or lists of these. NumPy and numelt run
+alternately, so that other work on the machine affects both.
 """
 
 import gc
@@ -45,7 +45,7 @@ def once(run):
 
 
 def repeats(run, least_seconds):
-    """Return how many calls of `run` take about `least_seconds`, so that the clock can see them."""
+    """Return how many calls of `run` take about `least_seconds`, enough for the clock's resolution."""
     count = 1
     while True:
         start = time.perf_counter()
@@ -76,7 +76,7 @@ def measure(runs, rounds, least_seconds):
 
 
 def settle(run, calls=4, pause=0.05):
-    """Call until kernels have had the time to be compiled in the background."""
+    """Call until kernels have had enough time to be compiled in the background."""
     for _ in range(calls):
         force(run())
     time.sleep(pause)
@@ -104,7 +104,7 @@ def cpu_name():
 
 
 def circumstances():
-    """Return everything that has a say in the figures."""
+    """Return everything that influences the figures."""
     commit = subprocess.run(
         ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],
         capture_output=True,
@@ -117,7 +117,7 @@ def circumstances():
         "cores": cores(),
         "settings": {k: v for k, v in sorted(os.environ.items()) if k.startswith("NUMELT_")},
         "versions": {
-            # a drop-in's __version__ is that of the NumPy it stands for
+            # the `__version__` of a drop-in replacement is that of the NumPy that it replaces
             "numelt": importlib.metadata.version("numelt"),
             "commit": commit,
             "numpy": numpy.__version__,
@@ -128,7 +128,7 @@ def circumstances():
 
 
 def keep(name, report):
-    """Write a report into the history: one file per day and time."""
+    """Write a report into the history: one file for each date and time."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     path = RESULTS / f"{datetime.now(UTC):%Y-%m-%dT%H%M}-{name}.json"
     path.write_text(json.dumps(report, indent=1) + "\n")
@@ -149,7 +149,7 @@ def table(head, rows):
 
 
 def plotter():
-    """Return matplotlib's pyplot, set up to write the same SVG for the same figures."""
+    """Return matplotlib's pyplot, set up so that equal figures give equal SVG files."""
     import matplotlib
 
     matplotlib.use("svg")

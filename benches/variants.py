@@ -1,9 +1,9 @@
-"""What code for one geometry gains: stencils of 1 to 4 dimensions, Gauss, LU (paper 003, section 7.6).
+"""Measures what code for one geometry gains: stencils of 1 to 4 axes, Gauss, LU (paper 003, section 7.6).
 
-Dynamic code takes extents and strides as arguments, fixed code has them built in, and "selected" is what
-numelt runs: fixed code where a geometry recurs and gains. `crates/engine-cpu/examples/variants.rs` measures
-launches on one thread, on arrays of short rows too. Gauss elimination and LU, whose views shrink with every
-iteration, are measured here as whole programs.
+Dynamic code takes extents and strides as arguments, fixed code has them as constants, and "selected" is what
+numelt runs: fixed code if a geometry recurs and fixed code is faster for it.
+`crates/engine-cpu/examples/variants.rs` measures launches on one thread, also on arrays of short rows. Gauss
+elimination and LU, whose views shrink in each iteration, are measured here as whole programs.
 """
 
 import json
@@ -30,9 +30,9 @@ def kernels(rounds):
 
 
 def program(make, size, mode):
-    """Return the first and a later run's milliseconds of a program, and what was compiled for it."""
+    """Return the milliseconds of a program's first and of a later run, and how much was compiled for it."""
     run = make(numelt, size)
-    numelt.config.variants = mode  # empties the caches, too
+    numelt.config.variants = mode  # changing the setting also empties the caches
     _core.reset_stats()
     seconds = []
     for _ in range(2 if mode == "fixed" else 30):

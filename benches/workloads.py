@@ -1,9 +1,9 @@
-"""The papers' programs: numelt against NumPy, and against what the machine can do.
+"""Measures the papers' programs: numelt against NumPy, and against the limits of the machine.
 
-Bytes are those that numelt's kernels read and write, each array once per kernel; operations are those of
-the program, a library function counting as 20. The share of the limit is the larger of two: bytes per
-second over the best bandwidth that NumPy reached in the same run, operations per second over its matrix
-product. Programs whose arrays stay in cache can move more than memory could.
+The bytes are those that numelt's kernels read and write, each array once per kernel. The operations are those
+of the program, where a library function counts as 20. The share of the limit is the larger one of two ratios:
+bytes per second over the highest bandwidth that NumPy reached in the same run, and operations per second over
+those of NumPy's matrix product. Programs whose arrays stay in a cache can exceed the bandwidth of memory.
 """
 
 import math
@@ -20,9 +20,9 @@ FUNCTIONS = {
     *("power", "float_power", "cbrt", "hypot", "erf"),
 }
 FUNCTION_COST = 20
-# multiplication and addition
+# instructions that multiply and add
 PRODUCT_COST = 2
-# no arithmetic
+# instructions without arithmetic
 FREE = {
     *("copy", "fill", "range", "where", "gather"),
     *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
@@ -30,7 +30,7 @@ FREE = {
 
 
 def operations(elements):
-    """Return the floating-point operations behind the counts of an inspection."""
+    """Return the number of floating-point operations, from the counts of an inspection."""
     cost = dict.fromkeys(FUNCTIONS, FUNCTION_COST) | dict.fromkeys(FREE, 0) | {"matmul": PRODUCT_COST}
     return sum(count * cost.get(op, 1) for op, count in elements.items())
 
@@ -45,7 +45,7 @@ def inspected(candidate, run):
 
 
 def share(row, ceilings, seconds, threads):
-    """Return the larger share of bandwidth and arithmetic."""
+    """Return the larger one of the shares of bandwidth and arithmetic."""
     best = max(ceilings[f"{p}_{threads}"] for p in ("copy", "add", "read"))
     flops = ceilings["product"] / (timing.cores() if threads == "1" else 1)
     return max(row["bytes"] / seconds / best, row["operations"] / seconds / flops)
@@ -92,7 +92,7 @@ def measure(candidate, rounds=5, only=""):
 
 
 def text(found):
-    """Render ceilings and programs."""
+    """Render the limits and the programs."""
     head = [
         *("program", "size", "NumPy, ms", "numelt, ms", "times NumPy", "MB moved", "GB/s", "Gop/s"),
         *("of the limit", "1 thread, ms", "of its limit"),
@@ -125,7 +125,7 @@ def text(found):
 
 
 def correct(found):
-    """Tell whether every result was NumPy's."""
+    """Tell whether all results agreed with NumPy's."""
     return all(row["correct"] for row in found["rows"]) and not any(
         math.isnan(row["speedup"]) for row in found["rows"]
     )

@@ -1,7 +1,7 @@
-"""Check what ARCHITECTURE.md says: which crate may use which, how folders import, what stands in which files.
+"""Check the rules of ARCHITECTURE.md: which crate may use which, the order of folders, code of certain files.
 
-Goes in: the workspace, as ``cargo metadata`` and the files under ``crates`` and ``python`` describe it. Comes
-out: exit status 0, or a line for each place that breaks a rule. The rules are the tables below.
+In: the workspace, as ``cargo metadata`` and the files under ``crates`` and ``python`` describe it. Out: exit
+status 0, or a line for each violation of a rule. The rules are the tables below.
 """
 
 import ast
@@ -14,17 +14,17 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Which of our crates each crate may use. Crates that are used only to test or to build are not counted.
+# Which crates of the workspace each crate may use. Dependencies for tests and builds are not counted.
 MAY_USE = {
     "ir": [],
     "vecmath": [],
     "llvm": [],
     "opt": ["ir"],
-    # code of compiled loops, and how Python's loops become it
+    # the code of compiled loops, and how Python's loops are translated to it
     "func": ["ir"],
     "jit": ["ir", "func"],
     "runtime": ["ir", "opt"],
-    # runtime only for files (the store of compiled objects) and for memory that is given back
+    # the runtime only for files (the store of compiled objects) and for memory that is returned to the system
     "codegen": ["ir", "func", "opt", "runtime", "vecmath", "llvm"],
     "engine-cpu": ["ir", "opt", "runtime", "vecmath", "codegen"],
     "engine-gpu": ["ir", "opt", "runtime", "vecmath"],
@@ -32,7 +32,7 @@ MAY_USE = {
     # crates/array: NumPy's rules, and arrays for Rust programs
     "numelt": ["ir", "runtime", "engines"],
     # llvm only to put its library into the package
-    # codegen for compiled loops, which no engine runs, and vecmath for the processor's flags around them
+    # codegen for compiled loops, which no engine runs, and vecmath to set the processor's flags around them
     "python": ["numelt", "ir", "func", "jit", "codegen", "runtime", "engines", "llvm", "vecmath"],
     "testing": ["ir", "opt", "runtime"],
     # examples/engine
@@ -41,17 +41,19 @@ MAY_USE = {
     "example-programs": ["numelt"],
 }
 
-# Which more it may use if a feature asks for them, which no package that is shipped has.
+# Which crates a crate may use in addition if a feature requests them; no package that is shipped has such a
+# feature.
 MAY_USE_IF_ASKED = {
     "engines": ["testing"],
 }
 
-# The folders of crates/python/src. Files of one may import those of the folders before it, and of its own.
+# The folders of crates/python/src. The files of a folder may import those of the folders before it, and of
+# their own.
 FOLDERS = ["cpython", "numpy", "record", "array", "ufunc", "random", "functions", "jit", "dispatch"]
 
 
 class Upward(NamedTuple):
-    """An import against the order of the folders. The list may only become shorter."""
+    """An import against the order of the folders. The list must not become longer."""
 
     folder: str
     imported: str
@@ -100,8 +102,8 @@ UPWARD = [
 ]
 
 
-# The folders of python/numelt, likewise. The compiled module `_core` comes before all of them, and the files
-# that stand in no folder (the public namespace) after all of them.
+# The folders of python/numelt, with the same rule. The compiled module `_core` comes before all of them, and
+# the files outside folders (the public namespace) come after all of them.
 PACKAGES = ["_dispatch", "_ufunc", "_jit", "_routines", "_array", "_random", "compat", "tools"]
 
 PACKAGES_UPWARD = [
@@ -129,13 +131,13 @@ PACKAGES_UPWARD = [
 
 
 class Rule(NamedTuple):
-    """A pattern that may stand in certain files only."""
+    """A pattern that may occur in certain files only."""
 
     pattern: str
     looked_for_in: str
-    """A glob, from the root of the repository."""
+    """A glob, relative to the root of the repository."""
     allowed_in: tuple[str, ...]
-    """Globs too, or names of files."""
+    """Globs or names of files."""
     reason: str
 
 
@@ -152,14 +154,14 @@ RULES = [
         (
             # the default runtime
             "crates/runtime/src/runtime.rs",
-            # what tells threads apart
+            # the number of each thread
             "crates/runtime/src/heap/guards.rs",
             # a fork copies all runtimes of the process
             "crates/runtime/src/fork.rs",
-            # numbers of temporary files, which other threads of the process must not have
+            # numbers of temporary files, which other threads of the process must not use
             "crates/runtime/src/store.rs",
             "crates/runtime/src/store/secret.rs",
-            # what the process has loaded, and how much memory its group may have
+            # what the process has loaded, and the memory limit of its control group
             "crates/runtime/src/footprint.rs",
             "crates/runtime/src/heap/idle.rs",
             "crates/runtime/src/heap/pool/tests.rs",
@@ -190,18 +192,18 @@ RULES = [
             # LLVM's C interface
             "crates/codegen/src/builder.rs",
             "crates/codegen/src/target.rs",
-            # memory that becomes code
+            # memory that is made executable
             "crates/codegen/src/image.rs",
-            # calls into compiled code, and the contract with the driver
+            # calls of compiled code, and the contract with the driver
             "crates/codegen/src/kernels/mod.rs",
             "crates/codegen/src/kernels/tile.rs",
             "crates/codegen/src/functions/mod.rs",
             "crates/codegen/src/functions/ahead.rs",
             "crates/codegen/src/functions/library.rs",
-            # the C library's functions, and loops over elements, which compiled code calls
+            # functions of the C library and loops over elements, which compiled code calls
             "crates/codegen/src/lower/math.rs",
             "crates/codegen/src/lower/calls.rs",
-            # what the processor says about itself
+            # the processor's features
             "crates/codegen/src/host.rs",
         ),
         "what the code says is built by safe calls; addresses and calls stand in few files",
@@ -229,9 +231,9 @@ RULES = [
         "crates/{runtime,opt,ir}/src/**/*.rs",
         (
             "crates/runtime/src/heap/**/*.rs",
-            # memory that front ends hand in to be adopted
+            # memory that front ends pass to be adopted
             "crates/runtime/src/runtime.rs",
-            # what engines are given
+            # addresses that are passed to engines
             "crates/runtime/src/engine.rs",
             "crates/runtime/src/host.rs",
             "crates/runtime/src/at_once.rs",
@@ -242,14 +244,14 @@ RULES = [
         r"->[^{;]*\*(mut|const) u8",
         "crates/runtime/src/**/*.rs",
         (
-            # of a guard, which keeps other readers and writers out
+            # the address of a guard, which excludes other readers and writers
             "crates/runtime/src/heap/guards.rs",
-            # of an export, which says that somebody outside can see the memory
+            # the address of an export, which means that code outside can see the memory
             "crates/runtime/src/heap/base.rs",
-            # inside the heap
+            # addresses inside the heap
             "crates/runtime/src/heap/cell.rs",
             "crates/runtime/src/heap/pool.rs",
-            # what engines are given
+            # addresses that are passed to engines
             "crates/runtime/src/engine.rs",
         ),
         "an address of values leaves the runtime by a guard or an export only",
@@ -265,22 +267,22 @@ RULES = [
         "python/numelt/**/*.py",
         (
             "python/numelt/compat/*.py",
-            # our own array class and its metaclass, while they are completed
+            # our array class and its metaclass, while they are being completed
             "python/numelt/_array/methods.py",
             "python/numelt/_array/classes.py",
-            # our own functions, which tell what NumPy's tell
+            # our functions, which get the attributes of NumPy's
             "python/numelt/_dispatch/native.py",
-            # our own modules, which mirror NumPy's
+            # our modules, which have the names of NumPy's
             "python/numelt/_namespace.py",
-            # methods of our own classes, made when they are first used
+            # methods of our classes, made when they are first used
             "python/numelt/_random/generators.py",
             "python/numelt/_dispatch/stacks.py",
             "python/numelt/_ufunc/ufuncs.py",
-            # the parts of our own complex arrays
+            # the parts of our complex arrays
             "python/numelt/_routines/mathematical/elementwise.py",
-            # copies of syntax trees, and functions that it has made
+            # copies of syntax trees, and functions that the module itself has made
             "python/numelt/_jit/twin.py",
-            # protocols of the program's own classes, in files that say `import numpy`
+            # methods that protocols require, on classes of the program in files that contain `import numpy`
             "python/numelt/tools/importing.py",
         ),
         "objects that are not numelt's own are changed in compat only",
@@ -290,7 +292,7 @@ RULES = [
         "python/numelt/**/*.py",
         (
             "python/numelt/compat/*.py",
-            # the arguments and the hook for exceptions of the program that it runs
+            # the arguments and the exception hook of the program that the launcher runs
             "python/numelt/tools/launcher.py",
         ),
         "modules that are not numelt's own are changed in compat only",
@@ -300,12 +302,12 @@ RULES = [
         "python/numelt/**/*.py",
         (
             "python/numelt/compat/*.py",
-            # compared with what the source gives when it is compiled again; never its bytecode
+            # compared with the code that results from compiling the source again; the bytecode is never read
             "python/numelt/_jit/source.py",
             "python/numelt/_jit/lower.py",
             "python/numelt/_jit/twin.py",
-            # what is known of a function, by its code: a function that is defined in another one is a new
-            # object in each call of that
+            # keys of what is known about a function: if a function is defined inside another one, each call
+            # of the outer one makes a new object with the same code
             "python/numelt/_jit/calling.py",
             "python/numelt/_jit/drivers.py",
             "python/numelt/_jit/reporting.py",
@@ -330,7 +332,7 @@ RULES = [
 
 
 def wrong_dependencies(metadata):
-    """Return a line for each crate that uses one of ours that it may not use."""
+    """Return a line for each crate that depends on a crate of the workspace that it may not use."""
     lines = []
     ours = {package["name"] for package in metadata["packages"]}
     for package in metadata["packages"]:
@@ -377,7 +379,7 @@ def imports(text, modules):
 
 
 def wrong_imports(folders, upward, source):
-    """Return a line for each import against the order, and for each exception that nothing needs."""
+    """Return a line for each import against the order, and for each exception that is not needed."""
     files = {}
     for path in source.rglob("*.rs"):
         parts = path.relative_to(source).with_suffix("").parts
@@ -408,7 +410,7 @@ def wrong_imports(folders, upward, source):
 
 
 def python_imports(text, modules):
-    """Return the modules of the package that a Python file imports at run time, at any depth."""
+    """Return the modules of the package that a Python file imports at run time, at any nesting depth."""
     found = set()
     for node in ast.walk(without_type_checking(ast.parse(text))):
         if isinstance(node, ast.Import):
@@ -420,7 +422,7 @@ def python_imports(text, modules):
 
 
 def without_type_checking(tree):
-    """Return a syntax tree without the imports that only type checkers see."""
+    """Return a syntax tree without the imports that only type checkers read."""
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             node.body = [ast.Pass()]
@@ -428,7 +430,7 @@ def without_type_checking(tree):
 
 
 def wrong_packages(packages, upward, source):
-    """Return a line for each import against the order of the package's folders, or in a circle of files."""
+    """Return a line for each import against the order of the package's folders, or in a cycle of files."""
     files = {}
     for path in source.rglob("*.py"):
         parts = ("numelt", *path.relative_to(source).with_suffix("").parts)
@@ -456,7 +458,7 @@ def wrong_packages(packages, upward, source):
 
 
 def circles(graph):
-    """Return the groups of names that lead to each other in a graph given by its edges."""
+    """Return the groups of names that lead to each other (cycles), in a graph that its edges describe."""
 
     def reachable(start):
         seen, left = set(), [start]
@@ -482,7 +484,7 @@ def alternatives(glob):
 
 
 def wrong_places(rules, root):
-    """Return a line for each place where a pattern stands in a file that is not allowed to have it."""
+    """Return a line for each match of a pattern in a file in which it is not allowed."""
     lines = []
     for rule in rules:
         pattern = re.compile(rule.pattern)
@@ -496,7 +498,7 @@ def wrong_places(rules, root):
 
 
 def main():
-    """Print what is wrong and return the exit status."""
+    """Print all violations and return the exit status."""
     command = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
     metadata = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout)
     wrong = wrong_dependencies(metadata) + wrong_places(RULES, ROOT)

@@ -1,12 +1,12 @@
-"""Check the wheel as a stranger would meet it: a clean environment, no LLVM, the oldest NumPy supported.
+"""Check the wheel as a new user meets it: in a clean environment, without LLVM, with the oldest NumPy.
 
-Goes in: the folder that holds exactly one wheel. Comes out: exit status 0, or a message that says what
-is wrong. Checked are the wheel's tags and size, that every shared library it needs is inside it or part
-of any Linux system, and that a program that compiles kernels runs in a virtual environment that holds
-nothing but NumPy and the wheel. Where the kernel allows it, that program runs in a mount namespace in
-which the machine's LLVM is hidden; in any case it must have mapped the wheel's own and no other, and only
-to compile. Then it runs without the wheel's LLVM (with `--without-llvm`, for wheels built so, only that).
-The device of the tests, which builds for development have, must not be in the wheel.
+In: the folder that holds exactly one wheel. Out: exit status 0, or a message that states what is wrong. The
+script checks the wheel's tags and size; that every shared library that it needs is inside it or part of any
+Linux system; and that a program that compiles kernels runs in a virtual environment with nothing but NumPy
+and the wheel. If the kernel of the system allows it, that program runs in a mount namespace in which the
+machine's LLVM is hidden. In any case, it must have mapped only the wheel's own LLVM, and only to compile.
+Then the program runs without the wheel's LLVM (with `--without-llvm`, for wheels that are built without it,
+only that). The tests' device engine, which builds for development contain, must not be in the wheel.
 """
 
 import argparse
@@ -23,7 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LARGEST = 25_000_000
 OLDEST_NUMPY = "2.2.0"
-# What a Linux wheel may take from the system: the C and C++ runtimes, and zlib, as manylinux allows.
+# The libraries that a Linux wheel may take from the system: the C and C++ runtimes, and zlib, as manylinux
+# allows.
 SYSTEM = re.compile(
     r"^(ld-linux.*|libc|libm|libdl|librt|libpthread|libutil|libgcc_s|libstdc\+\+|libz)\.so(\.\d+)*$"
 )
@@ -59,16 +60,16 @@ print("numelt", version("numelt"), "with NumPy", real.__version__, "on Python", 
 """
 
 
-# An engine that only builds for development have.
+# The name of the engine that only builds for development contain.
 TESTS_ENGINE = "far"
 
 
 class WheelError(Exception):
-    """The wheel is not fit to be given away."""
+    """The wheel must not be published."""
 
 
 def find_wheel(folder):
-    """Return the only wheel in `folder`, after a look at its tags and size."""
+    """Return the only wheel in `folder`, after checking its tags and size."""
     wheels = sorted(folder.glob("*.whl"))
     if len(wheels) != 1:
         raise WheelError(f"expected one wheel in {folder}, found {[w.name for w in wheels]}")
@@ -84,13 +85,13 @@ def find_wheel(folder):
 
 
 def needed(library):
-    """Return the names of the shared libraries that an ELF file asks for."""
+    """Return the names of the shared libraries that an ELF file needs."""
     text = subprocess.run(["readelf", "-dW", str(library)], capture_output=True, text=True, check=True).stdout
     return re.findall(r"\(NEEDED\)\s+Shared library: \[(.+?)\]", text)
 
 
 def check_libraries(wheel, folder, with_llvm):
-    """Unpack the wheel and see that each library it needs is inside, or on every Linux system."""
+    """Unpack the wheel and check that each library that it needs is inside, or on every Linux system."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
         names = archive.namelist()
@@ -112,7 +113,7 @@ def check_libraries(wheel, folder, with_llvm):
 
 
 def install(wheel, folder):
-    """Make an environment with NumPy and the wheel only; returns its interpreter."""
+    """Make an environment that contains only NumPy and the wheel; returns its interpreter."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -129,7 +130,7 @@ def install(wheel, folder):
 
 
 def hiding_prefix():
-    """Return the command that hides LLVM before it runs the rest, or an empty list if none can."""
+    """Return a command that runs the rest with LLVM hidden, or an empty list if none can."""
     for flags in (["--mount"], ["--mount", "--map-root-user"]):
         prefix = ["unshare", *flags, "--propagation", "private", "sh", "-c", f'{HIDE}\nexec "$@"', "sh"]
         if shutil.which("unshare") and subprocess.run([*prefix, "true"], capture_output=True).returncode == 0:
@@ -138,7 +139,7 @@ def hiding_prefix():
 
 
 def run_programs(python, folder, with_llvm):
-    """Run a small program and an example with the clean environment, kernels compiled at once."""
+    """Run a small program and an example in the clean environment, with synchronous compilation."""
     hide = hiding_prefix()
     print(
         "LLVM is hidden by a mount namespace"
@@ -182,7 +183,7 @@ def main():
     parser.add_argument("--without-llvm", action="store_true", help="the wheel was built without LLVM")
     options = parser.parse_args()
     with_llvm = not options.without_llvm
-    # An inherited import path would let the checkout stand in for the wheel.
+    # With an inherited import path, the checkout would be imported instead of the wheel.
     for name in ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH"):
         os.environ.pop(name, None)
     with tempfile.TemporaryDirectory(prefix="numelt-wheel-") as name:

@@ -1,10 +1,11 @@
 """Run every example under plain Python and under numelt, compare the results, print one table.
 
-Goes in: examples/*.py, plain NumPy programs that print `time: <seconds> s` and take `--save FILE.npz`.
-Comes out: the table on standard output and in demo-output/demo.md, the picture of the heat equation, and
-exit status 1 if any result differs or any run fails. Every program runs as its own process, twice each
-way: the first run is the cold one, with nothing compiled; the second is the one in the table. Nothing
-here imports numelt; its settings (NUMELT_JIT, NUMELT_THREADS, ...) pass through the environment.
+In: examples/*.py, plain NumPy programs that print `time: <seconds> s` and take `--save FILE.npz`. Out: the
+table on standard output and in demo-output/demo.md, the picture of the heat equation, and exit status 1 if
+any result differs or any run fails. Every program runs in a process of its own, twice under each package: the
+first run is the cold one, with nothing compiled, and the second one is reported in the table. This script
+does not import numelt; numelt's settings (NUMELT_JIT, NUMELT_THREADS, ...) reach the processes through the
+environment.
 """
 
 import argparse
@@ -34,7 +35,7 @@ PROGRAMS = (
     "mandelbrot",
 )
 PICTURES = {"heat_equation": "heat.png", "mandelbrot": "mandelbrot.png"}
-# Smaller problems for `--quick`, which the tests use.
+# Smaller problem sizes for `--quick`, which the tests use.
 QUICK = {
     "heat_equation": ["--size", "120", "--limit", "20"],
     "black_scholes": ["--count", "20000", "--scenarios", "3"],
@@ -44,9 +45,9 @@ QUICK = {
     "game_of_life": ["--size", "150", "--generations", "20"],
     "mandelbrot": ["--width", "160", "--height", "120", "--limit", "40"],
 }
-# Elementwise results are the same bits; exp, log, sin and pow may differ in the last one.
+# Elementwise results have the same bits; exp, log, sin and pow may differ in the last one.
 RTOL, ATOL = 1e-10, 1e-12
-# A program that runs longer than this hangs.
+# A program that runs longer than this is considered to hang.
 LONGEST_SECONDS = 300
 
 
@@ -56,7 +57,7 @@ class DemoError(Exception):
 
 @dataclass
 class Run:
-    """One finished process: the time its program measured, the whole process, and its arrays."""
+    """One finished process: the time that its program measured, the total time, and its arrays."""
 
     seconds: float
     process_seconds: float
@@ -78,12 +79,12 @@ class Row:
 
 
 def run_program(name, prefix, arguments, folder):
-    """Run one example with `prefix` between the interpreter and the script; returns its Run."""
+    """Run one example, with `prefix` between the interpreter and the script; returns its Run."""
     saved = folder / f"{name}.npz"
     saved.unlink(missing_ok=True)
     script = str(EXAMPLES / f"{name}.py")
     command = [sys.executable, *prefix, script, "--save", str(saved), *arguments]
-    # A compiled-code cache of the demo's own, so that the first run really is the first.
+    # The demo has its own cache of compiled code, so that the first run is really the first.
     environment = {"NUMELT_CACHE_DIR": str(folder / "cache"), **os.environ}
     start = time.perf_counter()
     try:
@@ -124,16 +125,17 @@ def compare(expected, actual):
             gap = np.abs(want.astype(np.complex128) - got.astype(np.complex128))
             gap = np.where((want == got) | (np.isnan(want) & np.isnan(got)), 0.0, gap)
             largest = max(largest, float(np.max(gap)))
-        # The scale of the whole array sets the absolute tolerance: elements near zero come from cancellation.
+        # The absolute tolerance follows the scale of the whole array, because elements near zero result from
+        # cancellation.
         scale = float(np.max(np.abs(want))) if want.size else 0.0
         equal &= bool(np.allclose(got, want, rtol=RTOL, atol=max(ATOL, RTOL * scale), equal_nan=True))
     return largest, equal
 
 
 def measure(name, arguments, folder, pictures):
-    """Run one example all ways and return its Row."""
+    """Run one example under both packages and return its Row."""
     plain = [run_program(name, [], arguments, folder) for _ in range(2)]
-    # The picture comes from the cold run, so that drawing it does not show in the counts.
+    # The picture is made in the cold run, so that drawing it does not influence the counts.
     picture = ["--picture", str(pictures / PICTURES[name])] if name in PICTURES else []
     cold, _ = run_numelt(name, [*arguments, *picture], folder)
     warm, stats = run_numelt(name, arguments, folder)
@@ -153,7 +155,7 @@ def cpu_name():
 
 
 def conditions():
-    """Return one line that says what the figures were measured on."""
+    """Return one line that describes the machine on which the figures were measured."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     settings = " ".join(f"{k}={v}" for k, v in sorted(os.environ.items()) if k.startswith("NUMELT_"))
     line = f"{cpu_name()}, {cores} cores, Python {platform.python_version()}, NumPy {np.__version__}"
@@ -171,7 +173,7 @@ def human_bytes(count):
 
 
 def table(rows):
-    """Return the lines of the Markdown table, its columns lined up for a terminal too."""
+    """Return the lines of the Markdown table, with columns aligned for a terminal, too."""
     head = [
         "program", "NumPy s", "numelt s", "speed-up", "first run s", "process s (NumPy / numelt)",
         "kernels", "bytes moved", "fallbacks", "largest difference",
@@ -202,7 +204,7 @@ def table(rows):
 
 
 def summary(rows):
-    """Return the geometric mean of the speed-ups as a line of text."""
+    """Return a line of text with the geometric mean of the speed-ups."""
     mean = math.exp(sum(math.log(row.numpy.seconds / row.warm.seconds) for row in rows) / len(rows))
     return f"Geometric mean of the speed-ups: {mean:.2f}."
 

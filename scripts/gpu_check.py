@@ -1,8 +1,8 @@
-"""Check numelt on this machine's device, and measure it there.
+"""Check numelt on this machine's device, and measure its speed there.
 
-Goes in: the engine (``cuda`` unless said otherwise), perhaps a wheel, which is then used in place of what is
-installed. Comes out: exit status 0 if all tests pass, and a file of results under benches/results; or a line
-that says that there is no device, and another status. The libraries to compare with are used where they are
+In: the engine (``cuda`` by default), and perhaps a wheel, which is then used instead of the installed
+package. Out: exit status 0 if all tests pass, and a file of results under benches/results; or a line that
+states that there is no device, and another status. Other libraries are measured for comparison if they are
 installed.
 """
 
@@ -28,14 +28,14 @@ sys.path.insert(0, str(ROOT / "benches"))
 programs = importlib.import_module("programs")
 timing = importlib.import_module("timing")
 
-# the core tests that run on an OpenCL device in `make test-hostile` too
+# the core tests that `make test-hostile` runs on an OpenCL device, too
 CORE = [
     "ufunc/test_floating_point_warnings.py",
     "api/test_reduction_bits.py",
     "engine/test_stencils_in_place.py",
 ]
 
-# Fused kernels that memory bounds: arrays read and written, and the expression.
+# Fused kernels whose speed is limited by memory: the numbers of arrays read and written, and the expression.
 FUSED = {
     "axpy": (3, lambda np, x, y: 2.5 * x + y),
     "polynomial": (2, lambda np, x, y: ((x * 0.5 + 1.0) * x - 2.0) * x + 3.0),
@@ -44,7 +44,7 @@ FUSED = {
 
 
 def device_or_exit(engine):
-    """Use the engine for this process; exit with a clear line where there is no device."""
+    """Select the engine for this process; exit with a clear message if there is no device."""
     numelt = importlib.import_module("numelt")
     try:
         numelt.use(engine)
@@ -54,7 +54,7 @@ def device_or_exit(engine):
 
 
 def name_of_device(engine):
-    """Return the device's name as the driver's tool says it, or the engine's where there is none."""
+    """Return the device's name from the driver's tool, or the engine's name if there is no such tool."""
     command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
@@ -64,7 +64,7 @@ def name_of_device(engine):
 
 
 def test(engine, count, timeout):
-    """Run the tests on the engine; return lines of what came of them."""
+    """Run the tests on the engine; return lines that describe the outcome."""
     tests = [str(ROOT / "tests" / "python" / name) for name in [*CORE, f"engine/test_{engine}.py"]]
     settings = {"NUMELT_ENGINE": engine, "NUMELT_AT_ONCE": "0", "NUMELT_PIECEMEAL": "0"}
     python = [sys.executable, "-m", "pytest", "-q"]
@@ -99,7 +99,7 @@ def test(engine, count, timeout):
 
 
 def seconds(run, rounds=7):
-    """Return the median time of a run, whose last element is read: that waits for the device."""
+    """Return the median time of a run, at the end of which an element is read, which waits for the device."""
     taken = []
     for _ in range(rounds + 2):
         start = time.perf_counter()
@@ -109,7 +109,7 @@ def seconds(run, rounds=7):
 
 
 def driver_copy(size):
-    """Return the bytes per second, read and written, of the CUDA driver's copy on the device."""
+    """Return the bytes per second, read and written, that a copy by the CUDA driver reaches on the device."""
     cuda = ctypes.CDLL("libcuda.so.1")
 
     def call(name, *arguments):
@@ -138,9 +138,9 @@ def driver_copy(size):
 
 
 def bandwidth(numelt, engine, elements):
-    """Return lines of the bytes per second of fused kernels, and their share of a copy's.
+    """Return lines with the bytes per second of fused kernels, and their share of those of a copy.
 
-    On CUDA that is the driver's copy; on OpenCL a kernel that copies.
+    On CUDA, the copy is the driver's; on OpenCL, it is a kernel that copies.
     """
     for dtype in ("float32", "float64"):
         x = numelt.arange(elements).astype(dtype) + numelt.asarray(1, dtype)
@@ -158,7 +158,7 @@ def bandwidth(numelt, engine, elements):
 
 
 def others():
-    """Return the libraries to compare with that are installed, as namespaces by name, NumPy first."""
+    """Return the installed libraries for comparison, as namespaces by name, NumPy first."""
     found = {"numpy": numpy}
     for name, module in (("cupy", "cupy"), ("jax", "jax.numpy")):
         try:
@@ -181,7 +181,7 @@ def finish(name, module, value):
 
 
 def milliseconds(name, module, make, size, rounds=5):
-    """Return the least time of a program in a library, or None where the library does not run it."""
+    """Return the shortest time of a program in a library, or None if the library cannot run it."""
     taken = []
     try:
         run = make(module, size)
@@ -195,7 +195,7 @@ def milliseconds(name, module, make, size, rounds=5):
 
 
 def workloads(numelt, large):
-    """Return lines of how long the papers' programs take here and in other libraries, all of them eager."""
+    """Return lines with the times of the papers' programs here and in other libraries (all eager)."""
     libraries = {"numelt": numelt, **others()}
     ratios = {name: [] for name in libraries}
     for make, sizes in programs.PROGRAMS.items():
@@ -215,7 +215,7 @@ def workloads(numelt, large):
 
 
 def with_wheel(wheel):
-    """Run this script again with a wheel's package in front of what is installed; return its status."""
+    """Run this script again with a wheel's package instead of the installed one; return its status."""
     with tempfile.TemporaryDirectory() as folder:
         install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", folder, wheel]
         subprocess.run(install, check=True)
@@ -226,7 +226,7 @@ def with_wheel(wheel):
 
 
 def main():
-    """Run all parts, print their lines, and keep them."""
+    """Run all parts, print their lines, and store them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--engine", default="cuda", choices=["cuda", "opencl"])
     parser.add_argument("--wheel", help="a wheel to check, as two words")

@@ -1,9 +1,9 @@
 """Compile kernels that numelt renders as CUDA C++ with NVRTC, which needs no graphics card.
 
-Goes in: the number of random programs whose kernels are compiled beside those of each operation, and the
-architectures. Comes out: exit status 0 and a line for each architecture with the registers and spills that
-the assembler reports; or what the compiler says of the first kernel that it refuses. ``--table`` writes the
-lines into a file as well, with the kernels that spill. NVRTC is the PyPI package ``nvidia-cuda-nvrtc-cu12``.
+In: the architectures, and the number of random programs whose kernels are compiled in addition to those of
+each operation. Out: exit status 0 and a line for each architecture with the registers and spills that the
+assembler reports; or the compiler's message about the first kernel that it rejects. ``--table`` also writes
+the lines into a file, with the kernels that spill. NVRTC is the PyPI package ``nvidia-cuda-nvrtc-cu12``.
 """
 
 import argparse
@@ -20,25 +20,26 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 OPTIONS = ["--fmad=false", "--std=c++17", "--ptxas-options=-v"]
 
-# Registers with which a multiprocessor, which has 65,536, holds 1,024 work-items: half of its 2,048.
+# With this many registers for each, 1,024 work-items fit on a multiprocessor, which has 65,536 registers:
+# half of its maximum of 2,048 work-items.
 HALF_OCCUPANCY = 64
 
 
 class Compiled(NamedTuple):
-    """What came of a text."""
+    """The result of compiling a text."""
 
     size: int
-    """Bytes of machine code."""
+    """Size of the machine code in bytes."""
     registers: int
-    """Most registers of a function."""
+    """The most registers that one function uses."""
     spills: int
-    """Bytes that its functions store because registers ran out."""
+    """The bytes that its functions spill to memory because they need more registers."""
     refused: str | None
-    """What the compiler says where it refuses the text."""
+    """The compiler's message if it rejects the text."""
 
 
 def nvrtc():
-    """Return the library of the installed package, or exit with a line that says what is missing."""
+    """Return the library of the installed package, or exit with a message that states what is missing."""
     found = importlib.util.find_spec("nvidia.cuda_nvrtc") if importlib.util.find_spec("nvidia") else None
     folders = list(found.submodule_search_locations) if found else []
     libraries = [path for folder in folders for path in Path(folder).glob("lib/libnvrtc.so*")]
@@ -67,7 +68,7 @@ def compiled(library, text, arch):
 
 
 def summary(arch, all_compiled, seconds):
-    """Return the line of an architecture."""
+    """Return the line that describes an architecture."""
     registers = sorted(one.registers for one in all_compiled.values())
     count = len(registers)
     full = sum(number <= HALF_OCCUPANCY for number in registers)
@@ -80,7 +81,7 @@ def summary(arch, all_compiled, seconds):
 
 
 def details(all_compiled):
-    """Return a line for each kernel that spills or has less than half occupancy."""
+    """Return a line for each kernel that spills or has less than half of the occupancy."""
     return [
         f"    {name}: {one.registers} registers, {one.spills} bytes spilled"
         for name, one in all_compiled.items()

@@ -1,7 +1,7 @@
-r"""Write crates/llvm/src/hot.txt: how the names of the functions begin that LLVM runs to compile kernels.
+r"""Write crates/llvm/src/hot.txt: prefixes of the names of LLVM's functions that run to compile kernels.
 
-They are linked together, so that compiling brings half as much of LLVM into memory. First build with symbols
-(``NUMELT_LLVM_SYMBOLS=1``) and compile all kinds of kernels under valgrind:
+These functions are linked next to each other, so that compiling loads half as much of LLVM into memory. First
+build with symbols (``NUMELT_LLVM_SYMBOLS=1``) and compile all kinds of kernels under valgrind:
 
     NUMELT_JIT=sync NUMELT_CACHE_DIR= NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=0 \
         valgrind --tool=callgrind --callgrind-out-file=calls python programs.py
@@ -14,12 +14,12 @@ import sys
 from pathlib import Path
 
 OUT = Path(__file__).resolve().parent.parent / "crates" / "llvm" / "src" / "hot.txt"
-# what a line of the file costs, and a function that is missing from it, in bytes of other functions
+# the cost of a line of the file, and of a hot function that no line covers, in bytes of functions
 LINE, MISSING = 2000, 8000
 
 
 def executed(calls, library):
-    """Return the readable names of the library's functions that ran, from callgrind's output."""
+    """Return the readable names of those functions of the library that ran, from callgrind's output."""
     objects, functions, ran, current = {}, {}, set(), ""
     for line in Path(calls).read_text().splitlines():
         found = re.match(r"(c?)(ob|fn)=\((\d+)\)(?: (.*))?", line)
@@ -46,7 +46,7 @@ def symbols(library, *options):
 
 
 def beginnings(names, sizes, hot, shared=0):
-    """Return the cost of covering the hot functions among sorted names, and beginnings that do."""
+    """Return the cost of covering the hot functions among sorted names, and prefixes that do so."""
     if not any(name in hot for name in names):
         return 0, []
     missing = sum(sizes[name] + MISSING for name in names if name in hot)

@@ -1,10 +1,11 @@
-"""Write tests/numpy_suite_known_failures.md from a run of NumPy's own test-suite.
+"""Write tests/numpy_suite_known_failures.md from a run of NumPy's own test suite.
 
     python scripts/numpy_suite_failures.py RESULTS.json [MORE.json ...] --baseline BASELINE.json
 
-The result files are those of numpy_suite.py; a later one replaces an earlier one test by test. Classes and
-reasons are those of tests/numpy_suite_reasons.toml, test by test. A failure that is not there is listed under
-"not yet classified", and the script ends with status one; what is there and passes now is named.
+The result files are those that numpy_suite.py writes; a later file replaces the results of an earlier one,
+test by test. The classes and reasons of the failures come from tests/numpy_suite_reasons.toml. A failure that
+is missing there is listed under "not yet classified", and the script then exits with status one. Tests that
+are listed there and pass now are named.
 """
 
 import argparse
@@ -22,7 +23,7 @@ NO_CLASS = "not yet classified"
 
 
 def outcomes(record):
-    """Return outcome by test of one file's compact record."""
+    """Return the outcome of each test from the compact record of one file."""
     found = {}
     for key, count in record["n"].items():
         for index in record.get("ordinals", {}).get(key) or range(count):
@@ -31,7 +32,7 @@ def outcomes(record):
 
 
 def merged(paths):
-    """Return outcomes by file of several runs, later ones first."""
+    """Return the outcomes by file, where later runs replace earlier ones."""
     files, runs = {}, []
     for path in paths:
         run = json.loads(Path(path).read_text())
@@ -42,7 +43,7 @@ def merged(paths):
 
 
 def main():
-    """Write the page and print the figure."""
+    """Write the page and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("results", nargs="+")
     parser.add_argument("--baseline", required=True)
@@ -67,7 +68,7 @@ def main():
 
 
 def page(failed, total, failures, runs, reasons):
-    """Return the text of the page, and how many test functions have no class."""
+    """Return the text of the page, and the number of test functions without a class."""
     label_of = {test: label for label, table in reasons.items() for test in table["tests"]}
     groups = collections.defaultdict(list)
     for name in sorted(failed):

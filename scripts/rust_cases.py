@@ -6,10 +6,10 @@ import numpy as np
 
 CODES = "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16"
 DTYPES = [np.dtype(code) for code in CODES.split()]
-# one of each kind and width, for functions whose rules do not depend on more
+# one dtype of each kind and width, for functions whose rules do not depend on other properties
 SOME = [dtype for dtype in DTYPES if dtype.char not in "BhHiI"]
 
-# functions of one operand and of two that have NumPy's names
+# functions of one operand and of two operands, with NumPy's names
 ONE = """
     arccos arccosh arcsin arcsinh arctan arctanh bitwise_count cbrt ceil cos cosh exp exp2 expm1
     floor isfinite isinf isnan log log1p log2 log10 logical_not negative positive reciprocal rint
@@ -35,7 +35,7 @@ FOLDS = {name: getattr(np, name) for name in (
 
 
 class Window:
-    """An array as the program makes it: values in C order, and a layout that makes a window of them."""
+    """An array as the program makes it: values in C order, and a layout that selects a window of them."""
 
     def __init__(self, values, layout=""):
         self.values, self.layout, self.array = values, layout, values
@@ -51,7 +51,7 @@ class Window:
             }[step]()
 
     def text(self):
-        """Return the argument as the program reads it."""
+        """Return the argument in the form that the program reads."""
         shape = ",".join(map(str, self.values.shape))
         return f"a{self.values.dtype.name}:{shape}:{self.values.tobytes().hex()}:{self.layout}"
 
@@ -60,7 +60,7 @@ class Window:
 
 
 def specials(dtype):
-    """Return the values that rules treat apart, of a dtype."""
+    """Return the values of a dtype that functions treat specially."""
     if dtype.kind == "b":
         return [True, False]
     if dtype.kind in "iu":
@@ -102,7 +102,7 @@ def filled(dtype, shape, start=0):
 
 
 def mild(dtype, shape, start=0):
-    """Return an array of small numbers, for functions that add or multiply many."""
+    """Return an array of small numbers, for functions that add or multiply many of them."""
     size = int(np.prod(shape))
     numbers = (np.arange(size) * 37 + start) % 23 - (11 if dtype.kind in "ifc" else 0)
     scaled = numbers / (4 if dtype.kind in "fc" else 1) + (1j * (numbers % 5) if dtype.kind == "c" else 0)
@@ -110,7 +110,7 @@ def mild(dtype, shape, start=0):
 
 
 def windows(dtype, make=filled):
-    """Yield arrays of all layouts: without axes, empty, strided, reversed, transposed, stretched, long."""
+    """Yield arrays of all layouts: without axes, empty, strided, reversed, transposed, broadcast, long."""
     for shape, layout in [
         ((), ""), ((0,), ""), ((0, 3), ""), ((3, 0), "t"), ((15,), ""), ((15,), "f"), ((3, 5), ""),
         ((5, 3), "t"), ((6, 4), "s"), ((3, 5), "fl"), ((5,), "b3"), ((2, 3, 4), "tf"), ((1,), ""),
@@ -120,7 +120,7 @@ def windows(dtype, make=filled):
 
 
 def pairs(left, right):
-    """Yield pairs of arrays that broadcast, and one that does not."""
+    """Yield pairs of arrays that broadcast, and one pair that does not."""
     for (a, la), (b, lb) in [
         (((15,), ""), ((15,), "f")), (((3, 5), ""), ((5,), "")), (((4, 1), ""), ((3,), "f")),
         (((), ""), ((0, 3), "")), (((5, 3), "t"), ((3, 5), "")), (((), ""), ((), "")),
@@ -184,7 +184,7 @@ def elementwise_cases():
 
 
 def folded(function):
-    """Return NumPy's reduction with axes and `keepdims` by position."""
+    """Return NumPy's reduction, with axes and `keepdims` as positional arguments."""
 
     def call(a, axis, keepdims, ddof=None):
         axis = tuple(axis) if isinstance(axis, list) else axis
@@ -195,7 +195,7 @@ def folded(function):
 
 
 def running(function):
-    """Return NumPy's running fold along an axis, or of all elements."""
+    """Return NumPy's running reduction along an axis, or of all elements."""
     return lambda a, axis: function(a, axis=axis)
 
 
@@ -247,7 +247,7 @@ def unstacked(a, axis):
 
 
 def movement_cases():
-    """Yield cases of functions that put elements elsewhere."""
+    """Yield cases of functions that move elements."""
     for dtype in SOME:
         for window in windows(dtype):
             for shape in ([-1], [3, -1], [5, 3], [1, -1, 1], [-1, -1], [0, -1]):
@@ -301,7 +301,7 @@ def movement_cases():
 
 
 def changed(change):
-    """Return a function that changes a copy and returns that."""
+    """Return a function that changes a copy and returns it."""
 
     def call(a, *args):
         copy = a.copy()
@@ -317,12 +317,12 @@ def put(a, index, value):
 
 
 def assign(a, value):
-    """Store a value in all of an array."""
+    """Store a value in all elements of an array."""
     a[...] = value
 
 
 def masks(shape):
-    """Yield masks for arrays of a shape: some elements, all, none, of fewer axes, of wrong extents."""
+    """Yield masks for arrays of a shape: some, all or no elements, fewer axes, wrong extents."""
     size = int(np.prod(shape))
     yield Window((np.arange(size) % 3 != 1).reshape(shape))
     yield Window(np.ones(shape, bool))
@@ -334,7 +334,7 @@ def masks(shape):
 
 
 def picking_cases():
-    """Yield cases of indexing, of sorting, and of what is made of it."""
+    """Yield cases of indexing, of sorting, and of functions that consist of these."""
     lists = [[2, 0, -1], [0], [], [5, 1], [-9]]
     indices = [Window(np.array(positions, code)) for positions in lists for code in ("i8", "i2")]
     indices += [

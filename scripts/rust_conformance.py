@@ -1,12 +1,12 @@
 """Compare the functions of the Rust API with NumPy's, and count the cases in which they agree.
 
-The cases go to the program `crates/array/examples/conformance.rs`, one in a line. A case agrees if both
-refuse it, or if the results have the same dtypes, shapes and values: the same bits, any NaN for a NaN, and at
-most 4 units in the last place for the functions whose last places differ between versions of NumPy (`exp`,
-`sin`, powers and their kin).
+The cases are passed to the program `crates/array/examples/conformance.rs`, one on each line. A case agrees if
+both sides raise an error, or if the results have the same dtypes, shapes and values. Values are equal if they
+have the same bits or are both NaN; the functions whose last bits differ between versions of NumPy (`exp`,
+`sin`, powers and the like) may differ by 4 units in the last place.
 
-Disagreements that are known stand in `EXCEPTIONS`, each with its reason. Any other one is printed and makes
-the script fail. With `--write`, the figures go into docs/rust.md.
+Known disagreements are listed in `EXCEPTIONS`, each with its reason. Any other one is printed and makes the
+script fail. With `--write`, the figures are written into docs/rust.md.
 """
 
 import argparse
@@ -26,14 +26,14 @@ ROOT = Path(__file__).resolve().parent.parent
 GUIDE = ROOT / "docs/rust.md"
 START, END = "<!-- conformance: begin -->", "<!-- conformance: end -->"
 
-# functions that are computed by approximation, or in an order that depends on a BLAS
+# functions that are computed by approximation, or in an order that depends on the BLAS library
 ROUNDED = """
     arccos arccosh arcsin arcsinh arctan arctanh cbrt cos cosh exp exp2 expm1 log log1p log2 log10
     sin sinh tan tanh atan2 hypot logaddexp pow matmul vecdot tensordot
 """
 APPROXIMATE = set(ROUNDED.split())
 
-# by function and a regular expression for the case: why it may differ
+# the reasons why a case may differ, by function and a regular expression for the case
 EXCEPTIONS = [
     ("abs", r"complex128.*[fl]\)", "NumPy's loop over numbers that lie backwards has another last place"),
     ("fmax", "", "of zeros of different signs, NumPy's result depends on the memory order"),
@@ -59,7 +59,7 @@ EXCEPTIONS = [
 
 
 def argument(value):
-    """Return an argument as the program reads it."""
+    """Return an argument in the form that the program reads."""
     match value:
         case Window():
             return value.text()
@@ -91,7 +91,7 @@ def expected(function, args):
 
 
 def answered(line):
-    """Return the program's results, or its words for why there are none."""
+    """Return the program's results, or its error message."""
     if line.startswith("refused"):
         return line
     results = []
@@ -103,12 +103,12 @@ def answered(line):
 
 
 def parts(array):
-    """Return complex numbers as pairs of floats, other numbers as they are."""
+    """Return complex numbers as pairs of floats, and other numbers as they are."""
     return array.view(array.real.dtype) if array.dtype.kind == "c" else array
 
 
 def agree(name, mine, theirs):
-    """Do two arrays have the same dtype, shape and values?"""
+    """Return whether two arrays have the same dtype, shape and values."""
     if mine.dtype != theirs.dtype or mine.shape != theirs.shape:
         return False
     a, b = (parts(np.ascontiguousarray(one).ravel()) for one in (mine, theirs))
@@ -120,7 +120,7 @@ def agree(name, mine, theirs):
         wide = np.abs(a.astype(np.longdouble) - b.astype(np.longdouble))
         scale = np.spacing(np.maximum(np.abs(a), np.abs(b))).astype(np.longdouble)
         if mine.dtype.kind == "c":
-            # the parts of a complex number have one scale
+            # the two parts of a complex number are compared on one scale
             scale = np.repeat(np.nanmax(scale.reshape(-1, 2), axis=1), 2) if scale.size else scale
         same |= wide <= 4 * scale
     return bool(same.all())
@@ -135,7 +135,7 @@ def verdict(name, wanted, got):
 
 
 def reason(name, case):
-    """Return why a case may differ, or None."""
+    """Return why a case may differ, or None if it may not."""
     return next(
         (why for function, text, why in EXCEPTIONS if function == name and re.search(text, case)), None
     )
@@ -157,7 +157,7 @@ def report(figures):
 
 
 def main():
-    """Run the cases, print disagreements, and write the figures if that is asked for."""
+    """Run the cases, print the disagreements, and write the figures on request."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true", help="put the figures into docs/rust.md")
     parser.add_argument("--only", help="compare one function alone")

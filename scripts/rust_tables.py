@@ -1,6 +1,6 @@
-"""Write what Python programs compute, as tables that the Rust tests compare with.
+"""Write tables of what Python programs compute, with which the Rust tests compare their results.
 
-Comes out:
+The script writes:
 
 - examples/rust/tests/results.txt: for each program of `examples/` under numelt, with the options that the
   demo's tests give it, a checksum of each of its results.
@@ -77,7 +77,7 @@ DRAWS = {
 def streams():
     """Yield the lines of the table of streams.
 
-    Odd numbers of halves come before other draws: the generator keeps half a word.
+    An odd number of 32-bit draws comes before other draws, because the generator keeps half a word.
     """
     for seed in (0, 1, 12345678901234567890123):
         rng = np.random.default_rng(seed)

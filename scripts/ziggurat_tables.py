@@ -1,9 +1,9 @@
-"""Write the tables of NumPy's ziggurats, as NumPy itself uses them, to a Rust file.
+"""Write the tables of NumPy's ziggurats, as the installed NumPy uses them, to a Rust file.
 
-Goes in: the installed NumPy, whose generators are asked with words that are made for the question: a bit
-generator of our own gives them. Comes out: crates/array/src/random/ziggurat_tables.rs, with the width, the
-bound and the height of each of the 256 layers of both distributions. Heights cannot be asked for to the last
-bit; they are computed with 40 digits from the layers' edges.
+In: the installed NumPy. Its distributions draw from a bit generator of this script, which returns chosen
+words, so that the tables can be derived from the results. Out: crates/array/src/random/ziggurat_tables.rs,
+with the width, the bound and the height of each of the 256 layers of both distributions. The heights cannot
+be derived to the last bit in this way; they are computed with 40 digits from the edges of the layers.
 """
 
 import ctypes
@@ -30,7 +30,7 @@ class Interface(ctypes.Structure):
 
 
 class Scripted:
-    """A bit generator whose words are given, and that counts the uniform numbers it is asked for."""
+    """A bit generator that returns chosen words, and counts the uniform numbers that are drawn from it."""
 
     def __init__(self):
         self.word, self.doubles, self.lock = 0, 0, threading.Lock()
@@ -48,12 +48,12 @@ class Scripted:
 
     def _double(self, _):
         self.doubles += 1
-        # zero is accepted next to a layer's inner edge; the tail of the first layer takes two numbers
+        # zero is accepted next to the inner edge of a layer; the tail of the first layer draws two numbers
         return 0.0 if self.doubles == 1 else 0.5
 
 
 def tables(draw, source, word, bits):
-    """Return bounds and widths of the layers; `draw()` draws from `source`, of `word(layer, place)`."""
+    """Return bounds and widths of the layers; `draw()` draws from `source` with `word(layer, place)`."""
 
     def drawn(layer, place):
         source.word, source.doubles = word(layer, place), 0
@@ -70,7 +70,7 @@ def tables(draw, source, word, bits):
             else:
                 high = middle
         bounds.append(low)
-        # a place below the bound, or one next to the middle, which the wedge holds
+        # a position below the bound, or one next to the middle, which the wedge contains
         widths.append(drawn(layer, 1)[0])
     return bounds, widths
 
@@ -79,7 +79,7 @@ def heights(widths, bits, exponent):
     """Return the densities at the outer edges of the layers."""
     decimal.getcontext().prec = 40
     edges = [decimal.Decimal(width) * (1 << bits) for width in widths]
-    # the first layer is as wide as it must be to have the area of the tail
+    # the first layer is so wide that it has the area of the tail
     return [1.0] + [float(exponent(edge).exp()) for edge in edges[1:]]
 
 
@@ -92,7 +92,7 @@ def rust(name, kind, values, summary):
 
 
 def main():
-    """Ask NumPy, and write the file."""
+    """Derive the tables, and write the file."""
     source = Scripted()
     generator = np.random.Generator(source)
     normal = tables(generator.standard_normal, source, lambda layer, place: layer | place << 9, 52)

@@ -1,13 +1,13 @@
-"""Neural nets of few numbers: one trained through a library that traces operations, one of convolutions.
+"""Neural networks of few numbers: one trained by a library that traces operations, and a convolutional one.
 
-The second size of each is a number of steps as well: arrays never get larger.
+The second size of each program is also a number of steps; the arrays never become larger.
 """
 
 import numpy as np
 
 
 class Box:
-    """An array that remembers which function made it, of what, and how gradients go back through it."""
+    """An array that remembers which function made it from which arguments, to propagate gradients back."""
 
     __array_priority__ = 100.0
 
@@ -51,7 +51,7 @@ class Box:
 
 
 def unbroadcast(gradient, target):
-    """Sum a gradient over what was broadcast."""
+    """Sum a gradient over the axes that were broadcast."""
     shape = np.shape(target)
     while np.ndim(gradient) > len(shape):
         gradient = np.sum(gradient, axis=0)
@@ -62,14 +62,14 @@ def unbroadcast(gradient, target):
 
 
 def put_back(gradient, target, key):
-    """Spread the gradient of some elements."""
+    """Put the gradient of selected elements back into their places."""
     out = np.zeros(np.shape(target))
     np.add.at(out, key, gradient)
     return out
 
 
 def joined_back(gradient, number, parts):
-    """Cut out the gradient of a part."""
+    """Cut the gradient of one part out."""
     start = sum(np.shape(part)[-1] for part in parts[:number])
     return gradient[..., start : start + np.shape(parts[number])[-1]]
 
@@ -110,7 +110,7 @@ BACK = {
 
 
 def apply(name, *args, **kwargs):
-    """Call a function on the values, and note how its gradient goes back."""
+    """Call a function on the values, and record how its gradient is propagated back."""
     boxed = [(at, arg) for at, arg in enumerate(args) if isinstance(arg, Box)]
     values = [arg.value if isinstance(arg, Box) else arg for arg in args]
     result = FORWARD[name](*values, **kwargs)

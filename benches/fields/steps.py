@@ -1,6 +1,6 @@
 """Programs of many steps on arrays of few elements: estimation, sampling, control, learning.
 
-The second size of each is a number of steps as well: arrays never get larger.
+The second size of each program is also a number of steps; the arrays never become larger.
 """
 
 import math
