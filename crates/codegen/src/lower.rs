@@ -142,8 +142,6 @@ impl Lower<'_> {
             Op::Trunc | Op::ModfIntegral => plain(self.float_intrinsic("llvm.trunc", ty, &[args[0].plain()])),
             Op::Rint => Ok(args[0].map(|v| self.float_intrinsic("llvm.rint", ty.real(), &[v]))),
             Op::Power if ty.is_integer() => plain(self.integer_power(ty, args[0].plain(), args[1].plain())),
-            Op::Logaddexp | Op::Logaddexp2 => self.by_loop(op, ty, args),
-            // after those of them that have no compiled function
             transcendental!() | Op::Sqrt => {
                 if !ty.is_float() {
                     return self.by_loop(op, ty, args);

@@ -200,13 +200,13 @@ def f64_only():
         )
     emit(
         "ATAN",
-        "(atan(t)/t - 1) / z, z = t^2 < 0.1718.",
+        "(atan(t)/t - 1) / z, z = t^2 < 0.098.",
         "f64",
         series(atan_ratio, -one / 3, 0),
         lambda z: z + mp.mpf(2) ** -60,
         0,
-        "0.1718",
-        10,
+        "0.098",
+        9,
     )
     emit(
         "ASIN",
@@ -245,20 +245,6 @@ def f64_only():
         "0.1215",
         4,
     )
-    emit(
-        "RCBRT",
-        "m^(-1/3), 0.75 <= m < 1.5.",
-        "f64",
-        lambda m: m ** (-one / 3),
-        lambda m: m ** (one / 3),
-        "0.75",
-        "1.5",
-        5,
-    )
-    up, down = mp.mpf(2) ** (one / 3), mp.mpf(2) ** (-one / 3)
-    print("/// 2^(-n/3) - 1 for n of -1, 0, 1 in powers of n.")
-    odd, even = float((down - up) / 2), float((up + down) / 2 - 1)
-    print(f"pub(crate) const CBRT2: [f64; 2] = [{odd!r}, {even!r}];\n")
 
 
 def single():
@@ -281,20 +267,20 @@ def single():
     )
     fit(
         "EXPM1_F32",
-        "(e^r - 1 - r - r^2/2) / r^3 for |r| < 0.348.",
-        lambda r: (mp.expm1(r) - r - r**2 / 2) / r**3,
-        one / 6,
+        "(e^r - 1 - r) / r^2 for |r| < 0.348.",
+        lambda r: (mp.expm1(r) - r) / r**2,
+        one / 2,
         lambda r: r**2 + tiny,
         "-0.348",
         "0.348",
-        4,
+        5,
     )
     odd = (
         ("TAN_F32", "tan(r)", mp.tan, one / 3, "0.62", 6),
-        ("TANH_F32", "tanh(r)", mp.tanh, -one / 3, "1.001", 6),
+        ("TANH_F32", "tanh(r)", mp.tanh, -one / 3, "0.811", 6),
         ("SINH_F32", "sinh(r)", mp.sinh, one / 6, "0.1215", 2),
         ("ASIN_F32", "arcsin(r)", mp.asin, one / 6, "0.2501", 4),
-        ("ATAN_F32", "arctan(r)", mp.atan, -one / 3, "1.001", 9),
+        ("ATAN_F32", "arctan(r)", mp.atan, -one / 3, "0.098", 3),
         ("ASINH_F32", "arcsinh(r)", mp.asinh, -one / 6, "0.2501", 4),
     )
     for name, text, f, at_zero, end, degree in odd:
@@ -318,20 +304,6 @@ def single():
         "0.1215",
         2,
     )
-    fit(
-        "RCBRT_F32",
-        "m^(-1/3), 0.75 <= m < 1.5.",
-        lambda m: m ** (-one / 3),
-        one,
-        lambda m: m ** (one / 3),
-        "0.75",
-        "1.5",
-        5,
-    )
-    up, down = mp.mpf(2) ** (one / 3), mp.mpf(2) ** (-one / 3)
-    print("/// 2^(-n/3) - 1 for n of -1, 0, 1 in powers of n.")
-    first, second = f32_text((down - up) / 2), f32_text((up + down) / 2 - 1)
-    print(f"pub(crate) const CBRT2_F32: [f32; 2] = [{first}, {second}];\n")
 
 
 def log_table(name, doc, ty, base, grid, terms):
@@ -347,10 +319,7 @@ def log_table(name, doc, ty, base, grid, terms):
     spread = mp.mpf(2) ** -9
     inverses, logarithms = [], []
     for part in range(16):
-        # parts of 1/32 below one and of 1/16 above, one in the middle of its own
-        low, high = (
-            mp.mpf(at) / 64 if at < 64 else mp.mpf(at - 32) / 32 for at in (47 + 2 * part, 49 + 2 * part)
-        )
+        low, high = part_of_octave(part)
         if low < 1 < high:
             inverses.append(mp.mpf(1))
             logarithms.append(mp.mpf(0))
@@ -393,6 +362,115 @@ def log_table(name, doc, ty, base, grid, terms):
     print(f"pub(crate) const {name}_REST: [{ty}; {terms}] = [{', '.join(show(c) for c in coeffs)}];\n")
 
 
+def part_of_octave(part):
+    """Return the bounds of a sixteenth of the octave: 1/32 long below one, 1/16 above, one in the middle."""
+    return (mp.mpf(at) / 64 if at < 64 else mp.mpf(at - 32) / 32 for at in (47 + 2 * part, 49 + 2 * part))
+
+
+def root_table(name, ty, terms):
+    """Print cube roots of the parts of an octave, what 1/m is for them, and those of the powers of two."""
+    single = ty == "f32"
+    nearest = single_of if single else lambda x: mp.mpf(float(x))
+    show = f32_text if single else lambda x: repr(float(x))
+    # near to the middle of the part, and numbers of the type
+    spacing = mp.mpf(2) ** (-24 if single else -21)
+    third = mp.mpf(1) / 3
+    inverses, roots = [], []
+    for part in range(16):
+        low, high = part_of_octave(part)
+        if low < 1 < high:
+            inverses.append(mp.mpf(1))
+            roots.append(mp.mpf(1))
+            continue
+        # of numbers near to the middle's root, the one whose inverse cube is nearly a number of the type
+        first = nearest(((low + high) / 2) ** third)
+        best = None
+        for step in range(-2000, 2000):
+            root = nearest(first + step * spacing)
+            inverse = nearest(1 / root**3)
+            off = abs(inverse * root**3 - 1)
+            if best is None or off < best[0]:
+                best = (off, inverse, root)
+        inverses.append(best[1])
+        roots.append(best[2])
+    for suffix, what, entries in (
+        ("INVERSE", "1/m of each part of the octave, nearly", inverses),
+        ("ROOT", "The cube root of the inverse's inverse", roots),
+    ):
+        print(f"/// {what}.")
+        print(f"pub(crate) const {name}_{suffix}: [{ty}; 16] = [{', '.join(show(e) for e in entries)}];\n")
+    # -1 is the last entry
+    powers = [
+        mp.mpf(2) ** (third * (n if n < 8 else n - 16)) if n in (0, 1, 15) else mp.mpf(0) for n in range(16)
+    ]
+    short = [nearest(power) for power in powers]
+    for suffix, what, entries in (
+        ("POWER", "2^(n/3) for n of -1, 0, 1, where -1 is the last entry", short),
+        ("POWER_LO", "What these lack", [p - s for p, s in zip(powers, short, strict=True)]),
+    ):
+        print(f"/// {what}.")
+        print(f"pub(crate) const {name}_{suffix}: [{ty}; 16] = [{', '.join(show(e) for e in entries)}];\n")
+
+    def rest(f):
+        return mp.expm1(mp.log1p(f) * third) / f
+
+    coeffs, err = remez(series(rest, third, 0), lambda f: f, "-0.033", "0.034", terms - 1)
+    error = mp.nstr(mp.log(err, 2), 4)
+    print(f"/// ((1 + f)^(1/3) - 1)/f for -0.033 < f < 0.034. Weighted error 2^{error}.")
+    print(f"pub(crate) const {name}_REST: [{ty}; {terms}] = [{', '.join(show(c) for c in coeffs)}];\n")
+
+
+def angle_tables(suffix, ty):
+    """Print numbers in parts of the numbers and of quotients below one whose arctan is of the type."""
+    single = ty == "f32"
+    nearest = single_of if single else lambda x: mp.mpf(float(x))
+    show = f32_text if single else lambda x: repr(float(x))
+    # the last two bits of the exponent and two of the mantissa, from a quarter to four
+    numbers = [
+        (mp.mpf(4 + i % 4) / 4 * mp.mpf(2) ** e, mp.mpf(5 + i % 4) / 4 * mp.mpf(2) ** e)
+        for e in (1, -2, -1, 0)
+        for i in range(4)
+    ]
+    # a bit of the exponent and three of the mantissa, from a quarter to one, of what the quotient nearly is
+    quotients = [
+        (
+            mp.mpf(8 + i) / 8 * mp.mpf(2) ** e * mp.mpf("0.887"),
+            mp.mpf(9 + i) / 8 * mp.mpf(2) ** e * mp.mpf("1.0615"),
+        )
+        for e in (-2, -1)
+        for i in range(8)
+    ]
+    for name, doc, parts, first in (
+        ("ARCTAN", "a part of the numbers", numbers, 4),
+        ("ARCTAN2", "a part of the quotients", quotients, 0),
+    ):
+        tangents, angles = [], []
+        for part, (low, high) in enumerate(parts):
+            best = (None, mp.mpf(0), mp.mpf(0))
+            if name == "ARCTAN" and part == 3:
+                # all large numbers: next to the right angle
+                angle = nearest(mp.pi / 2)
+                if angle > mp.pi / 2:
+                    angle -= mp.mpf(2) ** -23
+                best = (0, nearest(mp.tan(angle)), angle)
+            elif part != first:
+                middle = (low + min(high, 1 if name == "ARCTAN2" else high)) / 2
+                for step in range(-1500, 1500):
+                    tangent = nearest(middle * (1 + step * mp.mpf(2) ** -18))
+                    off = abs(mp.atan(tangent) - nearest(mp.atan(tangent)))
+                    if best[0] is None or off < best[0]:
+                        best = (off, tangent, nearest(mp.atan(tangent)))
+            tangents.append(best[1])
+            angles.append(best[2])
+        for table, what, entries in (
+            ("TANGENT", f"A number in {doc}", tangents),
+            ("ANGLE", "Its arctan", angles),
+        ):
+            print(f"/// {what}.")
+            row = ", ".join(show(e) for e in entries)
+            print(f"pub(crate) const {name}_{table}{suffix}: [{ty}; 16] = [{row}];\n")
+
+
 def single_of(value):
     """The nearest f32."""
     return mp.mpf(struct.unpack("f", struct.pack("f", float(value)))[0])
@@ -414,17 +492,16 @@ def constants():
         ("INV_LN2", 1 / ln2),
         ("PI", mp.pi),
         ("FRAC_PI_2", mp.pi / 2),
-        ("FRAC_PI_4", mp.pi / 4),
     ):
         scalar(name, f"{name}, rounded.", "f64", v)
         scalar(name + "_LO", f"What {name} lacks.", "f64", v - mp.mpf(float(v)))
-    scalar("THIRD", "1/3.", "f64", mp.mpf(1) / 3)
     scalar("TWO_OVER_PI", "2/pi.", "f64", 2 / mp.pi)
     f32 = single_of
     hi = rounded(ln2, 15)
     scalar("LN2_HI_F32", "ln 2 with 9 trailing zero bits.", "f32", hi)
     scalar("LN2_LO_F32", "ln 2 - LN2_HI_F32.", "f32", ln2 - hi)
     scalar("LN2_F32", "ln 2.", "f32", ln2)
+    scalar("LN2_ERR_F32", "ln 2 - LN2_F32.", "f32", ln2 - f32(ln2))
     scalar("TWO_OVER_PI_F32", "2/pi.", "f32", 2 / mp.pi)
     for name, v in (("INV_LN2_F32", 1 / ln2), ("INV_LN10_F32", 1 / mp.log(10))):
         scalar(name, f"{name}, rounded.", "f32", v)
@@ -458,4 +535,8 @@ for end, ty, terms, grids in (("_F32", "f32", 4, (17, 16, 18)), ("", "f64", 10, 
         ("NATURAL", "BINARY", "DECIMAL"), (mp.e, mp.mpf(2), mp.mpf(10)), grids, strict=True
     ):
         log_table(name + end, f"to base {'e' if base == mp.e else int(base)}", ty, base, 1 << grid, terms)
+root_table("CBRT_F32", "f32", 4)
+root_table("CBRT", "f64", 9)
+angle_tables("_F32", "f32")
+angle_tables("", "f64")
 constants()

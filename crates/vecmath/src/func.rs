@@ -47,6 +47,8 @@ pub(crate) trait Binary {
     const NAME: &'static str;
     /// Are infinite results of a first argument of zero poles (divide by zero) rather than overflow?
     const POLE: bool = false;
+    /// Are arguments compared, so that NaN is invalid?
+    const COMPARES: bool = false;
     fn f64<V: F64s>(x: V, y: V) -> V;
     fn f32<V: F32s>(x: V, y: V) -> V;
 }
@@ -128,6 +130,7 @@ macro_rules! binary_markers {
                 impl Binary for $variant {
                     const NAME: &'static str = stringify!($name);
                     const POLE: bool = super::has_pole(stringify!($name));
+                    const COMPARES: bool = matches!(super::Func2::$variant, Func2::Logaddexp | Func2::Logaddexp2);
                     #[inline(always)]
                     fn f64<V: F64s>(x: V, y: V) -> V {
                         f64s::$name(x, y)
@@ -208,5 +211,5 @@ functions! {
     /// Functions of two arguments.
     Func2, Binary, Slice2, binary_f64, binary_f32, registers2, scalars2, binary,
     binary_markers,
-    Pow pow, Arctan2 arctan2, Hypot hypot,
+    Pow pow, Arctan2 arctan2, Hypot hypot, Logaddexp logaddexp, Logaddexp2 logaddexp2,
 }

@@ -198,7 +198,8 @@ macro_rules! reports {
                 return 0;
             }
             let number = V::eq(z, z);
-            let invalid = V::both(V::both(V::eq(x, x), V::eq(y, y)), V::not(number));
+            let ordered = V::both(V::eq(x, x), V::eq(y, y));
+            let invalid = if O::COMPARES { V::not(number) } else { V::both(ordered, V::not(number)) };
             let finite = V::both(V::lt(x.abs(), inf), V::lt(y.abs(), inf));
             let endless = V::both(V::both(odd, number), finite);
             let zero = V::eq(x, V::of(0.0));

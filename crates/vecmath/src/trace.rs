@@ -188,7 +188,7 @@ struct Truth(u32);
 
 macro_rules! lanes {
     ($lane:ident, $word:ident, $t:ident, $bits:ident, $type:expr, $word_type:expr, $mantissa:literal, $bias:literal,
-     $magic:literal, $plain:literal, $one:literal, $low:literal, $unit:literal) => {
+     $magic:literal, $plain:literal) => {
         /// A float.
         #[derive(Clone, Copy)]
         struct $lane(u32);
@@ -298,13 +298,6 @@ macro_rules! lanes {
             fn scale(self, k: Self) -> Self {
                 self * $lane::power_of_two(k)
             }
-            fn split(self) -> (Self, Self) {
-                let t = $lane::iadd(self.bits(), $lane::int($bits::wrapping_sub($one, $low)));
-                let unit: $t = $unit;
-                let e = $lane::from_bits($lane::ior($lane::shr::<$mantissa>(t), $lane::int(unit.to_bits())));
-                let m = $lane::iadd($lane::iand(t, $lane::int((1 << $mantissa) - 1)), $lane::int($low));
-                (e - $lane::of(unit + $bias as $t), $lane::from_bits(m))
-            }
             fn lt(self, b: Self) -> Truth {
                 Truth(note(Type::Truth, Does::Less, &[self.0, b.0]))
             }
@@ -388,9 +381,9 @@ macro_rules! lanes {
 }
 
 #[rustfmt::skip]
-lanes!(Double, Word64, f64, u64, Type::F64, Type::U64, 52, 1023, 6755399441055744.0, 1020.0, 0x3ff0_0000_0000_0000, 0x3fe8_0000_0000_0000, 4503599627370496.0);
+lanes!(Double, Word64, f64, u64, Type::F64, Type::U64, 52, 1023, 6755399441055744.0, 1020.0);
 #[rustfmt::skip]
-lanes!(Single, Word32, f32, u32, Type::F32, Type::U32, 23, 127, 12582912.0, 120.0, 0x3f80_0000, 0x3f40_0000, 8388608.0);
+lanes!(Single, Word32, f32, u32, Type::F32, Type::U32, 23, 127, 12582912.0, 120.0);
 
 impl F32s for Single {
     type Wide = Double;

@@ -71,8 +71,6 @@ pub(crate) trait Vector:
     fn ldexp(self, k: Self) -> Self;
     /// `self * 2^k` for whole `k`, where 2^k is a normal number.
     fn scale(self, k: Self) -> Self;
-    /// `(k, m)` with `self = 2^k m` and 0.75 <= m < 1.5, for normal positive numbers.
-    fn split(self) -> (Self, Self);
 
     /// Ordered, quiet `<`.
     fn lt(self, b: Self) -> Self::Mask;
@@ -215,13 +213,4 @@ pub(crate) fn fast_two_sum<V: Vector>(a: V, b: V) -> (V, V) {
 pub(crate) fn two_prod<V: Vector>(a: V, b: V) -> (V, V) {
     let p = a * b;
     (p, a.fma(b, -p))
-}
-
-/// `(nh + nl) / (dh + dl)` to about 2^-100 before the last rounding, as two parts.
-#[inline(always)]
-pub(crate) fn divide<V: Vector>(nh: V, nl: V, dh: V, dl: V, one: V) -> (V, V) {
-    let rcp = one / dh;
-    let q = nh * rcp;
-    let rem = (-q).fma(dh, nh) + (-q).fma(dl, nl);
-    (q, rem * rcp)
 }

@@ -88,7 +88,9 @@ fn slices2<T: Real>() {
                 let mut z = [x];
                 let got = raised(|| T::binary(f, isa, &[x], &[y], &mut z));
                 let pole = f.name() == "pow" && x.wide() == 0.0;
-                let want = expected(&[x.wide(), y.wide()], z[0].wide(), pole);
+                // these compare their arguments, which NaN does not bear silently
+                let compares = f.name().starts_with("logaddexp") && z[0].wide().is_nan();
+                let want = expected(&[x.wide(), y.wide()], z[0].wide(), pole) | if compares { INVALID } else { 0 };
                 assert_eq!(got, want, "{} {isa:?} at {x:?} {y:?}: {:?}", f.name(), z[0]);
             }
         }

@@ -173,8 +173,6 @@ two! {
     RightShift: Integer -> T, integer, |a, b| a.shr(b);
     Nextafter: Neighbours -> T, halves, |a, b| a.next_after(b);
     Heaviside: Scales -> T, float, |a, b| a.step(b);
-    Logaddexp: Scales -> T, float, |a, b| a.log_add_exp(b);
-    Logaddexp2: Scales -> T, float, |a, b| a.log_add_exp2(b);
     Gcd: Divisible -> T, integer, |a, b| a.gcd(b);
     Lcm: Divisible -> T, integer, |a, b| a.lcm(b);
     EqualMixed: Mixed -> B8, wide, |a, b| B8::new(a.order(b).is_eq());

@@ -148,6 +148,8 @@ fn arithmetic(op: Op, ty: DType, isa: Isa) -> Option<Func> {
         Op::Arccosh => math!(Arccosh, CArccosh),
         Op::Arctanh => math!(Arctanh, CArctanh),
         Op::Hypot => math::binary(Func2::Hypot, ty, isa),
+        Op::Logaddexp => math::binary(Func2::Logaddexp, ty, isa),
+        Op::Logaddexp2 => math::binary(Func2::Logaddexp2, ty, isa),
         Op::Erf => math!(Erf),
         Op::Trunc | Op::ModfIntegral => one!(float, Trunc),
         Op::Ldexp => with!(ty, float, T => Func::Loop(pick_scale::<T>(isa))),

@@ -330,7 +330,8 @@ pub fn is_exact(op: Op, ty: DType) -> bool {
         matches!(
             op,
             Power | Cbrt | Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sin | Cos | Tan | Arcsin | Arccos | Arctan
-        ) || matches!(op, FloatPower | Arctan2 | Sinh | Cosh | Tanh | Arcsinh | Arccosh | Arctanh | Hypot | Erf);
+        ) || matches!(op, FloatPower | Arctan2 | Sinh | Cosh | Tanh | Arcsinh | Arccosh | Arctanh | Hypot | Erf)
+            || matches!(op, Logaddexp | Logaddexp2);
     if ty.is_complex() { !function && !matches!(op, Sqrt | Sign) } else { !function || ty.is_integer() }
 }
 

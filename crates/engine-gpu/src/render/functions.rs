@@ -13,8 +13,6 @@ use std::fmt::Write;
 pub fn name(op: Op, ty: DType) -> Option<String> {
     let name = match op {
         Op::Power | Op::FloatPower => "pow",
-        // the CPU uses the standard library's functions, which differ on other platforms
-        Op::Logaddexp | Op::Logaddexp2 => return None,
         numelt_ir::transcendental!() => op.name(),
         _ => return None,
     };

@@ -31,7 +31,7 @@ macro_rules! op {
 macro_rules! avx2 {
     ($v:ident, $t:ident, $bits:ident, $ibits:ident, $reg:ident, $lanes:literal, $mantissa:literal, $bias:literal, $magic:literal,
      $plain:literal,
-     $one:literal, $low:literal, $unit:literal, $load:ident, $store:ident, $set1:ident, $first:ident, $fma:ident, $sqrt:ident,
+     $load:ident, $store:ident, $set1:ident, $first:ident, $fma:ident, $sqrt:ident,
      $round:ident, $min:ident, $max:ident, $cmp:ident, $blend:ident, $and:ident, $or:ident,
      $xor:ident, $movemask:ident, $toint:ident, $fromint:ident, $iset1:ident, $iadd:ident, $isub:ident,
      $shl:ident, $shr:ident, $lookup:ident) => {
@@ -110,14 +110,6 @@ macro_rules! avx2 {
             #[inline(always)]
             fn scale(self, k: Self) -> Self {
                 self * Self::pow2(k)
-            }
-            #[inline(always)]
-            fn split(self) -> (Self, Self) {
-                let t = Self::iadd(self.bits(), Self::int($one - $low));
-                // the biased exponent becomes a number as the last bits of one whose unit is one
-                let e = Self::from_bits(Self::ior(Self::shr::<$mantissa>(t), Self::int($unit.to_bits())));
-                let m = Self::iadd(Self::iand(t, Self::int((1 << $mantissa) - 1)), Self::int($low));
-                (e - Self::of($unit + $bias as $t), Self::from_bits(m))
             }
             #[inline(always)]
             fn lt(self, b: Self) -> $reg {
@@ -257,15 +249,13 @@ fn lookup_ps(table: &'static [f32; 16], index: __m256i) -> S8 {
 }
 
 #[rustfmt::skip]
-avx2!(D4, f64, u64, i64, __m256d, 4, 52, 1023, 6755399441055744.0, 1020.0, 0x3ff0_0000_0000_0000,
-    0x3fe8_0000_0000_0000, 4503599627370496.0f64, _mm256_loadu_pd, _mm256_storeu_pd,
+avx2!(D4, f64, u64, i64, __m256d, 4, 52, 1023, 6755399441055744.0, 1020.0, _mm256_loadu_pd, _mm256_storeu_pd,
     _mm256_set1_pd, _mm256_cvtsd_f64, _mm256_fmadd_pd, _mm256_sqrt_pd, _mm256_round_pd, _mm256_min_pd,
     _mm256_max_pd, _mm256_cmp_pd, _mm256_blendv_pd, _mm256_and_pd, _mm256_or_pd, _mm256_xor_pd,
     _mm256_movemask_pd, _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_set1_epi64x,
     _mm256_add_epi64, _mm256_sub_epi64, _mm256_sll_epi64, _mm256_srl_epi64, lookup_pd);
 #[rustfmt::skip]
-avx2!(S8, f32, u32, i32, __m256, 8, 23, 127, 12582912.0, 120.0, 0x3f80_0000,
-    0x3f40_0000, 8388608.0f32, _mm256_loadu_ps, _mm256_storeu_ps,
+avx2!(S8, f32, u32, i32, __m256, 8, 23, 127, 12582912.0, 120.0, _mm256_loadu_ps, _mm256_storeu_ps,
     _mm256_set1_ps, _mm256_cvtss_f32, _mm256_fmadd_ps, _mm256_sqrt_ps, _mm256_round_ps, _mm256_min_ps,
     _mm256_max_ps, _mm256_cmp_ps, _mm256_blendv_ps, _mm256_and_ps, _mm256_or_ps, _mm256_xor_ps,
     _mm256_movemask_ps, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_set1_epi32,

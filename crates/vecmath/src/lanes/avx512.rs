@@ -33,7 +33,7 @@ macro_rules! avx512 {
      $load:ident, $store:ident, $set1:ident, $first:ident, $fma:ident, $sqrt:ident,
      $round:ident, $min:ident, $max:ident, $scalef:ident, $cmp:ident, $blend:ident,
      $toint:ident, $fromint:ident, $iset1:ident, $iadd:ident, $isub:ident,
-     $shl:ident, $shr:ident, $getmant:ident, $getexp:ident, $mask_add:ident, $lookup:ident) => {
+     $shl:ident, $shr:ident, $lookup:ident) => {
         impl Vector for $v {
             type Elem = $t;
             type Bits = $bits;
@@ -93,14 +93,6 @@ macro_rules! avx512 {
             #[inline(always)]
             fn scale(self, k: Self) -> Self {
                 Self(op!($scalef(self.0, k.0)))
-            }
-            #[inline(always)]
-            fn split(self) -> (Self, Self) {
-                let m = op!($getmant::<_MM_MANT_NORM_P75_1P5, _MM_MANT_SIGN_SRC>(self.0));
-                let e = op!($getexp(self.0));
-                // mantissas from 1.5 on were halved
-                let halved = op!($cmp::<_CMP_LT_OQ>(m, $set1(1.0)));
-                (Self(op!($mask_add(e, halved, e, $set1(1.0)))), Self(m))
             }
             #[inline(always)]
             fn lt(self, b: Self) -> $mask {
@@ -241,13 +233,13 @@ avx512!(D8, f64, u64, i64, __mmask8, 8, _mm512_loadu_pd, _mm512_storeu_pd, _mm51
     _mm512_fmadd_pd, _mm512_sqrt_pd, _mm512_roundscale_pd, _mm512_min_round_pd, _mm512_max_round_pd,
     _mm512_scalef_pd, _mm512_cmp_pd_mask, _mm512_mask_blend_pd, _mm512_castpd_si512,
     _mm512_castsi512_pd, _mm512_set1_epi64, _mm512_add_epi64, _mm512_sub_epi64, _mm512_slli_epi64,
-    _mm512_srli_epi64, _mm512_getmant_pd, _mm512_getexp_pd, _mm512_mask_add_pd, lookup_pd);
+    _mm512_srli_epi64, lookup_pd);
 #[rustfmt::skip]
 avx512!(S16, f32, u32, i32, __mmask16, 16, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_set1_ps, _mm512_cvtss_f32,
     _mm512_fmadd_ps, _mm512_sqrt_ps, _mm512_roundscale_ps, _mm512_min_round_ps, _mm512_max_round_ps,
     _mm512_scalef_ps, _mm512_cmp_ps_mask, _mm512_mask_blend_ps, _mm512_castps_si512,
     _mm512_castsi512_ps, _mm512_set1_epi32, _mm512_add_epi32, _mm512_sub_epi32, _mm512_slli_epi32,
-    _mm512_srli_epi32, _mm512_getmant_ps, _mm512_getexp_ps, _mm512_mask_add_ps, lookup_ps);
+    _mm512_srli_epi32, lookup_ps);
 
 impl S16 {
     #[inline(always)]

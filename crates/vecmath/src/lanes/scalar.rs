@@ -8,8 +8,7 @@ use crate::func::{Binary, Unary};
 use crate::vector::{Cold, F32s, Rare, Vector};
 
 macro_rules! scalar {
-    ($t:ident, $bits:ident, $mantissa:literal, $bias:literal, $magic:literal, $plain:literal,
-     $one:literal, $low:literal, $unit:literal) => {
+    ($t:ident, $bits:ident, $mantissa:literal, $bias:literal, $magic:literal, $plain:literal) => {
         impl Vector for $t {
             type Elem = $t;
             type Bits = $bits;
@@ -71,13 +70,6 @@ macro_rules! scalar {
             #[inline(always)]
             fn scale(self, k: Self) -> Self {
                 self * <$t>::from_bits(((k + $magic).to_bits().wrapping_add($bias)) << $mantissa)
-            }
-            #[inline(always)]
-            fn split(self) -> (Self, Self) {
-                let t = self.to_bits().wrapping_add($one - $low);
-                let e = <$t>::from_bits(t >> $mantissa | $unit.to_bits());
-                let m = (t & ((1 << $mantissa) - 1)).wrapping_add($low);
-                (e - ($unit + $bias as $t), <$t>::from_bits(m))
             }
             #[inline(always)]
             fn lt(self, b: Self) -> bool {
@@ -181,8 +173,8 @@ macro_rules! scalar {
 }
 
 #[rustfmt::skip]
-scalar!(f64, u64, 52, 1023, 6755399441055744.0, 1020.0, 0x3ff0_0000_0000_0000, 0x3fe8_0000_0000_0000, 4503599627370496.0f64);
-scalar!(f32, u32, 23, 127, 12582912.0, 120.0, 0x3f80_0000, 0x3f40_0000, 8388608.0f32);
+scalar!(f64, u64, 52, 1023, 6755399441055744.0, 1020.0);
+scalar!(f32, u32, 23, 127, 12582912.0, 120.0);
 
 impl F32s for f32 {
     type Wide = f64;

@@ -22,7 +22,7 @@ fn reduce<V: F64s>(x: V) -> (V, V, V) {
 
 /// e^(r + rl) = hi + lo for |r| < 0.348.
 #[inline(always)]
-fn exp_reduced<V: F64s>(r: V, rl: V) -> (V, V) {
+pub(super) fn exp_reduced<V: F64s>(r: V, rl: V) -> (V, V) {
     let one = V::of(1.0);
     let hi = one + r;
     let lo = ((one - hi) + r) + rl;
@@ -202,18 +202,60 @@ fn added<V: F64s>(k: V) -> V::Int {
 
 /// From here on sinh and cosh are infinite.
 const HYPERBOLIC_END: f64 = 710.48;
-/// Below this, they are not.
-const HYPERBOLIC_LIMIT: f64 = 710.0;
+/// Below this, they are not, and powers of two have the bits that [`powers`] puts together.
+const HYPERBOLIC_LIMIT: f64 = 708.0;
 
-/// The parts of sinh and cosh of |x| = k ln 2 + r: r, sinh r - r, cosh r - 1, and 2^(k-2) and 2^(-k-2).
+/// What x is reduced to: x = k ln 2 + r.
+struct Reduced<V: F64s> {
+    /// k, and a number whose last bits are k.
+    k: V,
+    last: V::Int,
+    /// x - k LN2, which is exact because 2^-54 divides it, and what is still to be subtracted, next to nothing for small k.
+    first: V,
+    low: V,
+    /// Their difference.
+    r: V,
+}
+
 #[inline(always)]
-fn hyperbolic<V: F64s>(ax: V) -> [V; 5] {
-    let (k, r, rl) = reduce(ax);
-    let z = r * r;
-    let odd = (r * z).fma(poly(z, SINH), rl);
-    let even = z * poly(z, COSH);
+fn reduce_shortly<V: F64s>(x: V) -> Reduced<V> {
+    let sum = x.fma(V::of(INV_LN2), V::of(UNIT));
+    let k = sum - V::of(UNIT);
+    let first = (-k).fma(V::of(LN2), x);
+    let low = k * V::of(LN2_ERR);
+    Reduced { k, last: sum.bits(), first, low, r: first - low }
+}
+
+/// 2^(k-1) and 2^(-k-1), at half size so that they do not overflow.
+#[inline(always)]
+fn halves_of_powers<V: F64s>(k: V) -> (V, V) {
     // beyond, the smaller power is of no account
-    [r, odd, even, V::of(1.0).scale(k - V::of(2.0)), V::of(0.25).scale(-V::of(120.0).min(k))]
+    (V::of(1.0).scale(k - V::of(2.0)), V::of(0.25).scale(-V::of(120.0).min(k)))
+}
+
+/// The same at full size, for |k| < 1023.
+#[inline(always)]
+fn powers<V: F64s>(last: V::Int) -> (V, V) {
+    let (k, half) = (V::shl::<52>(last), V::int(1022 << 52));
+    (V::from_bits(V::iadd(half, k)), V::from_bits(V::isub(half, k)))
+}
+
+/// sinh r - `first` and cosh r - 1.
+#[inline(always)]
+fn odd_and_even<V: F64s>(x: &Reduced<V>) -> (V, V) {
+    let z = x.r * x.r;
+    ((x.r * z).fma(poly(z, SINH), -x.low), z * poly(z, COSH))
+}
+
+/// Hyperbolic sine as a cosh r + b sinh r for a = sinh(k ln 2) and b = cosh(k ln 2), made of these halves of powers of two. Only
+/// the last sum's rounding counts: what is added to `a` is at most 0.71 of the result, or the sum is exact.
+#[inline(always)]
+fn sinh_of<V: F64s>(x: &Reduced<V>, (up, down): (V, V)) -> V {
+    let (odd, even) = odd_and_even(x);
+    let (a, a_low) = fast_two_sum(up, -down);
+    let (b, b_low) = fast_two_sum(up, down);
+    let low = b_low.fma(x.r, a_low);
+    a + b.fma(x.first, b.fma(odd, a.fma(even, low)))
 }
 
 /// Odd functions of numbers below this are their arguments.
@@ -222,47 +264,47 @@ const TINY: f64 = 1.0 / 36028797018963968.0;
 /// Hyperbolic sine.
 #[inline(always)]
 pub(crate) fn sinh<V: F64s>(x: V) -> V {
-    sinh_of(x, V::of(HYPERBOLIC_END).min(x.abs()))
+    let ax = x.abs();
+    let reduced = reduce_shortly(V::of(HYPERBOLIC_END).min(ax));
+    let y = sinh_of(&reduced, halves_of_powers(reduced.k));
+    V::select(V::lt(ax, V::of(TINY)), ax, y + y).copysign(x)
 }
 
 /// Hyperbolic sine where no result is infinite.
 #[inline(always)]
 pub(crate) fn sinh_quick<V: F64s>(x: V) -> Option<V> {
-    if all_below(x, HYPERBOLIC_LIMIT) { Some(sinh_of(x, x.abs())) } else { None }
+    if !all_below(x, HYPERBOLIC_LIMIT) {
+        return None;
+    }
+    let reduced = reduce_shortly(x.abs());
+    Some(sinh_of(&reduced, powers::<V>(reduced.last)).copysign(x))
 }
 
-/// Hyperbolic sine as sinh r cosh(k ln 2) + cosh r sinh(k ln 2), at half size so that 2^k does not overflow. `ax` is |x|, or has the same result.
+/// Hyperbolic cosine as the sum of 2^(k-1) e^r and 2^(-k-1) e^-r, for these halves of powers of two, whose sum comes last.
 #[inline(always)]
-fn sinh_of<V: F64s>(x: V, ax: V) -> V {
-    let [r, odd, even, up, down] = hyperbolic(ax);
-    let ((a, ae), b) = (fast_two_sum(up, -down), up + down);
-    let hi = b.fma(r, a);
-    let lo = b.fma(r, a - hi) + ae;
-    let y = hi + a.fma(even, b.fma(odd, lo));
-    V::select(V::lt(x.abs(), V::of(TINY)), x.abs(), y + y).copysign(x)
+fn cosh_of<V: F64s>(x: &Reduced<V>, (up, down): (V, V)) -> V {
+    let (odd, even) = odd_and_even(x);
+    let (a, low) = fast_two_sum(up, down);
+    let falling = even - (x.first + odd);
+    a + up.fma(x.first, up.fma(odd + even, down.fma(falling, low)))
 }
 
 /// Hyperbolic cosine.
 #[inline(always)]
 pub(crate) fn cosh<V: F64s>(x: V) -> V {
-    cosh_of(V::of(HYPERBOLIC_END).min(x.abs()))
+    let reduced = reduce_shortly(V::of(HYPERBOLIC_END).min(x.abs()));
+    let y = cosh_of(&reduced, halves_of_powers(reduced.k));
+    y + y
 }
 
 /// Hyperbolic cosine where no result is infinite.
 #[inline(always)]
 pub(crate) fn cosh_quick<V: F64s>(x: V) -> Option<V> {
-    if all_below(x, HYPERBOLIC_LIMIT) { Some(cosh_of(x.abs())) } else { None }
-}
-
-/// Hyperbolic cosine as cosh r cosh(k ln 2) + sinh r sinh(k ln 2), at half size. `ax` is |x|, or has the same result.
-#[inline(always)]
-fn cosh_of<V: F64s>(ax: V) -> V {
-    let [r, odd, even, up, down] = hyperbolic(ax);
-    let ((a, ae), b) = (fast_two_sum(up, down), up - down);
-    let hi = b.fma(r, a);
-    let lo = b.fma(r, a - hi) + ae;
-    let y = hi + a.fma(even, b.fma(odd, lo));
-    y + y
+    if !all_below(x, HYPERBOLIC_LIMIT) {
+        return None;
+    }
+    let reduced = reduce_shortly(x.abs());
+    Some(cosh_of(&reduced, powers::<V>(reduced.last)))
 }
 
 /// Hyperbolic tangent: a polynomial below 1, then 1 - 2 / (e^2x + 1).

@@ -13,7 +13,7 @@ use crate::coeffs::{
 };
 use crate::vector::{F64s, fast_two_sum, poly, two_prod};
 
-const NATURAL: Base = Base {
+pub(super) const NATURAL: Base = Base {
     inverse: &NATURAL_INVERSE,
     log: &NATURAL_LOG,
     octave: [LN2_HI, LN2_LO],

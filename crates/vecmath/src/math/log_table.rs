@@ -36,9 +36,10 @@ macro_rules! logarithm {
                 (exponent - V::of(unit + $bias), m, V::shr::<{ $mantissa - 4 }>(above))
             }
 
-            /// k log 2 + t + log(1 + f) + low, for a small `low`. The largest parts are added exactly.
+            /// k log 2 + t + log(1 + f) + low, for a small `low`, as a sum that has not been rounded. The largest parts are added
+            /// exactly.
             #[inline(always)]
-            pub(in crate::math) fn assemble<V: $bound>(base: &Base, k: V, t: V, f: V, low: Option<V>) -> V {
+            fn assemble<V: $bound>(base: &Base, k: V, t: V, f: V, low: Option<V>) -> (V, V) {
                 let [octave, octave_low] = base.octave;
                 let [first, first_low] = base.first;
                 let whole = k.fma(V::of(octave), t);
@@ -54,14 +55,15 @@ macro_rules! logarithm {
                 if first_low != 0.0 {
                     rest = rest + V::of(first_low);
                 }
-                hi + f.fma(rest, lo)
+                (hi, f.fma(rest, lo))
             }
 
             /// log(2^k m) + low, for an m of that sixteenth.
             #[inline(always)]
             pub(in crate::math) fn log_of<V: $bound>(base: &Base, k: V, m: V, sixteenth: V::Int, low: Option<V>) -> V {
                 let f = m.fma(V::lookup(base.inverse, sixteenth), V::of(-1.0));
-                assemble(base, k, V::lookup(base.log, sixteenth), f, low)
+                let (hi, lo) = assemble(base, k, V::lookup(base.log, sixteenth), f, low);
+                hi + lo
             }
 
             /// The logarithm of a positive normal number.
@@ -137,6 +139,13 @@ macro_rules! logarithm {
             /// 2^-k r (1 + u) - 1, is computed from u.
             #[inline(always)]
             pub(in crate::math) fn log_beyond_one<V: $bound>(base: &Base, u: V, ul: Option<V>) -> V {
+                let (hi, lo) = sum_beyond_one(base, u, ul);
+                hi + lo
+            }
+
+            /// The same as a sum that has not been rounded.
+            #[inline(always)]
+            pub(in crate::math) fn sum_beyond_one<V: $bound>(base: &Base, u: V, ul: Option<V>) -> (V, V) {
                 let one = V::of(1.0);
                 let (k, _, sixteenth) = parts(one + u);
                 let factor = V::lookup(base.inverse, sixteenth).scale(-k);

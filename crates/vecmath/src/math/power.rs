@@ -1,13 +1,11 @@
-//! pow, cbrt, hypot in f64.
+//! pow, hypot in f64.
 //!
 //! pow is exp of a pair y log |x|; its table of special values sits in one branch that
-//! is taken only when a lane needs it. cbrt and hypot end with one Newton step on an
-//! exactly computed residual.
+//! is taken only when a lane needs it. hypot ends with one Newton step on an exactly computed residual.
 
 use super::exp::{exp_pair, exp_pair_inside};
 use super::log::{log_pair, log_pair_of_any};
-use crate::coeffs::{CBRT2, RCBRT, THIRD};
-use crate::vector::{F64s, Vector, fast_two_sum, poly, two_prod};
+use crate::vector::{F64s, Vector, fast_two_sum, two_prod};
 
 /// Exponents beyond this give the same result as this: 0, 1 or inf.
 const Y_LIMIT: f64 = 1180591620717411303424.0;
@@ -219,53 +217,6 @@ fn pow_special<V: Vector>(x: V, y: V, r: V) -> V {
     let ordered = V::both(V::eq(x, x), V::eq(y, y));
     let r = V::select(ordered, r, x + y);
     V::select(V::either(V::eq(x, one), V::eq(y, zero)), one, r)
-}
-
-/// Cube root of 2^k m.
-#[inline(always)]
-fn cbrt_of<V: F64s>(k: V, m: V) -> V {
-    let (one, third) = (V::of(1.0), V::of(THIRD));
-    let q = (k * third).round();
-    let left = q.fma(V::of(-3.0), k);
-    // 2^left and 2^(-left/3) for -1, 0, 1
-    let a = m * left.fma(left.fma(V::of(0.25), V::of(0.75)), one);
-    let [odd, even] = CBRT2;
-    let factor = left.fma(left.fma(V::of(even), V::of(odd)), one);
-    let r = poly(m, RCBRT) * factor;
-    // a step for r = a^(-1/3), then Newton on y = a r^2 with its residual exact
-    let h = (-(a * r)).fma(r * r, one);
-    let r = (r * h).fma(third, r);
-    let r2 = r * r;
-    let y = a * r2;
-    let s = y * y;
-    let sl = y.fma(y, -s);
-    let rest = (-sl).fma(y, (-s).fma(y, a));
-    rest.fma(r2 * third, y).scale(q)
-}
-
-/// Cube root where all lanes are finite normal numbers.
-#[inline(always)]
-pub(crate) fn cbrt_quick<V: F64s>(x: V) -> Option<V> {
-    let ax = x.abs();
-    let good = V::both(V::le(V::of(f64::MIN_POSITIVE), ax), V::lt(ax, V::of(f64::INFINITY)));
-    if V::any(V::not(good)) {
-        return None;
-    }
-    let (k, m) = ax.split();
-    Some(cbrt_of(k, m).copysign(x))
-}
-
-/// Cube root.
-#[inline(always)]
-pub(crate) fn cbrt<V: F64s>(x: V) -> V {
-    let ax = x.abs();
-    // the factor is chosen, not the product: that of a large x would overflow
-    let tiny = V::lt(ax, V::of(f64::MIN_POSITIVE));
-    let (k, m) = (ax * V::select(tiny, V::of(18014398509481984.0), V::of(1.0))).split();
-    let k = V::select(tiny, k - V::of(54.0), k);
-    let y = cbrt_of(k, m).copysign(x);
-    let good = V::both(V::lt(V::of(0.0), ax), V::lt(ax, V::of(f64::INFINITY)));
-    V::select(good, y, x)
 }
 
 /// sqrt(x^2 + y^2) without overflow or underflow on the way.

@@ -5,15 +5,15 @@
 
 use super::erf::SPLIT;
 use crate::coeffs::{
-    COS_F32, COSH_F32, ERF_LARGE_F32, ERF_SMALL_F32, EXP_F32, EXP2_F32, EXPM1_F32, INV_LN2_F32, LN2_F32, LN2_HI_F32,
-    LN2_LO_F32, PIO2_1_F32, PIO2_2_F32, SIN_F32, SINH_F32, TAN_F32, TANH_F32, TWO_OVER_PI_F32,
+    COS_F32, COSH_F32, ERF_LARGE_F32, ERF_SMALL_F32, EXP_F32, EXP2_F32, EXPM1_F32, INV_LN2_F32, LN2_ERR_F32, LN2_F32,
+    LN2_HI_F32, LN2_LO_F32, PIO2_1_F32, PIO2_2_F32, SIN_F32, SINH_F32, TAN_F32, TANH_F32, TWO_OVER_PI_F32,
 };
 use crate::func::unary;
 use crate::vector::{F32s, fast_two_sum, horner, poly, two_prod};
 
 /// e^(r + rl) = hi + lo for |r| < 0.348.
 #[inline(always)]
-fn exp_reduced<V: F32s>(r: V, rl: V) -> (V, V) {
+pub(super) fn exp_reduced<V: F32s>(r: V, rl: V) -> (V, V) {
     let one = V::of(1.0);
     let hi = one + r;
     let lo = ((one - hi) + r) + rl;
@@ -103,43 +103,63 @@ fn exp2_parts<V: F32s>(x: V) -> (V, V) {
     (f.fma(f.fma(horner(f, EXP2_F32), V::of(LN2_F32)), V::of(1.0)), k)
 }
 
-/// x = k ln 2 + r + rl.
+/// What x is reduced to: x = k ln 2 + r.
+struct Reduced<V: F32s> {
+    /// k, and a number whose last bits are k.
+    k: V,
+    last: V::Int,
+    /// x - k LN2_ERR_F32, LN2_F32, which is exact because 2^-25 divides it, and what is still to be subtracted, next to nothing for small k.
+    first: V,
+    low: V,
+    /// Their difference.
+    r: V,
+}
+
 #[inline(always)]
-fn reduce<V: F32s>(x: V) -> (V, V, V) {
-    let k = x.fma(V::of(INV_LN2_F32), V::of(MAGIC)) - V::of(MAGIC);
-    let r1 = (-k).fma(V::of(LN2_HI_F32), x);
-    let w = k * V::of(LN2_LO_F32);
-    let r = r1 - w;
-    (k, r, (r1 - r) - w)
+fn reduce<V: F32s>(x: V) -> Reduced<V> {
+    let sum = x.fma(V::of(INV_LN2_F32), V::of(MAGIC));
+    let k = sum - V::of(MAGIC);
+    let first = (-k).fma(V::of(LN2_F32), x);
+    let low = k * V::of(LN2_ERR_F32);
+    Reduced { k, last: sum.bits(), first, low, r: first - low }
+}
+
+/// 2^k for a number whose last bits are k, of `biased` k = 0: where that is a normal number, or zero one place below.
+#[inline(always)]
+fn power_of_two<V: F32s>(last: V::Int, biased: u32) -> V {
+    V::from_bits(V::iadd(V::shl::<23>(last), V::int(biased << 23)))
 }
 
 /// e^x - 1.
 #[inline(always)]
 pub(crate) fn expm1<V: F32s>(x: V) -> V {
-    expm1_of(x, V::of(-20.0).max(V::of(89.0).min(x)))
+    let reduced = reduce(V::of(-20.0).max(V::of(89.0).min(x)));
+    // at half size, so that 2^k does not overflow
+    let scale = V::of(1.0).scale(reduced.k - V::of(1.0));
+    let y = expm1_of(&reduced, scale, V::of(0.5));
+    V::select(V::lt(x.abs(), V::of(TINY)), x, y + y)
 }
 
 /// e^x - 1 where no result is infinite.
 #[inline(always)]
 pub(crate) fn expm1_quick<V: F32s>(x: V) -> Option<V> {
-    if all_below(x, 85.0) { Some(expm1_of(x, x)) } else { None }
+    if !all_below(x, 85.0) {
+        return None;
+    }
+    let reduced = reduce(x);
+    Some(expm1_of(&reduced, power_of_two::<V>(reduced.last, 127), V::of(1.0)).copysign(x))
 }
 
-/// e^x - 1, computed at half size so that 2^k does not overflow; `near` is x, or has the same result.
+/// (e^x - 1) `one` for a `scale` of 2^k `one`.
 #[inline(always)]
-fn expm1_of<V: F32s>(x: V, near: V) -> V {
-    let (k, r, rl) = reduce(near);
-    let half = V::of(0.5);
-    let scale = V::of(1.0).scale(k - V::of(1.0));
-    let less = scale - half;
-    // above 2^24 the half is rounded away
-    let lost = (scale - less) - half;
-    let (a, b) = fast_two_sum(less, r.fma(scale, lost));
-    // r^2 / 2 is kept exact
-    let cube = r * r * r;
-    let low = (half * r).fma(r, cube.fma(horner(r, EXPM1_F32), rl));
-    let y = a + scale.fma(low, b);
-    V::select(V::lt(x.abs(), V::of(TINY)), x, y + y)
+fn expm1_of<V: F32s>(x: &Reduced<V>, scale: V, one: V) -> V {
+    let less = scale - one;
+    // above 2^24 the one is rounded away
+    let lost = (scale - less) - one;
+    let rest = (x.r * x.r).fma(horner(x.r, EXPM1_F32), -x.low);
+    let high = scale.fma(x.first, less);
+    let low = scale.fma(x.first, (less - high) + lost);
+    high + scale.fma(rest, low)
 }
 
 /// Odd functions of numbers below this are their arguments.
@@ -147,79 +167,104 @@ const TINY: f32 = 1.0 / 67108864.0;
 
 /// From here on sinh and cosh are infinite.
 const HYPERBOLIC_END: f32 = 89.5;
-/// Below this, they are not.
-const HYPERBOLIC_LIMIT: f32 = 89.0;
+/// Below this, they are not, and powers of two have the bits that [`power_of_two`] puts together.
+const HYPERBOLIC_LIMIT: f32 = 87.0;
 
-/// The parts of sinh and cosh of |x| = k ln 2 + r: r, its rest, (sinh r - r), (cosh r - 1), and 2^(k-2) and 2^(-k-2).
+/// 2^(k-1) and 2^(-k-1), at half size so that they do not overflow.
 #[inline(always)]
-fn hyperbolic<V: F32s>(ax: V) -> [V; 5] {
-    let (k, r, rl) = reduce(ax);
-    let z = r * r;
-    let odd = (r * z).fma(horner(z, SINH_F32), rl);
-    let even = z * horner(z, COSH_F32);
+fn halves_of_powers<V: F32s>(k: V) -> (V, V) {
     // beyond, the smaller power is of no account
-    [r, odd, even, V::of(1.0).scale(k - V::of(2.0)), V::of(0.25).scale(-V::of(60.0).min(k))]
+    (V::of(1.0).scale(k - V::of(2.0)), V::of(0.25).scale(-V::of(60.0).min(k)))
+}
+
+/// The same at full size, for |k| < 127.
+#[inline(always)]
+fn powers<V: F32s>(last: V::Int) -> (V, V) {
+    let down = V::isub(V::int(126 << 23), V::shl::<23>(last));
+    (power_of_two::<V>(last, 126), V::from_bits(down))
+}
+
+/// sinh r - `first` and cosh r - 1.
+#[inline(always)]
+fn odd_and_even<V: F32s>(x: &Reduced<V>) -> (V, V) {
+    let z = x.r * x.r;
+    ((x.r * z).fma(horner(z, SINH_F32), -x.low), z * horner(z, COSH_F32))
+}
+
+/// Hyperbolic sine as a cosh r + b sinh r for a = sinh(k ln 2) and b = cosh(k ln 2), made of these halves of powers of two. Only
+/// the last sum's rounding counts: what is added to `a` is at most 0.71 of the result, or the sum is exact.
+#[inline(always)]
+fn sinh_of<V: F32s>(x: &Reduced<V>, (up, down): (V, V)) -> V {
+    let (odd, even) = odd_and_even(x);
+    let (a, a_low) = fast_two_sum(up, -down);
+    let (b, b_low) = fast_two_sum(up, down);
+    let low = b_low.fma(x.r, a_low);
+    a + b.fma(x.first, b.fma(odd, a.fma(even, low)))
 }
 
 /// Hyperbolic sine.
 #[inline(always)]
 pub(crate) fn sinh<V: F32s>(x: V) -> V {
-    sinh_of(x, V::of(HYPERBOLIC_END).min(x.abs()))
+    let ax = x.abs();
+    let reduced = reduce(V::of(HYPERBOLIC_END).min(ax));
+    let y = sinh_of(&reduced, halves_of_powers(reduced.k));
+    V::select(V::lt(ax, V::of(TINY)), ax, y + y).copysign(x)
 }
 
 /// Hyperbolic sine where no result is infinite.
 #[inline(always)]
 pub(crate) fn sinh_quick<V: F32s>(x: V) -> Option<V> {
-    if all_below(x, HYPERBOLIC_LIMIT) { Some(sinh_of(x, x.abs())) } else { None }
+    if !all_below(x, HYPERBOLIC_LIMIT) {
+        return None;
+    }
+    let reduced = reduce(x.abs());
+    Some(sinh_of(&reduced, powers::<V>(reduced.last)).copysign(x))
 }
 
-/// Hyperbolic sine as sinh r cosh(k ln 2) + cosh r sinh(k ln 2). `ax` is |x|, or has the same result.
+/// Hyperbolic cosine as the sum of 2^(k-1) e^r and 2^(-k-1) e^-r, for these halves of powers of two, whose sum comes last.
 #[inline(always)]
-fn sinh_of<V: F32s>(x: V, ax: V) -> V {
-    let [r, odd, even, up, down] = hyperbolic(ax);
-    let ((a, ae), b) = (fast_two_sum(up, -down), up + down);
-    let hi = b.fma(r, a);
-    let lo = b.fma(r, a - hi) + ae;
-    let y = hi + a.fma(even, b.fma(odd, lo));
-    V::select(V::lt(x.abs(), V::of(TINY)), x.abs(), y + y).copysign(x)
+fn cosh_of<V: F32s>(x: &Reduced<V>, (up, down): (V, V)) -> V {
+    let (odd, even) = odd_and_even(x);
+    let (a, low) = fast_two_sum(up, down);
+    let falling = even - (x.first + odd);
+    a + up.fma(x.first, up.fma(odd + even, down.fma(falling, low)))
 }
 
 /// Hyperbolic cosine.
 #[inline(always)]
 pub(crate) fn cosh<V: F32s>(x: V) -> V {
-    cosh_of(V::of(HYPERBOLIC_END).min(x.abs()))
+    let reduced = reduce(V::of(HYPERBOLIC_END).min(x.abs()));
+    let y = cosh_of(&reduced, halves_of_powers(reduced.k));
+    y + y
 }
 
 /// Hyperbolic cosine where no result is infinite.
 #[inline(always)]
 pub(crate) fn cosh_quick<V: F32s>(x: V) -> Option<V> {
-    if all_below(x, HYPERBOLIC_LIMIT) { Some(cosh_of(x.abs())) } else { None }
+    if !all_below(x, HYPERBOLIC_LIMIT) {
+        return None;
+    }
+    let reduced = reduce(x.abs());
+    Some(cosh_of(&reduced, powers::<V>(reduced.last)))
 }
 
-/// Hyperbolic cosine as cosh r cosh(k ln 2) + sinh r sinh(k ln 2). `ax` is |x|, or has the same result.
-#[inline(always)]
-fn cosh_of<V: F32s>(ax: V) -> V {
-    let [r, odd, even, up, down] = hyperbolic(ax);
-    let ((a, ae), b) = (fast_two_sum(up, down), up - down);
-    let hi = b.fma(r, a);
-    let lo = b.fma(r, a - hi) + ae;
-    let y = hi + a.fma(even, b.fma(odd, lo));
-    y + y
-}
+/// Where the two forms of tanh meet; the fit's script has its square.
+const TANH_SPLIT: f32 = 0.9;
 
-/// Hyperbolic tangent: a polynomial below 1, then 1 - 2 / (e^2x + 1).
+/// Hyperbolic tangent: a polynomial of small numbers, then 1 - 2 / (e^2x + 1).
 #[inline(always)]
 pub(crate) fn tanh<V: F32s>(x: V) -> V {
     let (ax, one) = (V::of(10.0).min(x.abs()), V::of(1.0));
     let z = ax * ax;
     let small = (ax * z).fma(horner(z, TANH_F32), ax);
+    let sum = ax.fma(V::of(2.0 * INV_LN2_F32), V::of(MAGIC));
+    let k = sum - V::of(MAGIC);
     let x2 = ax + ax;
-    let k = x2.fma(V::of(INV_LN2_F32), V::of(MAGIC)) - V::of(MAGIC);
-    let r = (-k).fma(V::of(LN2_LO_F32), (-k).fma(V::of(LN2_HI_F32), x2));
+    let r = (-k).fma(V::of(LN2_ERR_F32), (-k).fma(V::of(LN2_F32), x2));
     let e = (r * r).fma(horner(r, EXP_F32), r);
-    let scale = one.scale(k);
-    let large = one - V::of(2.0) / (scale.fma(e, scale) + one);
-    V::select(V::lt(ax, one), small, large).copysign(x)
+    let scale = power_of_two::<V>(sum.bits(), 127);
+    let large = one - V::of(2.0) / scale.fma(e, scale + one);
+    V::select(V::lt(ax, V::of(TANH_SPLIT)), small, large).copysign(x)
 }
 
 /// Largest argument of the f32 reduction, and its closest approach to k pi/2.

@@ -15,7 +15,7 @@ use crate::coeffs::{
 };
 use crate::vector::{F32s, fast_two_sum, horner, two_prod};
 
-const NATURAL: Base = Base {
+pub(super) const NATURAL: Base = Base {
     inverse: &NATURAL_F32_INVERSE,
     log: &NATURAL_F32_LOG,
     octave: [LN2_HI_F32, LN2_LO_F32],

@@ -67,7 +67,34 @@ pub fn reference2(f: Func2, x: f64, y: f64, prec: u32) -> Float {
         Func2::Pow => rug::ops::Pow::pow(x, y),
         Func2::Arctan2 => x.atan2(&y),
         Func2::Hypot => x.hypot(&y),
+        Func2::Logaddexp => log_of_sum(x, y, prec, |x| x.exp(), |x| x.ln_1p()),
+        Func2::Logaddexp2 => {
+            let two = Float::with_val(2 * prec, 2).ln();
+            log_of_sum(x, y, prec, |x| x.exp2(), |x| x.ln_1p() / two)
+        }
     }
+}
+
+/// The logarithm of a sum of powers: the larger operand, and the logarithm of one and the power of the difference.
+fn log_of_sum(
+    x: Float,
+    y: Float,
+    prec: u32,
+    power: impl Fn(Float) -> Float,
+    log: impl FnOnce(Float) -> Float,
+) -> Float {
+    if x.is_nan() || y.is_nan() {
+        return Float::with_val(prec, f64::NAN);
+    }
+    let (big, small) = if x < y { (y, x) } else { (x, y) };
+    if big.is_infinite() || small.is_infinite() {
+        // a sum, also of minus zero
+        return big + 0.0f64;
+    }
+    // the operands' own digits, and as many for what their difference cancels
+    let difference = Float::with_val(2200, &small - &big);
+    let log = log(power(Float::with_val(2 * prec, difference)));
+    Float::with_val(prec, big + log)
 }
 
 /// A type under test.
@@ -136,6 +163,23 @@ real!(f32, u32, 96, -149.0, 127.0, to_f32, 24, unary_f32, binary_f32);
 
 /// Error of `got` in ULP of the true value; infinite for a wrong kind of result.
 pub fn ulp_error<T: Real>(got: T, truth: &Float) -> f64 {
+    error_in_units(got, truth, T::ulp_exponent(truth))
+}
+
+/// The same of a function of two numbers. Logarithms of sums are sums of the larger number and a logarithm, which may cancel:
+/// their unit is at least that of half this number.
+pub fn ulp_error2<T: Real>(f: Func2, x: T, y: T, got: T, truth: &Float) -> f64 {
+    let mut unit = T::ulp_exponent(truth);
+    if got.wide() == 0.0 && T::nearest(truth).wide() == 0.0 && !truth.is_zero() {
+        return 0.0;
+    }
+    if matches!(f, Func2::Logaddexp | Func2::Logaddexp2) && truth.is_finite() {
+        unit = unit.max(T::ulp_exponent(&Float::with_val(64, x.wide().max(y.wide()) / 2.0)));
+    }
+    error_in_units(got, truth, unit)
+}
+
+fn error_in_units<T: Real>(got: T, truth: &Float, unit: i32) -> f64 {
     let g = got.wide();
     let best = T::nearest(truth).wide();
     if best.is_nan() || g.is_nan() {
@@ -161,7 +205,7 @@ pub fn ulp_error<T: Real>(got: T, truth: &Float) -> f64 {
         Float::with_val(64, g)
     };
     let diff = Float::with_val(64, shown - truth);
-    let scaled = diff * Float::with_val(8, Float::i_exp(1, -T::ulp_exponent(truth)));
+    let scaled = diff * Float::with_val(8, Float::i_exp(1, -unit));
     scaled.to_f64().abs()
 }
 
@@ -295,6 +339,16 @@ pub fn arguments2<T: Real>(f: Func2, n: usize, rng: &mut Rng) -> (Vec<T>, Vec<T>
             let x = 1.0 + rng.spread(-if T::EXP.0 < 200.0 { 22.0 } else { 50.0 }, -1.0);
             (x, rng.uniform(T::EXP.1, T::EXP.0) / x.log2())
         }
+        (Func2::Logaddexp | Func2::Logaddexp2, 0) => (rng.uniform(-800.0, 800.0), rng.uniform(-800.0, 800.0)),
+        (Func2::Logaddexp | Func2::Logaddexp2, 1) => {
+            let x = rng.spread(-20.0, 10.0);
+            (x, x - rng.spread(-12.0, 6.0))
+        }
+        (Func2::Logaddexp | Func2::Logaddexp2, 2) => {
+            // the logarithm alone
+            (T::narrow(0.0).wide(), rng.uniform(T::EXP.1, 40.0))
+        }
+        (Func2::Logaddexp | Func2::Logaddexp2, _) => (wide(rng), wide(rng)),
         (_, 0) => (rng.uniform(-5.0, 5.0), rng.uniform(-5.0, 5.0)),
         (_, 1) => (wide(rng), wide(rng)),
         (_, 2) => {
