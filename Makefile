@@ -18,7 +18,11 @@ export PYO3_PYTHON := $(PY)
 
 PYTEST_ARGS ?= -q -n auto
 # what runs again under each hostile setting, with a fifth of the parity driver's combinations
-CORE := NUMELT_PARITY_STEP=23 $(PY) -m pytest $(PYTEST_ARGS) -m core
+# (files without such tests are left out: collecting them took a tenth of the time)
+CORE_FILES = $(shell grep -rl --include='test_*.py' mark.core tests/python)
+CORE = NUMELT_PARITY_STEP=23 $(PY) -m pytest $(PYTEST_ARGS) -m core $(CORE_FILES)
+# the same without compiled loops, for settings of when array operations run
+CORE_ARRAYS = NUMELT_PARITY_STEP=23 $(PY) -m pytest $(PYTEST_ARGS) -m core $(filter-out tests/python/jit/%,$(CORE_FILES))
 # the part of it that runs on an OpenCL device: warnings, the order of sums, loops in place
 OPENCL_CORE := $(addprefix tests/python/,ufunc/test_floating_point_warnings.py api/test_reduction_bits.py engine/test_stencils_in_place.py)
 
@@ -88,17 +92,16 @@ test-with: setup ## the Python tests under another interpreter, in an environmen
 	PATH=$(OTHER)/bin:$$PATH $(OTHER)/bin/python -m pytest $(PYTEST_ARGS)
 
 test-hostile: setup ## the core tests again: no fast paths into our own types, no compiler, compiled at once, one thread, nothing fused, nothing at once, all or nothing planned, odd blocks, a device
-	NUMELT_FAST_PATHS=0 NUMELT_JIT=off $(CORE)
+	NUMELT_FAST_PATHS=0 NUMELT_JIT=off NUMELT_BLOCK=7 NUMELT_THREADS=5 $(CORE)
 	NUMELT_JIT=sync $(CORE)
 	NUMELT_THREADS=1 NUMELT_FUSE=singleton $(CORE)
-	NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=18446744073709551615 $(CORE)
-	NUMELT_PIECEMEAL=0 $(CORE)
-	NUMELT_PUT_OFF=1 NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=0 $(CORE)
-	NUMELT_JIT=off NUMELT_BLOCK=7 NUMELT_THREADS=5 $(CORE)
+	NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=18446744073709551615 $(CORE_ARRAYS)
+	NUMELT_PIECEMEAL=0 $(CORE_ARRAYS)
+	NUMELT_PUT_OFF=1 NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=0 $(CORE_ARRAYS)
 	NUMELT_ENGINE=far NUMELT_DEVICE_MEMORY=64M $(CORE)
 	NUMELT_ENGINE=auto NUMELT_DEVICES=far NUMELT_PLACEMENT=random:3 $(CORE)
 # a driver compiles each kernel anew, so that all core tests would take an hour
-	NUMELT_ENGINE=opencl NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=0 $(CORE) $(OPENCL_CORE)
+	NUMELT_ENGINE=opencl NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=0 $(PY) -m pytest $(PYTEST_ARGS) -m core $(OPENCL_CORE)
 
 test-far: setup ## all Python tests on the tests' device, and with each kernel there or on the CPU by chance (make build)
 	NUMELT_ENGINE=far $(PY) -m pytest $(PYTEST_ARGS)

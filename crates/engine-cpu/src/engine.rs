@@ -16,13 +16,12 @@ use crate::streams;
 use crate::threads::{self, GATE, Threads};
 use crate::tier0::{Audit, Interpreter, met_by_half_folds, met_by_results, run_small};
 use numelt_codegen::{Body, Tile};
-use numelt_ir::warn::OVER;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{Kernel, Target};
 use numelt_runtime::fork::Handlers;
 use numelt_runtime::{
-    Engine, Executable, HostMemory, Jit, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall, StageLaunch,
-    Task, Ticket, Variants, Work,
+    Engine, Executable, HostMemory, Jit, Launch, LibraryCall, NestLaunch, PutCall, SmallCall, StageLaunch, Task,
+    Ticket, Variants, Work,
 };
 use numelt_vecmath::flags;
 use smallvec::SmallVec;
@@ -214,19 +213,6 @@ fn met_by_folds(kernel: &Kernel, launch: &Launch<'_>) -> u8 {
     })
 }
 
-/// The same for running sums and products.
-fn met_by_scan(call: &LibraryCall<'_>) -> u8 {
-    if call.ty != DType::F16 || !matches!(call.op, Op::Cumsum | Op::Cumprod) || call.out.view.dtype != DType::F16 {
-        return 0;
-    }
-    let infinite = |operand: &Operand<'_>| {
-        let view = operand.view;
-        // SAFETY: the call has written its result, and its operand is as readable as before.
-        view.dtype == DType::F16 && unsafe { met_by_half_folds(operand.pointer(), &view.shape, &view.strides) } != 0
-    };
-    if infinite(&call.out) && !call.ins.iter().any(infinite) { OVER } else { 0 }
-}
-
 impl CpuEngine {
     /// Runs kernels that take turns along a loop, and returns the conditions that they may have met.
     fn nest(&self, nest: &NestLaunch<'_>) -> Result<u8> {
@@ -246,7 +232,7 @@ impl CpuEngine {
     fn call(&self, call: &LibraryCall<'_>) -> Result<u8> {
         flags::clear();
         library::call(call, &self.threads, self.isa)?;
-        Ok(flags::get() | met_by_scan(call))
+        Ok(flags::get())
     }
 }
 

@@ -21,7 +21,7 @@
 //!
 //! 13. its loop has at least one step and is a kept loop of each kernel, with that extent, which does not wrap;
 //! 14. an argument in scratch belongs to the base that lies there, moves from step to step by the pitch, and
-//!    touches at each step only what belongs to that step; arguments elsewhere belong to other bases;
+//!     touches at each step only what belongs to that step; arguments elsewhere belong to other bases;
 //! 15. the first stage that touches a scratch base writes it and loads nothing of it.
 
 use crate::{Arg, ArgKind, Geometry, Kernel, NestStep, Node, Stage, StrideClass};

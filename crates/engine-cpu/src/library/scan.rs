@@ -11,6 +11,7 @@ use crate::tier0::{Any, Bits, Elem, Func, Inexact, Number, Rect, pack, select_ca
 use numelt_ir::{DType, Error, F16, Op, Result};
 use numelt_runtime::LibraryCall;
 use smallvec::SmallVec;
+use std::hint::black_box;
 
 /// The number of elements that are processed at a time.
 const CHUNK: usize = 1024;
@@ -57,13 +58,38 @@ steps! {
     Xor: Bits xor;
 }
 
-/// A quotient of halves, computed in f32.
-struct HalfQuotient;
-impl Step<F16> for HalfQuotient {
-    #[inline(always)]
-    fn step(a: F16, b: F16) -> F16 {
-        F16::from_f32(a.to_f32() / b.to_f32())
+/// Steps of halves are computed as f32 and rounded.
+macro_rules! half_steps {
+    ($($name:ident $operator:tt;)*) => {$(
+        struct $name;
+        impl Step<F16> for $name {
+            #[inline(always)]
+            fn step(a: F16, b: F16) -> F16 {
+                narrow(a.to_f32() $operator b.to_f32())
+            }
+        }
+    )*};
+}
+half_steps! {
+    HalfSum +;
+    HalfProd *;
+    HalfDifference -;
+    HalfQuotient /;
+}
+
+/// Rounds to a half by integer arithmetic, which raises no flag, and raises that of an overflow.
+#[inline(always)]
+fn narrow(value: f32) -> F16 {
+    let half = F16::from_f32(value);
+    if half.inf() && value.is_finite() {
+        raise_overflow();
     }
+    half
+}
+
+#[cold]
+fn raise_overflow() {
+    black_box(black_box(f32::MAX) * 2.0);
 }
 
 /// Folds a stretch of one line; `carry` passes the fold from one stretch to the next.
@@ -180,6 +206,9 @@ fn both<T: Elem, S: Step<T>>(isa: Isa) -> (Along, Across) {
 
 fn functions(op: Op, ty: DType, len: i64, isa: Isa) -> Option<(Along, Across)> {
     match op {
+        Op::Cumsum if ty == DType::F16 => Some(both::<F16, HalfSum>(isa)),
+        Op::Cumprod if ty == DType::F16 => Some(both::<F16, HalfProd>(isa)),
+        Op::Cumsubtract if ty == DType::F16 => Some(both::<F16, HalfDifference>(isa)),
         Op::Cumsum => with!(ty, number, T => both::<T, Sum>(isa)),
         Op::Cumprod if len > 2 && ty.is_complex() => with!(ty, complex, T => both::<T, RunProd>(isa)),
         Op::Cumprod => with!(ty, number, T => both::<T, Prod>(isa)),

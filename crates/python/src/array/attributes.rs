@@ -5,6 +5,7 @@
 use crate::array::flags::Flags;
 use crate::array::ndarray::{NdArray, Payload, dtype_object, wrap_view};
 use crate::array::{assign, operand};
+use crate::cpython::calls;
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::{errors, export};
 use crate::record::front;
@@ -164,7 +165,7 @@ impl NdArray {
     #[setter]
     fn set_dtype(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = slf.py();
-        let view = export::to_numpy(slf)?.call_method1("view", (value,))?;
+        let view = calls::method(&export::to_numpy(slf)?, "view", (value,), None)?;
         let back = export::from_numpy(&view, false)?;
         match back.cast::<NdArray>()?.get().payload() {
             Payload::Native(view) => slf.get().set_view(view.clone()),

@@ -6,6 +6,7 @@
 use crate::array::ndarray::{NdArray, exact_native, wrap_view};
 use crate::array::operand::{self, Operand};
 use crate::array::{advanced, assign};
+use crate::cpython::calls;
 use crate::numpy::convert;
 use crate::numpy::errors;
 use crate::numpy::hooks;
@@ -391,7 +392,7 @@ fn get_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> Py
         return get(array, &subclass::plain(key)?);
     }
     match hooks::hook(py, "getitem")? {
-        Some(hook) => hook.call1((array, key)),
+        Some(hook) => calls::apply(&hook, (array, key), None),
         None => {
             let args = PyTuple::new(py, [array.as_any(), key])?;
             hooks::fallback("ndarray.__getitem__", &hooks::operator(py, "getitem")?, &args, None)
@@ -489,7 +490,7 @@ fn set_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value
         return set(array, key, &subclass::plain(value)?);
     }
     match hooks::hook(py, "setitem")? {
-        Some(hook) => hook.call1((array, key, value)).map(|_| ()),
+        Some(hook) => calls::apply(&hook, (array, key, value), None).map(|_| ()),
         None => {
             let args = PyTuple::new(py, [array.as_any(), key, value])?;
             hooks::fallback("ndarray.__setitem__", &hooks::operator(py, "setitem")?, &args, None).map(|_| ())

@@ -7,6 +7,7 @@ use crate::array::attributes::{kwarg, numpy_method, parse_shape};
 use crate::array::ndarray::{NdArray, Payload, wrap_new, wrap_view, wrap_window};
 use crate::array::operand::Operand;
 use crate::array::{assign, index, operand, scalar};
+use crate::cpython::calls;
 use crate::numpy::{convert, errors, export, foreign, hooks, loan, subclass};
 use crate::record::front::Attached;
 use crate::record::run;
@@ -21,7 +22,7 @@ use numelt_runtime::ArrayView;
 use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyTuple, PyType};
 use smallvec::SmallVec;
 
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
@@ -53,7 +54,7 @@ fn read_call<'py>(
     kwargs: Kwargs<'_, 'py>,
 ) -> Out<'py> {
     let loan = loan::lend(slf)?;
-    let made = loan.view().call_method(PyString::intern(slf.py(), name), args, kwargs);
+    let made = calls::method(loan.view(), name, args, kwargs);
     loan.end()?;
     made
 }
@@ -224,7 +225,7 @@ impl NdArray {
         let own = if py.version_info() >= (3, 14) { 1 } else { 2 };
         let is_held = export::references(slf) > own;
         let hook = hooks::hook(py, "resize")?.expect("the package sets it when it is imported");
-        hook.call((slf, new_shape, is_held), kwargs)
+        calls::apply(&hook, (slf, new_shape, is_held), kwargs)
     }
 
     fn fill<'py>(slf: &Bound<'py, Self>, value: &Bound<'py, PyAny>) -> PyResult<()> {
@@ -236,7 +237,7 @@ impl NdArray {
         {
             return Ok(());
         }
-        export::to_numpy(slf)?.call_method1("fill", (hooks::plain(value)?,)).map(|_| ())
+        calls::method(&export::to_numpy(slf)?, "fill", (hooks::plain(value)?,), None).map(|_| ())
     }
 
     #[pyo3(signature = (order = None))]
@@ -458,7 +459,7 @@ impl NdArray {
                     && same_order
                     && let Some(hook) = hooks::hook(py, "to_u32")?
                 {
-                    return hook.call1((slf,));
+                    return calls::apply(&hook, (slf,), None);
                 }
                 return wrap_new(py, Attached(py).copied(view, to, order)?);
             }

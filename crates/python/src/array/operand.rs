@@ -5,6 +5,7 @@
 
 use crate::array::ndarray::NdArray;
 use crate::array::sequence;
+use crate::cpython::calls;
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
 use crate::numpy::export;
@@ -100,7 +101,7 @@ impl<'py> Operand<'py> {
         }
         let plain = crate::numpy::hooks::plain(obj)?;
         let dtype = dtype.map(numelt::rules::names::numpy_name);
-        let made = Numpy::get(py)?.attr(py, "asarray")?.call1((plain, dtype));
+        let made = calls::apply(&Numpy::get(py)?.attr(py, "asarray")?, (plain, dtype), None);
         // if NumPy refuses to make an array, the fallback raises the error
         let refused = [errors::TYPE, errors::VALUE, errors::OVERFLOW];
         let Some(made) = errors::unless(py, made, &refused)? else { return Ok(None) };

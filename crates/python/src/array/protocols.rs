@@ -6,6 +6,7 @@
 use crate::array::attributes::{self, extents, kwarg, numpy_method};
 use crate::array::ndarray::{NdArray, Payload};
 use crate::array::{index, scalar};
+use crate::cpython::calls;
 use crate::numpy::convert::Numpy;
 use crate::numpy::errors;
 use crate::numpy::export::RealArray;
@@ -270,11 +271,11 @@ impl NdArray {
         let py = slf.py();
         let shared = export::to_numpy(slf)?;
         let Some(dtype) = dtype.filter(|d| !d.is_none()) else {
-            return if copy == Some(true) { shared.call_method1("copy", ("K",)) } else { Ok(shared) };
+            return if copy == Some(true) { calls::method(&shared, "copy", ("K",), None) } else { Ok(shared) };
         };
         let kwargs = kwarg(py, "copy", copy)?;
         kwargs.set_item("dtype", dtype)?;
-        Numpy::get(py)?.attr(py, "array")?.call((shared,), Some(&kwargs))
+        calls::apply(&Numpy::get(py)?.attr(py, "array")?, (shared,), Some(&kwargs))
     }
 
     #[pyo3(signature = (**kwargs))]
@@ -324,26 +325,26 @@ impl NdArray {
     }
 
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
-        slf.as_any().call_method1("copy", ("K",))
+        calls::method(slf.as_any(), "copy", ("K",), None)
     }
 
     fn __deepcopy__<'py>(slf: &Bound<'py, Self>, memo: &Bound<'py, PyAny>) -> Out<'py> {
         match slf.get().payload() {
-            Payload::Native(_) => slf.as_any().call_method1("copy", ("K",)),
+            Payload::Native(_) => calls::method(slf.as_any(), "copy", ("K",), None),
             Payload::Foreign(real) => hooks::wrap(&real.bind(slf.py()).call_method1("__deepcopy__", (memo,))?, 1),
         }
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
-        export::to_numpy(slf)?.repr()
+        Ok(calls::repr(&export::to_numpy(slf)?)?.cast_into()?)
     }
 
     fn __str__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyString>> {
-        export::to_numpy(slf)?.str()
+        Ok(calls::str(&export::to_numpy(slf)?)?.cast_into()?)
     }
 
     fn __format__<'py>(slf: &Bound<'py, Self>, spec: &Bound<'py, PyAny>) -> Out<'py> {
-        export::to_numpy(slf)?.call_method1("__format__", (spec,))
+        calls::method(&export::to_numpy(slf)?, "__format__", (spec,), None)
     }
 
     /// Makes `sys.getsizeof`, which adds the two words of the garbage collector, return what it returns for NumPy's

@@ -7,6 +7,7 @@
 //! inside an operation that it composes of several steps.
 
 use crate::array::ndarray::{NdArray, wrap_new};
+use crate::cpython::calls;
 use crate::numpy::convert;
 use crate::record::errstate;
 use crate::record::run;
@@ -88,7 +89,7 @@ fn composing<'py>(
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let composing = Composing::begin();
-    let made = function.call(args, kwargs);
+    let made = calls::apply(function, args, kwargs);
     drop(composing);
     let made = made?;
     let Ok(array) = made.cast_exact::<NdArray>() else { return Ok(made) };

@@ -5,6 +5,7 @@
 
 use crate::array::fresh;
 use crate::array::ndarray::NdArray;
+use crate::cpython::calls;
 use crate::numpy::hooks;
 use crate::record::run;
 use numelt::rules::shape;
@@ -27,7 +28,7 @@ pub fn to_u32(py: Python<'_>, view: &ArrayView) -> PyResult<Option<ArrayView>> {
     }
     let Some(hook) = hooks::hook(py, "to_u32")? else { return Ok(None) };
     let floats = fresh::object(py, || NdArray::new(view.clone(), None, false))?;
-    Ok(hook.call1((floats,))?.cast::<NdArray>()?.get().view().cloned())
+    Ok(calls::apply(&hook, (floats,), None)?.cast::<NdArray>()?.get().view().cloned())
 }
 
 /// Records the assignment of floats to uint32 if NumPy would convert whole vectors; false if it would convert one
@@ -49,7 +50,7 @@ pub fn assign_u32(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyR
         *n = if *stride == 0 { 1 } else { *n };
     }
     let floats = fresh::object(py, || NdArray::new(once, None, false))?;
-    let converted = hook.call1((floats,))?;
+    let converted = calls::apply(&hook, (floats,), None)?;
     let copy = |to: &ArrayView, from: &ArrayView| {
         run::record(py, Op::Copy, to.dtype, to, &[Input::Array(from)], Axes::default())
     };

@@ -4,6 +4,8 @@
 //! In: the pointers of a vectorcall, or a packed tuple and dictionary. Out: the arguments one by one, bound to the
 //! parameters of a function, or passed to another callable.
 
+use crate::cpython::calls;
+use crate::cpython::endings::outlive;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -85,12 +87,8 @@ impl<'py> Given<'_, 'py> {
 
     /// Calls another callable with the same arguments.
     pub fn pass_to(&self, callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        // SAFETY: the counts of values and names are right, and the interpreter keeps all of them alive during the
-        // call; the result is a new reference, or null with an exception set.
-        unsafe {
-            let made = ffi::PyObject_Vectorcall(callable.as_ptr(), self.values.as_ptr(), self.count, self.names);
-            Bound::from_owned_ptr_or_err(self.py, made)
-        }
+        // SAFETY: the counts of values and names are right, and the interpreter keeps all of them alive during the call.
+        unsafe { calls::vectorcall(callable, self.values.as_ptr(), self.count, self.names) }
     }
 
     /// The arguments, if all are positional.
@@ -286,11 +284,13 @@ pub fn unpacked_after<'py, T>(
     let count = values.len();
     let Some(kwargs) = kwargs.filter(|kwargs| !kwargs.is_empty()) else {
         // SAFETY: there are `count` values, which live until this returns.
-        return run(&unsafe { Given::of(py, values.as_ptr(), count, std::ptr::null_mut()) });
+        let given = unsafe { Given::of(py, values.as_ptr(), count, std::ptr::null_mut()) };
+        return outlive(|| run(&given));
     };
     let named: SmallVec<[_; 4]> = kwargs.iter().collect();
     values.extend(named.iter().map(|(_, value)| value.as_ptr()));
     let names = PyTuple::new(py, named.iter().map(|(name, _)| name))?;
     // SAFETY: there are as many values and names as stated, and they live until this returns.
-    run(&unsafe { Given::of(py, values.as_ptr(), count, names.as_ptr()) })
+    let given = unsafe { Given::of(py, values.as_ptr(), count, names.as_ptr()) };
+    outlive(|| run(&given))
 }

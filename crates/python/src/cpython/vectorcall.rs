@@ -7,6 +7,7 @@
 //! Calls of the class `routine` itself gained less than 5 % and stay with PyO3. If `NUMELT_FAST_PATHS` does not name
 //! `calls`, classes keep PyO3's `tp_call`.
 
+use crate::cpython::endings;
 use crate::cpython::fast::{self, Path};
 use crate::cpython::given::Given;
 use pyo3::exceptions::PyRuntimeError;
@@ -26,7 +27,7 @@ pub fn give<'py>(
     py: Python<'py>,
     run: impl FnOnce() -> Option<PyResult<Bound<'py, PyAny>>>,
 ) -> Option<*mut ffi::PyObject> {
-    match catch_unwind(AssertUnwindSafe(run)) {
+    match catch_unwind(AssertUnwindSafe(|| endings::outlive(run))) {
         Ok(Some(Ok(result))) => Some(result.into_ptr()),
         Ok(Some(Err(error))) => Some(raise(py, error)),
         Ok(None) => None,

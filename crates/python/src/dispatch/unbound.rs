@@ -8,6 +8,7 @@
 //! package).
 
 use crate::array::ndarray::NdArray;
+use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
 use crate::cpython::vectorcall::{self, Callee, Entry};
 use crate::numpy::hooks;
@@ -239,7 +240,7 @@ pub fn reworded(
         Ok(None) => return error,
         Err(error) => return error,
     };
-    match hook.call1((function, args, kwargs, error.value(py))) {
+    match calls::apply(&hook, (function, args, kwargs, error.value(py)), None) {
         Ok(found) => PyErr::from_value(found),
         Err(error) => error,
     }

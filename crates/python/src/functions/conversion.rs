@@ -7,6 +7,7 @@ use crate::array::methods::parse_order;
 use crate::array::ndarray::{NdArray, wrap_new};
 use crate::array::operand::Operand;
 use crate::array::{assign, sequence};
+use crate::cpython::calls;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::{export, hooks, lend, subclass};
@@ -266,7 +267,7 @@ pub fn as_array<'py>(
     }
     let plain = hooks::plain(obj)?;
     let array = Numpy::get(py)?.attr(py, "array")?;
-    let made = if kwargs.is_empty() { array.call1((&plain,))? } else { array.call((&plain,), Some(&kwargs))? };
+    let made = calls::apply(&array, (&plain,), Some(&kwargs))?;
     if made.is(&plain) && obj.cast_exact::<NdArray>().is_ok() {
         return Ok(obj.clone());
     }

@@ -7,6 +7,7 @@ use crate::array::ndarray::wrap_new;
 use crate::array::operand::{self, Operand};
 use crate::array::sequence;
 use crate::array::{assign, fresh};
+use crate::cpython::calls;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
@@ -212,7 +213,7 @@ fn element(number: Any<'_, '_>, dtype: Option<DType>) -> PyResult<Option<Scalar>
     // NumPy converts all other numbers, and warns or raises
     let py = number.py();
     let one = PyTuple::empty(py);
-    let made = Numpy::get(py)?.attr(py, "full")?.call1((&one, number, dtype.map(names::numpy_name)))?;
+    let made = calls::apply(&Numpy::get(py)?.attr(py, "full")?, (&one, number, dtype.map(names::numpy_name)), None)?;
     Ok(convert::numpy_scalar_value(&made.get_item(one)?))
 }
 

@@ -4,6 +4,7 @@ use super::arguments::{Any, Out, Quick, given_value, native, truth};
 use super::{conversion, creation};
 use crate::array::ndarray::NdArray;
 use crate::array::operand::Operand;
+use crate::cpython::calls;
 use crate::cpython::given::{Given, Parameters};
 use crate::numpy::{convert, export, hooks};
 use crate::record::policy::{self, limits};
@@ -169,7 +170,7 @@ fn with_options<'py, const N: usize>(given: &Given<'_, 'py>, op: Op, parameters:
             options.set_item(name, value)?;
         }
     }
-    let made = reduce.call((op.name(), array), Some(&options))?;
+    let made = calls::apply(&reduce, (op.name(), array), Some(&options))?;
     Ok((!made.is(py.NotImplemented())).then_some(made))
 }
 

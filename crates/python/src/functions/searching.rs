@@ -4,6 +4,7 @@ use super::arguments::{Any, Out, Quick, any_int, any_ints, few, native, output};
 use super::conversion;
 use crate::array::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::array::{advanced, assign, fresh};
+use crate::cpython::calls;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::{convert, errors, library, loan};
 use crate::record::front::Attached;
@@ -27,7 +28,7 @@ pub fn sorted<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let Some(view) = array.get().view() else { return Ok(None) };
     let made = wrap_new(py, Attached(py).copied(view, view.dtype, Order::K)?)?;
     let loan = loan::lend(made.cast::<NdArray>()?)?;
-    let done = loan.view().call_method0(intern!(py, "sort"));
+    let done = calls::method0(loan.view(), intern!(py, "sort"));
     loan.end()?;
     done.map(|_| Some(made))
 }

@@ -7,6 +7,7 @@
 
 use super::arguments::{Quick, int};
 use crate::array::ndarray::{NdArray, wrap_new};
+use crate::cpython::calls;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert;
 use crate::numpy::{errors, library, loan};
@@ -77,7 +78,7 @@ impl Transform {
             false => convert::to_numpy_scalar(py, reciprocal(n, dtype))?,
         };
         let (operand, result) = (loan::lend(&array)?, loan::lend(made.cast::<NdArray>()?)?);
-        let done = function.call1((operand.view(), factor, result.view())).map(drop);
+        let done = calls::apply(&function, (operand.view(), factor, result.view()), None).map(drop);
         operand.end()?;
         result.end()?;
         done.map(|()| Some(made))

@@ -3,6 +3,7 @@
 //! In: a call that is not native. Out: what a Python callable of the package returns (the hooks, see [`NAMES`]), or
 //! what NumPy returns if the package has not set that hook yet.
 
+use crate::cpython::calls;
 use crate::cpython::given;
 use crate::numpy::convert::Numpy;
 use crate::numpy::lend::Terms;
@@ -90,7 +91,7 @@ pub fn fallback<'py>(
                 Some(kwargs) => kwargs.clone(),
                 None => PyDict::new(py),
             };
-            hook.call1((name, callable, args, kwargs))
+            calls::apply(&hook, (name, callable, args, kwargs), None)
         }
         None => call_numpy(callable, args, kwargs),
     }
@@ -112,9 +113,9 @@ pub fn call_numpy<'py>(
             for (key, value) in kwargs {
                 converted.set_item(key, self::plain(&value)?)?;
             }
-            callable.call(&plain_args, Some(&converted))?
+            calls::apply(callable, &plain_args, Some(&converted))?
         }
-        Some(_) | None => callable.call1(&plain_args)?,
+        Some(_) | None => calls::apply(callable, &plain_args, None)?,
     };
     wrap(&result, 1)
 }

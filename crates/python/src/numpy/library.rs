@@ -4,6 +4,7 @@
 //! without a copy, and its results are adopted without one. Library calls are counted here and not as
 //! fallbacks, because NumPy's code is the intended implementation.
 
+use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
 use crate::numpy::lend::{self, Terms};
 use pyo3::prelude::*;
@@ -132,7 +133,7 @@ impl Library {
             return Ok(made);
         }
         let (args, kwargs) = given::pack(given)?;
-        self.general.bind(py).call1((&self.callable, args, kwargs.unwrap_or_else(|| PyDict::new(py))))
+        calls::apply(self.general.bind(py), (&self.callable, args, kwargs.unwrap_or_else(|| PyDict::new(py))), None)
     }
 }
 

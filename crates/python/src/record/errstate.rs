@@ -9,6 +9,7 @@
 
 use crate::array::ndarray::NdArray;
 use crate::array::operand::Operand;
+use crate::cpython::calls;
 use crate::numpy::convert::Numpy;
 use crate::numpy::hooks;
 use crate::record::origin;
@@ -194,7 +195,7 @@ pub fn deliver(py: Python<'_>) -> PyResult<()> {
 fn deliver_some(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
     if let Some(hook) = hooks::hook(py, "warn")? {
         let told: Vec<_> = warnings.iter().map(|w| (w.to_string(), origin::of(py, w.place))).collect();
-        return hook.call1((told,)).map(drop);
+        return calls::apply(&hook, (told,), None).map(drop);
     }
     for warning in warnings {
         let text = std::ffi::CString::new(warning.to_string())?;

@@ -6,6 +6,7 @@
 use crate::array::ndarray::{NdArray, wrap_new};
 use crate::array::operand::Operand;
 use crate::array::scalar;
+use crate::cpython::calls;
 use crate::numpy::convert;
 use crate::record::errstate;
 use crate::record::front::Attached;
@@ -123,7 +124,7 @@ pub fn finish<'py>(py: Python<'py>, answer: Answer<Made>, out: Option<&Bound<'py
 /// A transcendental function of scalars, computed now by NumPy's ufunc, as if the program had called it.
 fn function_of_scalars<'py>(py: Python<'py>, op: Op, args: &[Operand<'py>]) -> PyResult<Bound<'py, PyAny>> {
     let numbers: Vec<_> = args.iter().map(|arg| arg.to_object(py)).collect::<PyResult<_>>()?;
-    convert::Numpy::get(py)?.attr(py, op.name())?.call1(PyTuple::new(py, numbers)?)
+    calls::apply(&convert::Numpy::get(py)?.attr(py, op.name())?, PyTuple::new(py, numbers)?, None)
 }
 
 /// Whether a Python number converts to `dtype` within its family (integers or floating-point numbers).

@@ -14,6 +14,7 @@ pub mod ufunc_direct;
 use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
 use crate::array::scalar::Composing;
+use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
 use crate::functions::{self, reductions};
 use crate::numpy::convert::Numpy;
@@ -444,9 +445,9 @@ fn method<'py>(
     if let Some(hook) = hooks::hook(py, hook_name)? {
         let kwargs = kwargs.map_or_else(|| PyDict::new(py), Clone::clone);
         return if name == "__call__" {
-            hook.call1((ours, args, kwargs))
+            calls::apply(&hook, (ours, args, kwargs), None)
         } else {
-            hook.call1((ours, name, args, kwargs))
+            calls::apply(&hook, (ours, name, args, kwargs), None)
         };
     }
     let ufunc_name: String = numpy.getattr(intern!(py, "__name__"))?.extract()?;
@@ -507,7 +508,7 @@ pub fn dispatched<'py>(
         Some(hook) => {
             let first = [slf.as_any().clone(), function.clone(), PyString::new(py, name).into_any()];
             let args: Vec<_> = first.into_iter().chain(inputs.iter()).collect();
-            hook.call(PyTuple::new(py, args)?, kwargs)
+            calls::apply(&hook, PyTuple::new(py, args)?, kwargs)
         }
         None => match METHODS.into_iter().find(|&method| method == name) {
             Some(name) => method(function, function, name, inputs, kwargs),

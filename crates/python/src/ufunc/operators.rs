@@ -5,6 +5,7 @@
 
 use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::{Operand, carries_out_ufuncs, defers_to};
+use crate::cpython::calls;
 use crate::numpy::convert;
 use crate::numpy::convert::Numpy;
 use crate::numpy::{foreign, hooks, lend};
@@ -307,7 +308,7 @@ fn numpys<'py>(
         Op::Subtract if function == operator.name => return a.sub(b),
         Op::Multiply if function == operator.name => return a.mul(b),
         Op::Divide if function == operator.name => return a.div(b),
-        _ => return hooks::operator(a.py(), function)?.call1((a, b)),
+        _ => return calls::apply(&hooks::operator(a.py(), function)?, (a, b), None),
     };
     a.rich_compare(b, comparison)
 }
