@@ -1,6 +1,7 @@
 """Programs that end while daemon threads compute: they end as they do with NumPy.
 
-Before 3.14, CPython unwinds the stack of a daemon thread that asks for the GIL too late, which Rust turns into an abort.
+Before 3.14, CPython unwinds the stack of a daemon thread that asks for the GIL too late, and Rust aborts the
+process then.
 """
 
 import subprocess
