@@ -78,7 +78,7 @@ impl Transform {
             false => convert::to_numpy_scalar(py, reciprocal(n, dtype))?,
         };
         let (operand, result) = (loan::lend(&array)?, loan::lend(made.cast::<NdArray>()?)?);
-        let done = calls::apply(&function, (operand.view(), factor, result.view()), None).map(drop);
+        let done = calls::apply(function, (operand.view(), factor, result.view()), None).map(drop);
         operand.end()?;
         result.end()?;
         done.map(|()| Some(made))
