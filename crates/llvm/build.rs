@@ -1,8 +1,8 @@
 //! Links LLVM's static archives into one shared library that exports the functions of `src/functions.rs`.
 //!
 //! In: `src/library.c`, `src/passes.cpp` and the LLVM 19 under `LLVM_SYS_191_PREFIX`. Out: `libnumelt_llvm.so` in
-//! `OUT_DIR`, told to dependents as `DEP_NUMELT_LLVM_LIBRARY` and, since `OUT_DIR` is on the link path, found by
-//! programs that cargo runs. Without the feature `library`, nothing.
+//! `OUT_DIR`. Crates that depend on this one get its path as `DEP_NUMELT_LLVM_LIBRARY`; programs that cargo runs find
+//! it because `OUT_DIR` is on the link path. Without the feature `library`, nothing is built.
 
 use std::env;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ macro_rules! functions {
 include!("src/functions.rs");
 
 const PREFIX: &str = "LLVM_SYS_191_PREFIX";
-/// Set for `scripts/llvm_hot.py`, which wants to know the functions' names.
+/// Set when the library is built for `scripts/llvm_hot.py`, which needs the names of the functions.
 const SYMBOLS: &str = "NUMELT_LLVM_SYMBOLS";
 
 fn main() {
@@ -38,7 +38,7 @@ fn main() {
     println!("cargo::rustc-link-search=native={}", out.display());
 }
 
-/// What LLVM's archives are called for the processor that is compiled for.
+/// The name of LLVM's component for the processor for which this is compiled.
 fn code_generator() -> &'static str {
     match env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
         Ok("x86_64") => "x86codegen",
@@ -67,8 +67,9 @@ fn link(out: &Path, library: &Path) {
     command.arg("-shared").arg("-o").arg(library).args(["-x", "c", "src/library.c", "-x", "none"]);
     command.arg(passes(out));
     command.arg(joined("-Wl,--version-script=", &exports));
-    // Names asked for pull the archives' members in; what they do not reach is left out. Destructors of
-    // LLVM's static objects are never registered: see `library.c`.
+    // The exported names are requested (`-u`), so that the linker takes the archive members that define them and what
+    // these need; everything else is left out. Destructors of LLVM's static objects are never registered: see
+    // `library.c`.
     command.args(NAMES.iter().map(|name| format!("-Wl,-u,{name}")));
     if env::var_os(SYMBOLS).is_none() {
         command.arg("-Wl,-s");
@@ -89,7 +90,7 @@ fn link(out: &Path, library: &Path) {
     command.args(llvm_config(&["--libdir"]).iter().map(|folder| format!("-L{folder}")));
     command.args(llvm_config(&[&["--link-static", "--libs"], &components[..]].concat()));
     command.args(llvm_config(&[&["--link-static", "--system-libs"], &components[..]].concat()));
-    // Linkers that do not know such scripts leave the functions where they are.
+    // Linkers that do not support such scripts leave the order of the functions unchanged.
     let succeeds =
         |command: &mut Command| command.status().unwrap_or_else(|error| panic!("{command:?}: {error}")).success();
     let plain = command.get_args().map(ToOwned::to_owned).collect::<Vec<_>>();
@@ -100,7 +101,7 @@ fn link(out: &Path, library: &Path) {
     }
 }
 
-/// The object of `src/passes.cpp`: C++, since LLVM's C interface has no single passes.
+/// Compiles `src/passes.cpp`. It is C++ because LLVM's C interface does not offer single passes.
 fn passes(out: &Path) -> PathBuf {
     let object = out.join("passes.o");
     let mut command = cc::Build::new().cpp(true).get_compiler().to_command();
@@ -115,8 +116,8 @@ fn passes(out: &Path) -> PathBuf {
     object
 }
 
-/// A linker script that puts the functions that compiling runs next to each other: a third of LLVM's code, but spread
-/// over all of its pages. `src/hot.txt` has how their names begin.
+/// A linker script that places the functions that run to compile kernels next to each other. They are a third of LLVM's
+/// code, but would otherwise be spread over all of its pages. `src/hot.txt` contains prefixes of their names.
 fn hot_first(out: &Path) -> PathBuf {
     let script = out.join("hot.ld");
     let sections: String = include_str!("src/hot.txt").lines().map(|name| format!("*(.text.{name}*) ")).collect();

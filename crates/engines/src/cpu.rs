@@ -1,9 +1,9 @@
-//! The CPU engine from the settings.
+//! Makes the CPU engine from the settings.
 
 use numelt_engine_cpu::{CpuEngine, Isa, Options, llvm};
 use numelt_runtime::{Config, InstructionSet};
 
-/// The CPU engine for these settings. Where compiled kernels are kept is decided by the first one in the process.
+/// The CPU engine for these settings. The first engine of the process decides where compiled kernels are stored.
 pub fn engine(config: &Config) -> CpuEngine {
     llvm::set_options(llvm_options(config));
     CpuEngine::new(options(config))
@@ -20,7 +20,8 @@ fn options(config: &Config) -> Options {
     Options { threads, jit, variants, block, isa, ..Options::default() }
 }
 
-/// Where compiled kernels are kept: the set directory, none for an empty path, else the user's cache.
+/// Where compiled kernels are stored: in the directory of the settings; nowhere if that is an empty path; by default in
+/// the user's cache directory.
 fn llvm_options(config: &Config) -> llvm::Options {
     let default = llvm::Options::default();
     match &config.cache_dir {

@@ -1,4 +1,4 @@
-//! The engine for NVIDIA's devices, from the settings.
+//! Makes the engine for NVIDIA's devices from the settings.
 
 use numelt_engine_gpu::{Cuda, Devices, Options};
 use numelt_ir::Result;
@@ -10,7 +10,7 @@ pub const NAME: &str = "cuda";
 /// The engine for the first CUDA device.
 ///
 /// # Errors
-/// There is no driver, no device or no compiler.
+/// If there is no driver, no device or no compiler.
 pub fn engine(config: &Config) -> Result<Cuda> {
     let cache_dir = super::opencl::cache_folder(config);
     Cuda::new(&Options { devices: Devices::Accelerators, memory: config.device_memory, cache_dir })

@@ -19,21 +19,21 @@ use std::sync::Arc;
 /// The name of the host engine.
 const HOST: &str = "cpu";
 
-/// The name for all engines together, of which each piece of work gets the one that takes least time.
+/// The name for all engines together: each step of a plan runs on the one that takes the least time for it.
 const AUTO: &str = "auto";
 
-/// Makes an engine from the settings, and the host engine.
+/// A function that makes an engine from the settings, and from the host engine.
 #[derive(Clone)]
 enum Maker {
-    /// One that takes the host engine's place.
+    /// It makes an engine that replaces the host engine.
     Host(fn(&Config) -> Result<Arc<dyn Host>>),
-    /// One with memory of its own.
+    /// It makes an engine with memory of its own.
     Device(Arc<DeviceMaker>),
 }
 
 type DeviceMaker = dyn Fn(&Config, &Arc<dyn Host>) -> Result<Arc<dyn Engine>> + Send + Sync;
 
-/// A list of engines by name. It holds the ways to make them, and none of them itself.
+/// A list of engines by name. It holds functions that make engines, not the engines themselves.
 #[derive(Clone)]
 pub struct Engines {
     all: Vec<(String, Maker)>,
@@ -64,7 +64,7 @@ impl Engines {
     /// Adds an engine with memory of its own, which `maker` makes from the settings and the host engine.
     ///
     /// # Errors
-    /// [`Error::Config`] for a name that is taken.
+    /// [`Error::Config`] for a name that is in use already.
     pub fn register(
         &mut self,
         name: &str,
@@ -77,11 +77,11 @@ impl Engines {
         Ok(())
     }
 
-    /// The engines for a name and these settings: the host engine and, if it is another one's name, that one; for
-    /// `auto` all devices that can be made, or those that the settings name.
+    /// The engines for a name and these settings: the host engine and, if the name is that of another engine, that one.
+    /// For `auto`, these are all devices that can be made, or those that the settings name.
     ///
     /// # Errors
-    /// [`Error::Config`] for a name that no engine has, and whatever making the engine gives.
+    /// [`Error::Config`] for a name that no engine has, and any error of making the engine.
     pub fn make(&self, name: &str, config: &Config) -> Result<EngineSet> {
         let host: Arc<dyn Host> = Arc::new(cpu::engine(config));
         if name == AUTO {
@@ -98,8 +98,8 @@ impl Engines {
         }
     }
 
-    /// As [`Engines::make`] for the engine of the settings; a device that cannot be had is said on standard error,
-    /// once, and the settings then have the host engine.
+    /// Like [`Engines::make`] for the engine that the settings name. If that device cannot be used, a message is
+    /// printed to standard error, once, and the settings are changed to the host engine.
     ///
     /// # Errors
     /// [`Error::Config`] for a name that no engine has.
@@ -119,7 +119,7 @@ impl Engines {
         for (name, maker) in &self.all {
             let Maker::Device(maker) = maker else { continue };
             let asked = config.devices.iter().any(|device| device == name);
-            // a card of NVIDIA's is an OpenCL device too
+            // an NVIDIA card is also an OpenCL device
             if name == opencl::NAME
                 && !asked
                 && devices.iter().any(|device: &Arc<dyn Engine>| device.name() == cuda::NAME)
@@ -128,7 +128,7 @@ impl Engines {
             }
             match maker(config, &host) {
                 Ok(device) if asked || config.devices.is_empty() => devices.push(device),
-                // one that nobody asked for by name may be missing
+                // a device that the settings do not name may be missing
                 Err(error) if asked => return Err(error),
                 Ok(_) | Err(_) => {}
             }
@@ -183,12 +183,12 @@ mod tests {
         }
         let error = engines.make("gpu", &config()).err().unwrap().to_string();
         assert!(error.contains("engine: \"gpu\" is not cpu") && error.ends_with("or auto"), "{error}");
-        // at the start it is said, and the host engine takes its place
+        // at the start a message is printed, and the host engine is used instead
         let mut settings = Config { engine: "missing".into(), ..config() };
         let started = engines.start(&mut settings).unwrap();
         assert_eq!((started.devices.len(), started.rule, settings.engine.as_str()), (0, Rule::Host, "cpu"));
         assert!(engines.start(&mut Config { engine: "gpu".into(), ..config() }).is_err());
-        // what cannot be made is left out, unless somebody asks for it
+        // a device that cannot be made is left out, unless the settings name it
         let own = |devices: &[&str]| Config { devices: devices.iter().map(|d| d.to_string()).collect(), ..config() };
         let only = engines.make("auto", &own(&["own"])).unwrap();
         assert_eq!((only.devices.len(), only.rule), (1, Rule::Cost));

@@ -1,4 +1,4 @@
-//! The engine for OpenCL devices, from the settings.
+//! Makes the engine for OpenCL devices from the settings.
 
 use numelt_engine_gpu::{Devices, OpenCl, Options};
 use numelt_ir::Result;
@@ -8,18 +8,19 @@ use std::path::PathBuf;
 /// Its name.
 pub const NAME: &str = "opencl";
 
-/// The engine for the best device. Where nobody asked for it by its name, that is no processor: those are the host
-/// engine's, which uses them better.
+/// The engine for the best device. Unless the settings name OpenCL, that is never a processor, which the host engine
+/// uses better.
 ///
 /// # Errors
-/// There is no OpenCL library or no device.
+/// If there is no OpenCL library or no device.
 pub fn engine(config: &Config) -> Result<OpenCl> {
     let automatic = config.engine == super::AUTO && !config.devices.iter().any(|device| device == NAME);
     let devices = if automatic { Devices::Accelerators } else { Devices::All };
     OpenCl::new(&Options { devices, memory: config.device_memory, cache_dir: cache_folder(config) })
 }
 
-/// Where programs are kept: the set directory, none for an empty path, else the user's cache.
+/// Where programs are stored: in the directory of the settings; nowhere if that is an empty path; by default in the
+/// user's cache directory.
 pub fn cache_folder(config: &Config) -> Option<PathBuf> {
     match &config.cache_dir {
         Some(path) if path.as_os_str().is_empty() => None,

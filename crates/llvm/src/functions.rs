@@ -1,6 +1,6 @@
-// The functions of LLVM's C interface that numelt calls, and one of `passes.cpp`: the only list of them.
+// The functions of LLVM's C interface that numelt calls, and one of `passes.cpp`. This is the only list of them.
 //
-// Read twice: `lib.rs` makes callable statics of it, `build.rs` the library's exported names.
+// It is included twice: `lib.rs` makes callable statics of it, and `build.rs` the list of the library's exported names.
 
 functions! {
     LLVMAddAttributeAtIndex: fn(LLVMValueRef, LLVMAttributeIndex, LLVMAttributeRef);

@@ -1,7 +1,7 @@
 //! LLVM's C interface, from a separate shared library that is loaded when it is first needed.
 //!
-//! In: [`load`]. Out: the functions of LLVM that numelt calls, under their own names, with the types of llvm-sys. Not
-//! here: what they are used for.
+//! In: a call of [`load`]. Out: the functions of LLVM that numelt calls, with their own names and the types of
+//! llvm-sys. Not here: what they are used for.
 //!
 //! LLVM's code, static objects and relocations cost every process that loads them 13 MB of memory and some
 //! milliseconds. Most processes never compile, or find all their kernels in the cache on disk. `build.rs` makes the
@@ -25,16 +25,17 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// The LLVM that the library was made of; empty where none was made.
+/// The version of LLVM from which the library was made; empty if it was not built.
 pub const VERSION: &str = env!("NUMELT_LLVM_VERSION");
 
-/// How LLVM is started, options included: what the code that it generates depends on besides its version.
+/// The source of the code that initializes LLVM, with its options. It is part of the cache's keys, because the
+/// generated code depends on it.
 pub const START: &[u8] = include_bytes!("library.c");
 
-/// Which passes functions go through: what their code depends on, likewise.
+/// The source of the list of passes that functions go through. It is part of the cache's keys for the same reason.
 pub const PASSES: &[u8] = include_bytes!("passes.cpp");
 
-/// Types and constants of LLVM's C interface; its functions are in this crate's root.
+/// Types and constants of LLVM's C interface. Its functions are in the root of this crate.
 pub mod types {
     pub use llvm_sys::analysis::LLVMVerifierFailureAction;
     pub use llvm_sys::prelude::*;
@@ -66,10 +67,10 @@ impl<F> Deref for Function<F> {
 
     #[inline]
     fn deref(&self) -> &F {
-        // The addresses of all functions are written before `load` says so (release and acquire there).
+        // All addresses are written before `load` reports success, with release and acquire ordering there.
         assert!(!self.address.load(Ordering::Relaxed).is_null(), "LLVM is not loaded");
-        // SAFETY: an address that is not null is that of the function of this name, whose signature the list
-        // below checks; it is never written again. A function pointer has the form of any pointer.
+        // SAFETY: an address that is not null is that of the function of this name, whose signature the list below
+        // checks; it is never written again. A function pointer has the same representation as any pointer.
         unsafe { &*self.address.as_ptr().cast::<F>() }
     }
 }
@@ -78,12 +79,12 @@ macro_rules! functions {
     ($($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
         $(
             #[doc = concat!("LLVM's `", stringify!($name), "`.")]
-            #[allow(non_upper_case_globals)] // named and called as LLVM's function
+            #[allow(non_upper_case_globals)] // it is named and called like LLVM's function
             pub static $name: Function<unsafe extern "C" fn($($argument),*) $(-> $result)?> = Function::unknown();
             const _: unsafe extern "C" fn($($argument),*) $(-> $result)? = declared::$name;
         )*
 
-        /// Every function's name and where its address belongs.
+        /// The name of each function, and where its address is stored.
         static FUNCTIONS: &[(&std::ffi::CStr, &AtomicPtr<()>)] = &[$((
             match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
                 Ok(name) => name,
@@ -94,7 +95,7 @@ macro_rules! functions {
     };
 }
 
-/// The signatures that ours are checked against.
+/// The declarations with which our signatures are compared.
 mod declared {
     pub(super) use llvm_sys::analysis::*;
     pub(super) use llvm_sys::core::*;
@@ -102,7 +103,8 @@ mod declared {
     pub(super) use llvm_sys::target::*;
     pub(super) use llvm_sys::target_machine::*;
 
-    // SAFETY: `passes.cpp` defines it so; it is never linked, only its signature is looked at.
+    // SAFETY: `passes.cpp` defines the function with this signature. The declaration is never linked; only its type is
+    // used.
     unsafe extern "C" {
         pub(super) fn numelt_llvm_optimize(module: LLVMModuleRef, machine: LLVMTargetMachineRef, which: super::c_uint);
     }

@@ -1,7 +1,7 @@
-//! Opening the library.
+//! Loads the library.
 //!
-//! In: nothing. Out: every [`Function`](crate::Function) has its address, or there is a reason why not. The library
-//! stays loaded until the process ends. Its symbols are local: they do not interact with other copies of LLVM in the
+//! In: nothing. Out: every [`Function`](crate::Function) has its address, or there is an error message. The library
+//! stays loaded until the process ends. Its symbols are local, so they do not interact with other copies of LLVM in the
 //! process.
 
 use std::ffi::{CStr, CString, c_void};
@@ -13,15 +13,15 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 /// The library's file name.
 pub const FILE_NAME: &str = "libnumelt_llvm.so";
 
-/// Why the library cannot be used, if it has been loaded or that has been tried.
+/// The outcome of loading the library, if that has been tried: success, or why the library cannot be used.
 static OUTCOME: OnceLock<Result<(), String>> = OnceLock::new();
 
-/// Makes LLVM's functions callable: at the first call by loading the library, which lies beside the
-/// file that this code is in or, for programs that cargo runs, on the dynamic loader's path.
+/// Makes LLVM's functions callable. The first call loads the library, which lies next to the file that contains this
+/// code or, for programs that cargo runs, on the dynamic loader's path.
 ///
 /// # Errors
-/// Why the library cannot be used: the same at every call, unless the reason was that the process had no file
-/// descriptor left.
+/// The reason why the library cannot be used. It is the same for all calls, unless the process had no file descriptor
+/// left, after which the next call tries again.
 pub fn load() -> Result<(), &'static str> {
     static TRYING: Mutex<()> = Mutex::new(());
     if OUTCOME.get().is_none() {
@@ -37,7 +37,7 @@ pub fn load() -> Result<(), &'static str> {
     OUTCOME.get().map_or(Ok(()), |outcome| outcome.as_ref().copied().map_err(String::as_str))
 }
 
-/// Can no file be opened now? That may change, unlike other reasons why the library cannot be used.
+/// Whether no file can be opened now. Unlike other reasons why the library cannot be used, this one may pass.
 fn no_descriptor_is_left() -> bool {
     let limits = [Some(libc::EMFILE), Some(libc::ENFILE)];
     std::fs::File::open("/dev/null").is_err_and(|error| limits.contains(&error.raw_os_error()))
@@ -48,11 +48,12 @@ pub fn address() -> Option<usize> {
     matches!(OUTCOME.get(), Some(Ok(()))).then(|| crate::FUNCTIONS[0].1.load(Ordering::Relaxed) as usize)
 }
 
-/// Where the library would be if it lay beside the executable or shared object that this function is in.
+/// The path of the library if it lies next to the executable or shared object that contains this function.
 fn beside() -> Option<PathBuf> {
-    // SAFETY: any bits are a valid Dl_info, all of it pointers and numbers.
+    // SAFETY: Dl_info consists of pointers and numbers, for which all bits zero are valid.
     let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: the address is one of our own functions; the name, where there is one, lives as long as we.
+    // SAFETY: the address is that of one of our own functions; the name, if there is one, lives as long as this code is
+    // loaded.
     let name = unsafe {
         if libc::dladdr(beside as *const c_void, &raw mut found) == 0 || found.dli_fname.is_null() {
             return None;
@@ -66,7 +67,7 @@ fn beside() -> Option<PathBuf> {
 fn open(path: Option<&Path>) -> Result<(), String> {
     let name = path.map_or(FILE_NAME.as_bytes(), |path| path.as_os_str().as_bytes());
     let name = CString::new(name).map_err(|_| "a path with NUL".to_owned())?;
-    // SAFETY: a C string; the library is our own, whose constructors are LLVM's.
+    // SAFETY: the path is a C string; the library is our own, and its constructors are LLVM's.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
     if handle.is_null() {
         return Err(last_error());
@@ -75,13 +76,13 @@ fn open(path: Option<&Path>) -> Result<(), String> {
         place.store(find(handle, name)?, Ordering::Relaxed);
     }
     let start = find(handle, c"numelt_llvm_start")?;
-    // SAFETY: `library.c` defines the function so; this is its first and only call.
+    // SAFETY: `library.c` defines the function with this signature; this is its first and only call.
     unsafe { std::mem::transmute::<*mut (), unsafe extern "C" fn()>(start)() };
     Ok(())
 }
 
 fn find(library: *mut c_void, name: &CStr) -> Result<*mut (), String> {
-    // SAFETY: a handle of `dlopen` and a C string.
+    // SAFETY: the arguments are a handle that `dlopen` returned and a C string.
     let address = unsafe { libc::dlsym(library, name.as_ptr()) };
     if address.is_null() {
         return Err(last_error());
@@ -89,9 +90,9 @@ fn find(library: *mut c_void, name: &CStr) -> Result<*mut (), String> {
     Ok(address.cast())
 }
 
-/// What the dynamic loader says about its last failure on this thread.
+/// The dynamic loader's message about its last failure on this thread.
 fn last_error() -> String {
-    // SAFETY: the text, where there is one, is valid until the thread's next call of the loader.
+    // SAFETY: the text, if there is one, is valid until the thread's next call of the loader.
     unsafe {
         let text = libc::dlerror();
         if text.is_null() {

@@ -173,9 +173,8 @@ pub(crate) enum Outcome {
     Large,
 }
 
-/// Runs an operation now if its operands are in memory and it has few elements, or at most `most` elements while the
-/// habit is to run such operations at once. `epoch` is the number of the batch being recorded; no other batch is
-/// running.
+/// Runs an operation now if its operands are in memory and it has few elements; or at most `most` elements, if such
+/// operations run at once at present. `epoch` is the number of the batch being recorded; no other batch is running.
 ///
 /// # Errors
 /// [`numelt_ir::Error::OutOfMemory`] for the output.

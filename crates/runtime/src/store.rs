@@ -1,15 +1,16 @@
 //! Compiled objects on disk, of all engines.
 //!
-//! In: a key (everything the code depends on) and an object. Out: the object again in a later process.
-//! Not here: what is in an object, and in a key. A cache must never cost correctness or an error: what cannot be
-//! read, or was not written by this user's numelt for this key, is ignored and compiled again.
+//! In: a key, which contains everything that the code depends on, and an object. Out: the object again in a later
+//! process. Not here: the contents of objects and keys. A cache must never cause an error or a wrong result: a file
+//! that cannot be read, or that this user's numelt has not written for this key, is ignored, and the object is compiled
+//! again.
 //!
-//! An object becomes machine code of this process. So each carries a keyed hash, which only somebody can compute
-//! who can read the user's secret ([`Secret`]): a file that an archive or another user brought here does not
-//! have it, whatever its owner and mode. The directory is private (mode 0700), and nobody else may write to a folder
-//! on the way to it. Files appear by rename, so that readers never see half of one.
+//! An object becomes machine code of this process. So each file contains a keyed hash that can be computed only by
+//! somebody who can read the user's secret ([`Secret`]). A file that an archive or another user brought here does not
+//! have this hash, whatever its owner and mode are. The directory is private (mode 0700), and nobody else may write to
+//! a folder on the way to it. Files are put in place by renaming, so that readers never see a half-written one.
 //!
-//! A file is: magic, key length, object length (u64 each, little-endian), the keyed hash of all the rest
+//! A file consists of: magic, key length and object length (u64 each, little-endian), the keyed hash of everything else
 //! (32 bytes), key, object.
 
 mod secret;
@@ -23,14 +24,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"numeltK2");
-/// Bytes of the magic and the two lengths.
+/// The size in bytes of the magic and the two lengths.
 const LENGTHS: usize = 24;
-/// Bytes before the key.
+/// The number of bytes before the key.
 const HEADER: usize = LENGTHS + blake3::OUT_LEN;
-/// Bytes of the longest file that is read; objects take some ten thousand.
+/// The size in bytes of the longest file that is read; objects usually have about ten thousand.
 const LONGEST: u64 = 64 << 20;
 
-/// What FNV-1a starts from.
+/// The initial state of FNV-1a.
 pub const FNV_OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
 
 /// FNV-1a, continued from `state`.
@@ -45,26 +46,27 @@ pub const fn fnv(bytes: &[u8], mut state: u64) -> u64 {
 
 /// A directory of objects, in folders by the first bits of their names.
 ///
-/// The bytes that files may take are the folders' in equal shares. A save counts its own folder only, a hundred
-/// files or two of tens of thousands, and knows nothing that another process could make untrue.
+/// The limit on the size of all files is divided equally among the folders. A save examines only its own folder, which
+/// has a hundred files or two instead of tens of thousands, and relies on no counts that another process could make
+/// wrong.
 pub struct Store {
     directory: PathBuf,
-    /// A power of two.
+    /// The number of folders, a power of two.
     folders: u64,
-    /// Bytes that a folder's files may take; the oldest go first.
+    /// The most bytes that the files of a folder may take; the oldest are removed first.
     share: u64,
     secret: Secret,
 }
 
 impl Store {
-    /// Opens, and creates where needed, the private directory `kernels` under `parent`, in which files may take `limit`
+    /// Opens the private directory `kernels` under `parent`, and makes it if necessary. Its files may take `limit`
     /// bytes.
     ///
     /// # Errors
-    /// The system's, and that others may write there.
+    /// The system's errors, and an error if others may write there.
     pub fn open(parent: &Path, secret: Secret, limit: u64) -> io::Result<Store> {
         let directory = trusted::private_folder(&parent.join("kernels"), trusted::user())?;
-        // A megabyte is the room of a hundred objects: enough for the shares to be like each other.
+        // A megabyte holds about a hundred objects: enough for the folders to fill evenly.
         let folders = 1 << (limit >> 20).clamp(1, 256).ilog2();
         Ok(Store { directory, folders, share: limit / folders, secret })
     }
@@ -75,7 +77,7 @@ impl Store {
         self.directory.join(folder).join(format!("{a:016x}{b:016x}.o"))
     }
 
-    /// The object that was saved for `key`, if it is whole and this user's numelt saved it.
+    /// The object that was saved for `key`, if its file is intact and this user's numelt has written it.
     pub fn load(&self, key: &[u8]) -> Option<Vec<u8>> {
         let (mut file, data) = trusted::open(&self.path(key)).ok()?;
         trusted::standing(&data).check_file(trusted::user()).ok()?;
@@ -88,17 +90,17 @@ impl Store {
     /// Saves an object; an older one for the same key is replaced.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's errors.
     pub fn save(&self, key: &[u8], object: &[u8]) -> io::Result<()> {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        // Two containers may share the directory and the process number.
+        // two containers may share the directory and have the same process number
         let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
         let path = self.path(key);
         let folder = path.parent().unwrap_or(&self.directory);
         match create_folder(folder) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            // a link would lead to files that are not ours to remove
+            // a link would lead to files that must not be removed here
             Err(_) if !fs::symlink_metadata(folder)?.is_dir() => return Err(io::Error::other("it is no folder")),
             _ => {}
         }
@@ -112,8 +114,8 @@ impl Store {
         self.shrink(folder)
     }
 
-    /// Where a folder takes more than its share, its oldest files go until three quarters of it are left, and
-    /// the newest in any case.
+    /// If a folder exceeds its share, removes its oldest files until at most three quarters of the share are used. The
+    /// newest file always stays.
     fn shrink(&self, folder: &Path) -> io::Result<()> {
         let mut files = files(folder)?;
         let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
@@ -126,7 +128,7 @@ impl Store {
             if total <= self.share / 4 * 3 {
                 break;
             }
-            // Another process may have removed it first.
+            // another process may have removed it already
             let _ = fs::remove_file(path);
             total -= size;
         }
@@ -147,7 +149,7 @@ fn files(folder: &Path) -> io::Result<Vec<(std::time::SystemTime, u64, PathBuf)>
     Ok(files)
 }
 
-/// The keyed hash of everything in a file but itself.
+/// The keyed hash of everything in a file except the hash itself.
 fn mac(lengths: &[u8], key: &[u8], object: &[u8], secret: &Secret) -> blake3::Hash {
     blake3::Hasher::new_keyed(secret.bytes()).update(lengths).update(key).update(object).finalize()
 }
@@ -164,7 +166,7 @@ fn encode(key: &[u8], object: &[u8], secret: &Secret) -> Vec<u8> {
     bytes
 }
 
-/// Where the object begins in a file that was encoded for this key with this secret.
+/// The position of the object in a file that was encoded for this key with this secret.
 fn decode(bytes: &[u8], key: &[u8], secret: &Secret) -> Option<usize> {
     let word = |i: usize| Some(u64::from_le_bytes(bytes.get(8 * i..8 * i + 8)?.try_into().ok()?));
     let (magic, key_length, length) = (word(0)?, word(1)?, word(2)?);
@@ -179,7 +181,7 @@ fn decode(bytes: &[u8], key: &[u8], secret: &Secret) -> Option<usize> {
     ours.then_some(HEADER + key.len())
 }
 
-/// A private folder in an existing one.
+/// Makes a private folder in an existing one.
 #[cfg(unix)]
 fn create_folder(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
@@ -237,7 +239,7 @@ mod tests {
         fs::remove_dir_all(parent).unwrap();
     }
 
-    /// Bytes of all files in all folders.
+    /// The bytes of all files in all folders.
     fn total(parent: &Path) -> u64 {
         let folders = fs::read_dir(parent.join("kernels")).unwrap().map(|folder| folder.unwrap().path());
         folders.flat_map(|folder| files(&folder).unwrap()).map(|(_, size, _)| size).sum()
@@ -254,7 +256,7 @@ mod tests {
         assert!(total(&parent) <= 4000, "{}", total(&parent));
         assert_eq!(store.load(&[0]), None);
         assert!(store.load(&[19]).is_some());
-        // larger than everything: it is kept, alone
+        // an object larger than the whole limit is kept, as the only one
         store.save(b"large", &[1; 5000]).unwrap();
         assert!(store.load(b"large").is_some() && store.load(&[19]).is_none());
         fs::remove_dir_all(parent).unwrap();
@@ -265,7 +267,7 @@ mod tests {
         let parent = scratch("shares");
         let limit = 8 << 20;
         let object = vec![7; 20_000];
-        // Stores know nothing of each other, as in different processes; threads meet in the folders.
+        // stores in different processes do not know of each other; here, threads stand for the processes
         std::thread::scope(|scope| {
             for thread in 0..4u32 {
                 let (parent, object) = (&parent, &object);
@@ -308,13 +310,13 @@ mod tests {
         let store = open(&parent, 1 << 20).unwrap();
         store.save(b"key", b"object").unwrap();
         let path = store.path(b"key");
-        // everything but the secret is as it should be: owner, mode, magic, lengths, and a hash that fits
+        // everything but the secret is correct: owner, mode, magic, lengths, and a hash that fits
         let forged = encode(b"key", b"forged", &Secret::of_test(2));
         fs::write(&path, &forged).unwrap();
         assert_eq!(store.load(b"key"), None);
         fs::write(&path, encode(b"key", b"forged", &Secret::of_test(1))).unwrap();
         assert_eq!(store.load(b"key").as_deref(), Some(&b"forged"[..]), "only the secret made the difference");
-        // an object of ours in the place of another one's
+        // an object of ours in place of that of another key
         store.save(b"other", b"other object").unwrap();
         fs::copy(store.path(b"other"), &path).unwrap();
         assert_eq!(store.load(b"key"), None);
@@ -333,12 +335,12 @@ mod tests {
         assert_eq!(store.load(b"key"), None);
         fs::remove_file(&path).unwrap();
         let pipe = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
-        // SAFETY: a C string and a mode.
+        // SAFETY: the arguments are a C string and a mode.
         assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
         assert_eq!(store.load(b"key"), None);
         store.save(b"key", b"object").unwrap();
         assert!(store.load(b"key").is_some(), "the pipe is replaced");
-        // a folder that is a link elsewhere: nothing there is removed
+        // if a folder is a link to another one, nothing there is removed
         let (folder, elsewhere) = (path.parent().unwrap(), parent.join("elsewhere"));
         fs::create_dir(&elsewhere).unwrap();
         fs::write(elsewhere.join("precious"), vec![0; 2 << 20]).unwrap();

@@ -1,11 +1,12 @@
-//! What runs when it is recorded and what stays pending, on an engine that computes nothing and has no fast path for
+//! Which operations run when they are recorded and which stay pending, on an engine that computes nothing and has no
+//! fast paths.
 //! anything.
 
 use numelt_ir::{Axes, DType, Dims, Op};
 use numelt_runtime::{ArrayView, Config, Input, NullEngine, Runtime};
 use std::sync::Arc;
 
-/// Elements up to which operations run at once.
+/// Operations on at most this many elements run at once.
 const FEW: i64 = 512;
 
 fn runtime(change: impl FnOnce(&mut Config)) -> Runtime {
@@ -71,7 +72,7 @@ fn every_kind_of_operation_is_run() {
         strides: Dims::from_slice(&[8 * (64 / n), 8]),
         ..a.clone()
     };
-    // a source has the result's axes after its own
+    // a source has the axes of the result after its own
     let source = ArrayView { shape: Dims::from_slice(&[64, 9]), strides: Dims::from_slice(&[8, 0]), ..a.clone() };
     run(Op::Gather, DType::F64, &[9], &[&source, &positions], Axes::default());
     run(Op::Cumsum, DType::F64, &[64], &[&a], Axes::default().with(0));
@@ -88,7 +89,7 @@ fn a_large_operation_that_waits_does_not_keep_others() {
     let (pending, reduced) = (rt.pending_work(), total(&rt, &waits));
     assert!(reduced.base.is_pending());
     assert!(!sum(&rt, &few, &few).base.is_pending());
-    // what reads the pending result waits with it
+    // operations that read the pending result wait, too
     let later = sum(&rt, &reduced, &reduced);
     assert!(later.base.is_pending() && rt.pending_work() > pending);
     rt.write(&later.base).unwrap();

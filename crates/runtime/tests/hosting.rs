@@ -1,4 +1,5 @@
-//! The host engine of a runtime: how it is reached and replaced, and the answers of a host that defines no functions.
+//! The host engine of a runtime: how it is accessed and replaced, and the default answers of a host that defines no
+//! functions.
 
 use numelt_ir::{DType, Op, Result, Scalar};
 use numelt_opt::{Kernel, Target};
@@ -50,7 +51,7 @@ fn counting(threads: usize) -> EngineSet {
     Arc::new(Counting(threads)).into()
 }
 
-/// Threads of the host engine, by the way without a lock.
+/// The threads of the host engine, accessed without a lock.
 fn threads(runtime: &Runtime) -> usize {
     // SAFETY: counting does not replace the host, and no other thread does here.
     unsafe { runtime.with_host(|host| host.threads()) }

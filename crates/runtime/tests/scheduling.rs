@@ -115,17 +115,17 @@ fn long_loops_are_cut_between_turns() {
     }
     rt.write(&x.base).unwrap();
     let stats = rt.stats();
-    // the first piece, those like it, the rest
+    // the first piece, those like it, and the rest
     assert!(stats.plan_misses <= 3 && stats.plan_hits >= 15, "{stats:?}");
     assert_eq!(stats.contracted, 600 - stats.buffers);
 }
 
-/// What is said of an array of 100 by 100,000 numbers.
+/// The error message for an array of 100 by 100,000 numbers.
 fn no_room() -> Error {
     Error::NoRoom { dtype: DType::F64, shape: vec![100, 100_000] }
 }
 
-/// Of one batch, what needs memory that there is not fails, and nothing else.
+/// If there is not enough memory for parts of a batch, only these parts fail.
 fn only_what_needs_it_fails(rt: &Runtime, a: &ArrayView) {
     let huge = ArrayView::fresh(rt, DType::F64, &[100, 100_000]);
     rt.record(Op::Copy, DType::F64, &huge, &[Input::Const(Scalar::F64(1.0))], Axes::default()).unwrap();
@@ -147,9 +147,9 @@ fn out_of_memory_is_an_error_and_the_runtime_goes_on() {
     assert_eq!(rt.write(&big.base).err(), Some(no_room()));
     let sum = binary(&rt, Op::Add, &a, Input::Array(&a)).0;
     assert!(rt.write(&sum.base).is_ok());
-    // in one batch: only what needs the memory fails
+    // in one batch: only operations that need the memory fail
     only_what_needs_it_fails(&rt, &a);
-    // with memory again, what did not fit is computed, and what is made of it
+    // with enough memory again, the operations that failed, and those that need their results, are computed
     let (more, _) = binary(&rt, Op::Add, &big, Input::Const(Scalar::F64(1.0)));
     assert!(rt.write(&more.base).is_ok());
     assert!(rt.write(&big.base).is_ok());
@@ -191,7 +191,7 @@ fn what_a_cut_left_over_is_awaited() {
     for _ in 0..7 {
         x = binary(&rt, Op::Add, &x, Input::Const(Scalar::F64(1.0))).0;
     }
-    // two of the same size live on, so that the cut is before the end
+    // two arrays of the same size stay alive, so that the cut is before the end
     let y = binary(&rt, Op::Multiply, &x, Input::Array(&x)).0;
     rt.flush(Reason::Instructions).unwrap();
     assert_eq!(y.base.is_pending(), y.base.is_awaited());
@@ -217,7 +217,7 @@ fn long_loops_are_cut_where_they_were_cut_before() {
         let stats = rt.stats();
         flushes.push((stats.plan_misses, stats.flushes[Reason::Instructions as usize]));
     }
-    // the first round plans; the others repeat its pieces
+    // the first round is planned; the others repeat its pieces
     assert_eq!(flushes[2].0, flushes[1].0);
     assert_eq!(rt.stats().instructions, 75);
 }
@@ -258,7 +258,7 @@ fn batches_without_a_plan_free_values_after_their_last_use() {
     rt.write(&x.base).unwrap();
     let stats = rt.stats();
     assert_eq!((stats.piecemeal, stats.kernels, stats.plan_misses, stats.kernels_compiled), (1, 101, 0, 2));
-    // what is kept, cached or in use, is two buffers
+    // two buffers are kept, cached or in use
     assert!(stats.pool.live + stats.pool.cached - before.live - before.cached <= 2 << 17, "{stats:?}");
     drop(x);
     assert_eq!(rt.stats().pool.live, before.live);
@@ -280,7 +280,7 @@ fn batches_are_planned_when_they_keep_coming() {
     let stats = rt.stats();
     assert_eq!(stats.plan_misses, 1);
     assert!(stats.piecemeal < 100 && stats.plan_hits > 400, "{stats:?}");
-    // large work is planned at once
+    // a batch with much work is planned at once
     let big = array(&rt, 1 << 20);
     let x = binary(&rt, Op::Add, &big, Input::Array(&big)).0;
     rt.write(&x.base).unwrap();

@@ -1,4 +1,4 @@
-//! The runtime plans for the target that its engine states, and runs at once what the target says.
+//! The runtime plans for the target that its engine states, and runs operations at once by the target's limits.
 
 use numelt_ir::{Axes, DType, Op, Result};
 use numelt_opt::{AtOnceLimits, Kernel, PlanningCosts, Target};
@@ -7,7 +7,7 @@ use numelt_runtime::{
 };
 use std::sync::Arc;
 
-/// The engine that computes nothing, on another machine.
+/// The engine that computes nothing, with the target of another machine.
 struct Elsewhere(Target);
 
 impl HostMemory for Elsewhere {}
@@ -44,7 +44,7 @@ fn runtime(target: Target) -> Runtime {
     Runtime::new(Arc::new(Elsewhere(target)), Config::default())
 }
 
-/// An array of zeros, perhaps, in memory.
+/// An array with memory, to which nothing has been written.
 fn array(rt: &Runtime, n: i64) -> ArrayView {
     let a = ArrayView::fresh(rt, DType::F64, &[n]);
     rt.write(&a.base).unwrap();
@@ -75,7 +75,7 @@ fn kernels_have_the_operands_that_the_engine_wants() {
     assert_eq!(kernels(Target { kernel_args: 3, nests: None, ..Target::cpu() }), 8);
 }
 
-/// Does the sum of two arrays of so many elements wait?
+/// Whether the sum of two arrays of this many elements stays pending.
 fn waits(target: Target, n: i64) -> bool {
     let rt = runtime(target);
     let a = array(&rt, n);
@@ -90,7 +90,7 @@ fn operations_run_at_once_as_the_engine_says() {
     assert!(!waits(Target { at_once: AtOnceLimits { few: 8, middle: 16, moved: 32 }, ..Target::cpu() }, 8));
 }
 
-/// How often a batch of little work runs before it is planned.
+/// How often a batch with little work runs before it is planned.
 fn before_planned(target: Target) -> u64 {
     let rt = runtime(target);
     let (a, b) = (array(&rt, 4096), array(&rt, 4096));

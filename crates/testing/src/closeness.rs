@@ -7,20 +7,20 @@
 
 use numelt_ir::{DType, Instr, Op, OpKind, Operand, Program, View};
 
-/// Agreement of two right executions, from tight to none.
+/// How closely two correct executions agree, from identical bits to no agreement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Closeness {
-    /// Same bits; any NaN is like any other.
+    /// The same bits, except that all NaNs are considered equal.
     Exact,
     /// Same values, but a zero may have either sign.
     ZeroSign,
-    /// Within a few units in the last place (of the modulus, for complex values).
+    /// The same values within a few units in the last place (of the modulus, for complex values).
     Ulps,
-    /// An operation may have blown a difference up: not comparable.
+    /// An operation may have magnified a difference, so the values cannot be compared.
     Unknown,
 }
 
-/// Closeness per base after the program ran, a base as a whole.
+/// The closeness of each base after the program has run. A base has one closeness as a whole.
 pub fn of_bases(program: &Program) -> Vec<Closeness> {
     let mut bases = vec![Closeness::Exact; program.bases.len()];
     for instr in &program.instrs {
@@ -31,11 +31,11 @@ pub fn of_bases(program: &Program) -> Vec<Closeness> {
     bases
 }
 
-/// Closeness of an instruction's result, given that of the views it reads.
+/// The closeness of an instruction's result, from that of the views that it reads.
 pub fn of_result(instr: &Instr, of_view: impl Fn(&View) -> Closeness) -> Closeness {
     let of_input = |place: usize| match &instr.ins[place] {
         Operand::View(view) => match of_view(view) {
-            // parts of a complex value are close only relative to its modulus
+            // the parts of a complex value are close only relative to its modulus
             Closeness::Ulps if !is_inexact_type(view.dtype) => Closeness::Unknown,
             closeness => closeness,
         },
@@ -50,7 +50,7 @@ pub fn of_result(instr: &Instr, of_view: impl Fn(&View) -> Closeness) -> Closene
         Closeness::Ulps if keeps_ulps(instr, of_input(0)) => Closeness::Ulps,
         Closeness::Ulps | Closeness::Unknown => Closeness::Unknown,
     };
-    // a conversion of the result to another type loses what is known about last places
+    // after a conversion of the result to another type, nothing is known about the last places
     if result == Closeness::Ulps && instr.out.dtype != instr.op.output_dtype(instr.ty) {
         Closeness::Unknown
     } else {
@@ -62,14 +62,14 @@ fn is_inexact_type(dtype: DType) -> bool {
     dtype.is_float() || dtype.is_complex()
 }
 
-/// The freedom an operation adds by itself.
+/// The closeness of an operation's result if its operands are exact.
 fn own(op: Op, ty: DType) -> Closeness {
     match op {
         Op::Min | Op::Max if ty.is_float() => Closeness::ZeroSign,
-        // which NaN wins decides about the other part
+        // which of two NaNs is the result decides about the other part
         Op::Min | Op::Max if ty.is_complex() => Closeness::Ulps,
         op if op.is_product() && is_inexact_type(ty) => Closeness::Ulps,
-        // the C library's special values and cuts are beyond the reference's formulas
+        // the reference's formulas do not reproduce the C library's special values and branch cuts
         Op::Exp2 | Op::Expm1 | Op::Log2 | Op::Log10 | Op::Log1p | Op::Tan if ty.is_complex() => Closeness::Unknown,
         Op::Arcsin | Op::Arccos | Op::Arctan | Op::Sinh | Op::Cosh if ty.is_complex() => Closeness::Unknown,
         Op::Tanh | Op::Arcsinh | Op::Arccosh | Op::Arctanh | Op::FloatPower if ty.is_complex() => Closeness::Unknown,
@@ -79,14 +79,14 @@ fn own(op: Op, ty: DType) -> Closeness {
         Op::Arccosh | Op::Arctanh | Op::Hypot | Op::Erf | Op::Logaddexp | Op::Logaddexp2 => Closeness::Ulps,
         Op::Exp | Op::Log | Op::Sin | Op::Cos => Closeness::Ulps,
         Op::Power if ty.is_float() => Closeness::Ulps,
-        // right executions differ by |y log x| units: any number of them; the engines' own tests take moderate powers
+        // correct executions differ by |y log x| units, which has no bound; the engines' own tests use moderate powers
         Op::Power if ty.is_complex() => Closeness::Unknown,
         Op::Sign | Op::Sqrt if ty.is_complex() => Closeness::Ulps,
         _ => Closeness::Exact,
     }
 }
 
-/// May the sign of a zero decide about a result that is not zero?
+/// Whether the sign of a zero may influence a result that is not zero.
 fn sees_zero_sign(op: Op, ty: DType) -> bool {
     match op {
         Op::Divide | Op::Reciprocal | Op::FloorDivide | Op::Power | Op::Copysign | Op::Signbit => is_inexact_type(ty),
@@ -96,20 +96,20 @@ fn sees_zero_sign(op: Op, ty: DType) -> bool {
     }
 }
 
-/// Is the result the same for zeros of either sign?
+/// Whether the result is the same for zeros of either sign.
 fn hides_zero_sign(instr: &Instr) -> bool {
     let predicate = instr.op.output_dtype(instr.ty) == DType::Bool || instr.op.output_dtype(instr.ty) == DType::I64;
     predicate && instr.op.kind() != OpKind::Scan || !is_inexact_type(instr.ty)
 }
 
-/// Does the operation pass values on without making differences larger? `first` is the first input.
+/// Whether the operation passes values on without magnifying differences. `first` is the closeness of the first input.
 fn keeps_ulps(instr: &Instr, first: Closeness) -> bool {
     let same_types = instr.reads().all(|v| v.dtype == instr.ty || v.dtype == DType::Bool) && is_inexact_type(instr.ty);
     same_types
         && match instr.op {
             Op::Copy | Op::Negative | Op::Positive | Op::Conjugate => true,
             Op::Absolute | Op::Min | Op::Max => instr.ty.is_float(),
-            // the condition must not be in doubt
+            // the condition must be exact
             Op::Where => first == Closeness::Exact,
             _ => false,
         }

@@ -1,9 +1,9 @@
-//! Whether two results are the same, as closely as the program determines them.
+//! Whether two results are equal, as exactly as the program determines them.
 
 use crate::closeness::Closeness;
 use numelt_ir::{DType, F16, Scalar};
 
-/// What may differ where the last places are free.
+/// By how much values may differ if their last places are not determined.
 #[derive(Debug, Clone, Copy)]
 pub struct Tolerance {
     /// Units in the last place (of the modulus, for complex values).
@@ -11,13 +11,13 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// For executions that share the interpreter's functions.
+    /// For executions that use the interpreter's functions.
     pub const NONE: Tolerance = Tolerance { ulps: 0 };
-    /// For engines with their own functions of at most one unit of error.
+    /// For engines with functions of their own, whose error is at most one unit.
     pub const ENGINE: Tolerance = Tolerance { ulps: 4 };
 }
 
-/// The first element of two equally long byte strings that differs: its number and both values.
+/// The first element in which two byte strings of equal length differ: its number and both values.
 pub fn first_difference(
     want: &[u8],
     got: &[u8],
@@ -36,7 +36,7 @@ pub fn first_difference(
     })
 }
 
-/// Do two values of one type agree?
+/// Whether two values of one type agree.
 pub fn agree(a: Scalar, b: Scalar, closeness: Closeness, tolerance: Tolerance) -> bool {
     match (a, b) {
         (Scalar::F16(x), Scalar::F16(y)) => float(x.to_f64(), y.to_f64(), closeness, steps16(x, y), tolerance),
@@ -51,7 +51,7 @@ pub fn agree(a: Scalar, b: Scalar, closeness: Closeness, tolerance: Tolerance) -
     }
 }
 
-/// Representable numbers between two, zeros of either sign being one.
+/// The number of representable steps between two values, where zeros of both signs count as one.
 fn steps64(x: f64, y: f64) -> u64 {
     let place = |v: f64| {
         let bits = v.to_bits() as i64;
@@ -97,7 +97,7 @@ fn complex(x: [f64; 2], y: [f64; 2], closeness: Closeness, tolerance: Tolerance,
     if part(0, Closeness::ZeroSign) && part(1, Closeness::ZeroSign) {
         return true;
     }
-    // where one part is the same infinity, the other one says how close they are
+    // if one part is the same infinity in both, the other part decides how close they are
     let apart = |i: usize| if x[i] == y[i] { 0.0 } else { x[i] - y[i] };
     let finite = |i: usize| if x[i].is_finite() { x[i] } else { 0.0 };
     apart(0).hypot(apart(1)) <= finite(0).hypot(finite(1)) * epsilon * tolerance.ulps as f64 * 4.0

@@ -1,4 +1,4 @@
-//! One program, two executions: whether the second gives the reference interpreter's results.
+//! Compares an execution of a program with the results of the reference interpreter.
 
 use crate::closeness::{self, Closeness};
 use crate::compare::{Tolerance, first_difference};
@@ -10,7 +10,7 @@ use numelt_ir::{DType, Error, Program, Result, Scalar, interpret};
 use numelt_opt::Options;
 use std::fmt::{self, Display, Formatter};
 
-/// Something that runs programs on the bytes of their bases.
+/// An execution: it runs a program on the bytes of its bases.
 pub type Executor<'a> = dyn FnMut(&Program, &mut [Vec<u8>]) -> Result<()> + 'a;
 
 /// How a program is checked.
@@ -18,14 +18,14 @@ pub type Executor<'a> = dyn FnMut(&Program, &mut [Vec<u8>]) -> Result<()> + 'a;
 pub struct CheckOptions {
     /// Seed of the values in the bases.
     pub seed: u64,
-    /// What may differ where last places are free.
+    /// By how much values may differ if their last places are not determined.
     pub tolerance: Tolerance,
 }
 
-/// A program whose execution is wrong, and how.
+/// A program whose execution is wrong, and what is wrong.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// The program, cut down.
+    /// The program, shrunk.
     pub program: Program,
     /// Seed of the values in its bases.
     pub seed: u64,
@@ -36,7 +36,7 @@ pub struct Failure {
 /// What is wrong with an execution.
 #[derive(Debug, Clone)]
 pub enum Difference {
-    /// It did not run, or it panicked.
+    /// It returned an error, or it panicked.
     Failed(String),
     /// An element of an output has another value.
     Value {
@@ -44,11 +44,11 @@ pub enum Difference {
         base: usize,
         /// Number of the element in the base, in elements of `dtype`.
         element: usize,
-        /// The type that the base was compared as.
+        /// The dtype as which the bases were compared.
         dtype: DType,
-        /// The interpreter's value.
+        /// The reference interpreter's value.
         want: Scalar,
-        /// The other one.
+        /// The value of the execution under test.
         got: Scalar,
     },
 }
@@ -70,7 +70,7 @@ impl Display for Failure {
     }
 }
 
-/// Runs a program both ways; on a difference cuts the program down as long as it still differs.
+/// Runs a program in both ways. If the results differ, the program is shrunk as long as they still differ.
 pub fn check_program(
     program: &Program,
     options: &CheckOptions,
@@ -85,7 +85,7 @@ pub fn check_program(
     Err(Box::new(Failure { program, seed: options.seed, difference }))
 }
 
-/// What is wrong with the execution of a program, if anything is.
+/// What is wrong with the execution of a program; `None` if it is correct.
 pub fn difference(program: &Program, options: &CheckOptions, executor: &mut Executor<'_>) -> Option<Difference> {
     let mut want = fill::fill(program, options.seed);
     let mut got = want.clone();
@@ -105,7 +105,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default()
 }
 
-/// Outputs must agree; inputs that are not outputs must be as they were or as the program left them.
+/// Outputs must agree. Inputs that are not outputs must be unchanged, or hold what the program has written to them.
 fn compare(program: &Program, want: &[Vec<u8>], got: &[Vec<u8>], tolerance: Tolerance) -> Option<Difference> {
     let closeness: Vec<Closeness> = closeness::of_bases(program);
     (0..program.bases.len()).filter(|&b| program.bases[b].output).find_map(|base| {
@@ -116,7 +116,8 @@ fn compare(program: &Program, want: &[Vec<u8>], got: &[Vec<u8>], tolerance: Tole
     })
 }
 
-/// Complex results whose last places are free are compared by modulus, whatever else looks at their parts.
+/// Complex results whose last places are not determined are compared by modulus, whatever dtypes other views of their
+/// parts have.
 fn comparison_type(program: &Program, base: u32, dtype: DType, closeness: Closeness) -> DType {
     let written = program.instrs.iter().filter(|i| i.out.base == base).map(|i| i.out.dtype);
     match closeness {
@@ -125,7 +126,8 @@ fn comparison_type(program: &Program, base: u32, dtype: DType, closeness: Closen
     }
 }
 
-/// The optimizer with options, its plan, which has to keep to the target, run by the reference interpreter for plans.
+/// Plans the program with these options, checks that the plan observes its target, and runs it by the reference
+/// interpreter for plans.
 pub fn plan_executor(options: Options, order: PointOrder) -> impl FnMut(&Program, &mut [Vec<u8>]) -> Result<()> {
     move |program, memory| {
         let plan = numelt_opt::plan(program, &options)?;

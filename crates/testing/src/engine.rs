@@ -1,7 +1,7 @@
-//! The conformance suite for engines: random programs, every partition, against the reference interpreter.
+//! The conformance suite for engines: random programs with every partition, compared with the reference interpreter.
 //!
-//! The programs run on the engine's own memory: values are uploaded, every base lies between guards, and the results
-//! are downloaded again. So the same suite serves engines in host memory and on devices:
+//! The programs run in the engine's own memory: values are uploaded, every base lies between guard bytes, and the
+//! results are downloaded. So the same suite serves engines in host memory and on devices:
 //!
 //! ```text
 //! #[test]
@@ -23,16 +23,16 @@ use numelt_runtime::{
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Bytes around a base that nobody may touch.
+/// The number of guard bytes on each side of a base, which nobody may change.
 const GUARD: usize = 64;
-/// What guards and fresh memory hold.
+/// The value of guard bytes and of fresh memory.
 const FILL: u8 = 0xA5;
 
 /// An engine under test.
 #[derive(Clone, Copy)]
 pub struct Tested<'a> {
     engine: &'a dyn Engine,
-    /// The same as a host engine, if it is one.
+    /// The same engine as a host engine, if it is one.
     host: Option<&'a dyn Host>,
 }
 
@@ -48,19 +48,19 @@ impl<'a> Tested<'a> {
     }
 }
 
-/// Runs the random programs of seeds `0..programs` through the optimizer and the engine, with every
-/// partition. Programs with a step that the engine does not support are left out.
+/// Runs the random programs of seeds `0..programs` through the optimizer and the engine, with every partition. Programs
+/// with a step that the engine does not support are left out.
 ///
 /// # Panics
-/// With the first failing program, cut down and in text form.
+/// With the first failing program, shrunk and in text form.
 pub fn conforms(tested: Tested<'_>, programs: u64) {
     conforms_for(tested, tested.engine.target(), programs);
 }
 
-/// The same with plans for another target than the engine's: an engine runs any plan.
+/// Like [`conforms`], with plans for another target than the engine's, because an engine must run any plan.
 ///
 /// # Panics
-/// With the first failing program, cut down and in text form.
+/// With the first failing program, shrunk and in text form.
 pub fn conforms_for(tested: Tested<'_>, target: &Target, programs: u64) {
     let limits = Limits::default();
     let mut compiled = Compiled::default();
@@ -76,7 +76,7 @@ pub fn conforms_for(tested: Tested<'_>, target: &Target, programs: u64) {
 /// Checks one program with one partition on an engine.
 ///
 /// # Errors
-/// The failing program, cut down, and what differs.
+/// The failing program, shrunk, and what differs.
 pub fn check_engine(tested: Tested<'_>, program: &Program, seed: u64, fuse: Fuse) -> std::result::Result<(), String> {
     let options = Options { fuse, target: *tested.engine.target(), ..Options::default() };
     check_on(tested, program, seed, &options, &mut Compiled::default())
@@ -103,10 +103,10 @@ fn check_on(
         .map_err(|failure| format!("engine {}, {options:?}\n{failure}", tested.engine.name()))
 }
 
-/// Kernels that were compiled, by structure.
+/// The compiled kernels, by their structure.
 type Compiled = HashMap<Arc<Kernel>, Arc<dyn Executable>>;
 
-/// Does the engine support everything that a plan asks for?
+/// Whether the engine supports everything that a plan needs.
 pub fn supports(engine: &dyn Engine, plan: &Plan) -> bool {
     let call = |instr: &Instr| engine.supports(&Task::Call(instr.op, instr.ty));
     plan.steps.iter().all(|step| match step {
@@ -119,7 +119,7 @@ pub fn supports(engine: &dyn Engine, plan: &Plan) -> bool {
     })
 }
 
-/// Runs a plan on an engine, every base between guards.
+/// Runs a plan on an engine, with every base between guard bytes.
 fn run_on(tested: Tested<'_>, plan: &Plan, memory: &mut [Vec<u8>], compiled: &mut Compiled) -> Result<()> {
     let engine = tested.engine;
     let bases = plan.program.bases.iter().enumerate();
@@ -143,11 +143,11 @@ fn run_on(tested: Tested<'_>, plan: &Plan, memory: &mut [Vec<u8>], compiled: &mu
     Ok(())
 }
 
-/// A plan that runs on an engine.
+/// A plan that is being run on an engine.
 struct On<'a> {
     tested: Tested<'a>,
     plan: &'a Plan,
-    /// Where each base lies.
+    /// The memory of each base.
     starts: &'a [Buffer],
     compiled: &'a mut Compiled,
 }
@@ -163,7 +163,7 @@ impl On<'_> {
         run(self.tested.engine, &Work::Kernel(&*executable, &launch, step.delay.as_ref())).map(drop)
     }
 
-    /// A kernel whose results are put where positions say.
+    /// Runs a kernel whose results are scattered to positions.
     fn puts(&self, step: &KernelStep, executable: &dyn Executable, launch: &Launch<'_>) -> Result<()> {
         let operand = |view| self.operand(view);
         let instrs: Vec<&Instr> = step.puts.iter().map(|put| &self.plan.program.instrs[put.instr]).collect();
@@ -197,7 +197,7 @@ impl On<'_> {
         Ok(fresh)
     }
 
-    /// Places and literals of a kernel.
+    /// The positions of a kernel's arguments, and its literals.
     fn operands(&self, step: &KernelStep) -> (Vec<Buffer>, Vec<Scalar>) {
         let places = step.kernel.args.iter().zip(&step.geometry.args).zip(&step.bases);
         let buffers = places.map(|((arg, place), base)| match arg.kind {
@@ -252,13 +252,13 @@ impl On<'_> {
     }
 }
 
-/// The bytes of a base between guards, in the engine's memory.
+/// The bytes of a base between guard bytes, in the engine's memory.
 struct Guarded<'a> {
     engine: &'a dyn Engine,
     handle: u64,
-    /// Bytes with the guards.
+    /// The size in bytes, including the guard bytes.
     whole: usize,
-    /// Where the base starts: NumPy aligns memory to 16 bytes only, so do we.
+    /// The offset of the base. It is aligned to 16 bytes only, as NumPy's memory is.
     at: usize,
     nbytes: usize,
 }
@@ -281,7 +281,7 @@ impl<'a> Guarded<'a> {
         Buffer { handle: self.handle, offset: self.at as i64 }
     }
 
-    /// The base's bytes; none if a guard was touched.
+    /// The bytes of the base; `None` if a guard byte has changed.
     fn bytes(&self) -> Result<Option<Vec<u8>>> {
         let mut all = vec![0; self.whole];
         self.engine.download(Buffer { handle: self.handle, offset: 0 }, &mut all)?;

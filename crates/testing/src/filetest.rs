@@ -1,4 +1,4 @@
-//! Tests in plain text files: a program and what is expected of it, side by side.
+//! Tests in plain text files: each file contains programs, and the expected output next to each.
 //!
 //! ```text
 //! ; test: run seed=1
@@ -8,11 +8,11 @@
 //! %0 f64: 2.0 4.0
 //! ```
 //!
-//! A file holds any number of cases, each from a `; test:` line to the next. What follows `----` is what the test
-//! printed when it was last blessed (`NUMELT_BLESS=1`). Kinds:
+//! A file contains any number of cases, each from a `; test:` line to the next. The text after `----` is the expected
+//! output, which `NUMELT_BLESS=1` replaces by the actual one. There are these kinds of tests:
 //! - `verify`: prints the program again, or the error of the parser or verifier;
-//! - `run [seed=N]`: prints the outputs; also runs every partition's plan and compares. Lines `; data %0 f64 1.0 2.0`
-//!   give a base's values instead of the seed;
+//! - `run [seed=N]`: prints the outputs, and compares them with those of the plans of all partitions. Lines such as `;
+//!   data %0 f64 1.0 2.0` give a base's values instead of the seed;
 //! - `opt [passes=P]`: prints the program after each pass that changes it;
 //! - `cost [unit=N] [passes=P]`: prints what each partition costs, in units of N bytes;
 //! - `plan [fuse=F]`: prints the plan: its steps, what was contracted, the bytes moved;
@@ -26,10 +26,10 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Runs every `.txt` file under a folder; with `bless` writes what was found in place of what was expected.
+/// Runs every `.txt` file under a folder. With `bless`, the expected output is replaced by the actual one.
 ///
 /// # Errors
-/// A message with every case that does not print what it should.
+/// A message with every case whose output differs from the expected one.
 pub fn run_folder(folder: &Path, bless: bool) -> std::result::Result<usize, String> {
     let mut files = Vec::new();
     collect(folder, &mut files).map_err(|e| format!("{}: {e}", folder.display()))?;
@@ -82,12 +82,12 @@ fn run_file(file: &Path, bless: bool) -> std::result::Result<usize, String> {
 
 /// One case of a file.
 struct Case {
-    /// Up to the separator.
+    /// The text before the separator.
     source: String,
     expected: String,
 }
 
-/// What comes before the first case, and the cases.
+/// The text before the first case, and the cases.
 fn split(text: &str) -> (String, Vec<Case>) {
     let (mut head, mut cases, mut in_source) = (String::new(), Vec::<Case>::new(), false);
     for line in text.lines() {
@@ -116,14 +116,14 @@ fn split(text: &str) -> (String, Vec<Case>) {
     (head, cases)
 }
 
-/// Without blank lines at the end.
+/// The text without blank lines at the end.
 fn normal(text: &str) -> String {
     let text = text.trim_end();
     if text.is_empty() { String::new() } else { format!("{text}\n") }
 }
 
 impl Case {
-    /// What the case prints.
+    /// The output of the case.
     fn run(&self) -> String {
         normal(&self.print().unwrap_or_else(|error| format!("error: {error}")))
     }
@@ -185,13 +185,13 @@ impl Case {
     }
 }
 
-/// `%0 f64 1.0 2.0 …` into the bytes of a base.
+/// Converts `%0 f64 1.0 2.0 …` to the bytes of a base.
 fn put_data(text: &str, memory: &mut [Vec<u8>]) -> Result<()> {
     let bad = |what: &str| Error::Config(format!("{what} in `; data {text}`"));
     let (base, rest) = text.trim().split_once(' ').ok_or_else(|| bad("no values"))?;
     let (dtype, values) = rest.trim().split_once(' ').ok_or_else(|| bad("no values"))?;
     let id: usize = base.strip_prefix('%').and_then(|id| id.parse().ok()).ok_or_else(|| bad("no base"))?;
-    // the program parser knows how literals are written
+    // the program parser knows the syntax of literals
     let spaced = values.replace(", ", ",");
     let literals: String =
         spaced.split_whitespace().enumerate().map(|(i, v)| format!("const ${i} = {dtype} {v}\n")).collect();
@@ -203,8 +203,8 @@ fn put_data(text: &str, memory: &mut [Vec<u8>]) -> Result<()> {
     Ok(())
 }
 
-/// One line per output: base, type, elements in memory order. NaNs lose their sign and payload,
-/// which arithmetic leaves open.
+/// Prints each output on a line: base, type, elements in memory order. NaNs are printed without sign and payload,
+/// because arithmetic does not determine them.
 pub fn show_outputs(program: &Program, memory: &[Vec<u8>]) -> String {
     let mut out = String::new();
     for (id, bytes) in memory.iter().enumerate().filter(|(id, _)| program.bases[*id].output) {

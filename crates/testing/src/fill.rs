@@ -6,7 +6,7 @@
 use crate::rng::Rng;
 use numelt_ir::{C32, C64, DType, DTypeKind, F16, Program, Scalar};
 
-/// How wild the values of a base are.
+/// How extreme the values of a base are.
 #[derive(Clone, Copy, PartialEq)]
 enum Mood {
     /// Small integers and halves.
@@ -17,8 +17,8 @@ enum Mood {
     Wild,
 }
 
-/// The type to show or fill a base with: bool if any view is, else of the view with the smallest elements, so that
-/// every view finds values of its type; bytes without a view.
+/// The dtype in which a base is shown or filled: bool if any view of it is bool, otherwise the dtype of the view with
+/// the smallest elements, so that every view has values that are valid for its dtype; bytes if there is no view.
 pub fn element_type(program: &Program, base: u32) -> DType {
     let views = program.instrs.iter().flat_map(|i| i.reads().chain([&i.out])).filter(|v| v.base == base);
     views.map(|v| v.dtype).min_by_key(|d| (d.size(), *d)).unwrap_or(DType::U8)
@@ -44,7 +44,7 @@ fn fill_base(nbytes: usize, dtype: DType, rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// A literal of a type, wild ones included.
+/// A random literal of a type, sometimes an extreme or special value.
 pub fn literal(dtype: DType, rng: &mut Rng) -> Scalar {
     let mood = *rng.pick(&[Mood::Tame, Mood::Tame, Mood::Ordinary, Mood::Wild]);
     value(dtype, mood, rng)
@@ -107,7 +107,7 @@ const WILD_F32: [f32; 14] = [
     0.1,
 ];
 
-/// What both float types can be made from.
+/// The number from which values of both float types are made.
 trait FromF64: Copy {
     fn from_f64(value: f64) -> Self;
 }

@@ -1,16 +1,16 @@
-//! The reference interpreter for plans: kernels point by point, by the meaning that the kernel
-//! form's documentation gives, calls by the bytecode's interpreter.
+//! The reference interpreter for plans. It runs kernels point by point, as the documentation of the kernel form defines
+//! them, and calls by the interpreter of the bytecode.
 //!
-//! In: a [`Plan`] and the bytes of the recorded program's bases. Out: those bytes after the plan ran. Everything that
-//! the optimizer guarantees is checked on the way: a kernel that reaches outside its bases, touches a contracted one,
-//! or whose points depend on each other is an error.
+//! In: a [`Plan`] and the bytes of the recorded program's bases. Out: these bytes after the plan has run. All
+//! guarantees of the optimizer are checked: it is an error if a kernel accesses memory outside its bases or uses a
+//! contracted base, or if its points depend on each other.
 
 use numelt_ir::interp::{Fold, apply, cast, execute};
 use numelt_ir::{DType, Error, Op, Pieces, Result, Scalar};
 use numelt_opt::{ArgKind, Kernel, KernelStep, NestStep, Node, Plan, Stage, Step, verify_kernel, verify_nest};
 use std::collections::HashMap;
 
-/// In which order the points of an iteration space are visited; right plans do not care.
+/// The order in which the points of an iteration space are visited. It makes no difference for correct plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PointOrder {
     /// First to last.
@@ -19,17 +19,17 @@ pub enum PointOrder {
     Backward,
 }
 
-/// Runs a plan. `memory` holds the bases of the recorded program; bases that passes added live only here,
+/// Runs a plan. `memory` holds the bases of the recorded program. The bases that passes added exist only here, and
 /// contracted bases have no memory while the plan runs.
 ///
 /// # Errors
-/// [`Error::Invalid`] when the plan breaks a promise of its form.
+/// [`Error::Invalid`] if the plan violates a guarantee of its form.
 pub fn run_plan(plan: &Plan, memory: &mut [Vec<u8>], order: PointOrder) -> Result<()> {
     let mut buffers: Vec<Vec<u8>> = memory.iter_mut().map(std::mem::take).collect();
     let mut kept = Vec::new();
     for (id, base) in plan.program.bases.iter().enumerate() {
         if id >= buffers.len() {
-            // 0xA5: nobody may rely on what fresh memory holds
+            // 0xA5: the contents of fresh memory must not matter
             buffers.push(vec![0xA5; base.nbytes]);
         }
         if plan.contracted.get(id) == Some(&true) {
@@ -76,7 +76,7 @@ fn run_step(plan: &Plan, step: &Step, memory: &mut [Vec<u8>], order: PointOrder)
     }
 }
 
-/// Runs a nest in stretches of uneven lengths, last to first if the order is backward.
+/// Runs a nest in stretches of different lengths; with backward order, the last stretch first.
 fn run_nest(plan: &Plan, nest: &NestStep, memory: &mut [Vec<u8>], order: PointOrder) -> Result<()> {
     let mut stretches = Vec::new();
     let mut from = 0;
@@ -88,7 +88,7 @@ fn run_nest(plan: &Plan, nest: &NestStep, memory: &mut [Vec<u8>], order: PointOr
     if order == PointOrder::Backward {
         stretches.reverse();
     }
-    // which stretch stored a byte
+    // the stretch that stored each byte
     let mut stored: HashMap<(u32, usize), i64> = HashMap::new();
     for (from, steps) in stretches {
         for scratch in &nest.scratch {
@@ -105,7 +105,7 @@ fn run_nest(plan: &Plan, nest: &NestStep, memory: &mut [Vec<u8>], order: PointOr
     Ok(())
 }
 
-/// A stage's kernel for `steps` steps from number `from` on.
+/// A stage's kernel for `steps` iterations from number `from` on.
 fn part(nest: &NestStep, stage: &Stage, from: i64, steps: i64) -> KernelStep {
     let mut step = stage.step.clone();
     step.geometry.extents[stage.shared] = steps;
@@ -118,10 +118,10 @@ fn part(nest: &NestStep, stage: &Stage, from: i64, steps: i64) -> KernelStep {
     step
 }
 
-/// No stretch may read or write what another one wrote.
+/// Checks that no stretch reads or writes bytes that another one has written.
 fn check_stretch(step: &KernelStep, stage: &Stage, from: i64, stored: &mut HashMap<(u32, usize), i64>) -> Result<()> {
     for (at, arg) in step.kernel.args.iter().enumerate() {
-        // what gathers reach is checked by value
+        // the bytes that gathers read are checked when their indices are known
         if matches!(arg.kind, ArgKind::Index | ArgKind::Gather) || stage.places[at].is_some() {
             continue;
         }
@@ -174,25 +174,25 @@ struct Run<'a> {
     params: &'a [Scalar],
     memory: &'a mut [Vec<u8>],
     folds: Folds,
-    /// Which point stored a byte of a base.
+    /// For each byte of a base that has been stored: the point that stored it.
     stored: HashMap<(u32, usize), i64>,
-    /// Bytes to be stored when all points have been evaluated: point, base, position, bytes.
+    /// Bytes that are stored when all points have been evaluated: point, base, position, bytes.
     delayed: Vec<(i64, u32, usize, Vec<u8>)>,
-    /// Which point loaded a byte of the base that the delayed store writes.
+    /// The points that have loaded each byte of the base that the delayed store writes.
     loaded: Vec<(i64, usize)>,
 }
 
-/// What folds into one output element.
+/// The values that are reduced to one output element.
 struct Group {
-    /// Its index, zero on reduced loops.
+    /// The element's index, zero for reduced loops.
     index: Vec<i64>,
-    /// Points in a run: the trailing reduced loops, flattened.
+    /// The number of points in a run: the trailing reduced loops, flattened.
     run_length: usize,
     /// Values in loop order.
     values: Vec<Scalar>,
 }
 
-/// Values that reductions fold, per reduction and point.
+/// The values that reductions combine, by reduction and point.
 struct Folds(Vec<Vec<Option<Scalar>>>);
 
 impl Folds {
@@ -214,13 +214,14 @@ impl Run<'_> {
         index
     }
 
-    /// Where an argument's element lies at an index, or the value of an index argument.
+    /// The position of an argument's element at an index, or the value of an index argument.
     fn place(&self, arg: u32, index: &[i64]) -> i64 {
         let geometry = &self.step.geometry;
         geometry.args[arg as usize].at(&geometry.extents, index)
     }
 
-    /// The bytes of an argument's element: a base and a position, inside it and aligned.
+    /// The position of an argument's element: its base and a byte offset, which is checked to be inside the base and
+    /// aligned.
     fn element(&self, arg: u32, index: &[i64]) -> Result<(u32, usize, DType)> {
         self.element_at(arg, self.place(arg, index))
     }
@@ -283,7 +284,8 @@ impl Run<'_> {
         self.load_at(arg, self.place(arg, index), point)
     }
 
-    /// Loads from a byte of an argument's base; no other point may have stored there, no point at all for a gather.
+    /// Loads from a byte position of an argument's base. No other point may have stored there; for a gather, no point
+    /// at all.
     fn load_at(&self, arg: u32, at: i64, point: i64) -> Result<Scalar> {
         let (base, at, dtype) = self.element_at(arg, at)?;
         let apart = self.kernel().args[arg as usize].kind == ArgKind::Gather;
@@ -305,7 +307,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Stores what had to wait; every point that loads it must lie within the delay.
+    /// Does the delayed stores, and checks that each point that loads one of the bytes lies within the delay.
     fn store_delayed(&mut self) -> Result<()> {
         let Some(delay) = self.step.delay else { return Ok(()) };
         let mut writer: HashMap<usize, i64> = HashMap::new();
@@ -328,7 +330,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Folds what the points gave, in loop order, and stores the results.
+    /// Reduces the values of the points, in loop order, and stores the results.
     fn finish(mut self) -> Result<()> {
         let step = self.step;
         self.store_delayed()?;

@@ -1,11 +1,11 @@
 //! numelt's test tools.
 //!
-//! [`generator`] makes random programs, [`fill`] their data, [`kernel_interp`] runs plans slowly and strictly,
-//! [`conformance`] compares an execution (an engine, a partition) with the reference interpreter, [`targets`] are
-//! machines unlike the CPU, [`shrink`] reduces failing programs, and [`filetest`] runs the text files under
-//! `tests/filetests`. The command line is in `src/bin`.
+//! [`generator`] makes random programs, and [`fill`] their data. [`kernel_interp`] runs plans slowly and with strict
+//! checks. [`conformance`] compares an execution (an engine, a partition) with the reference interpreter. [`targets`]
+//! are machines that differ from the CPU. [`shrink`] reduces failing programs, and [`filetest`] runs the text files
+//! under `tests/filetests`. The command line is in `src/bin`.
 //!
-//! Not here: anything that a user's program needs. Unsafe code is only in `far`, whose memory is locked pages.
+//! Not here: anything that users' programs need. Unsafe code is only in `far`, which locks pages of memory.
 #![deny(unsafe_code)]
 
 pub mod closeness;

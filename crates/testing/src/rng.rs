@@ -1,11 +1,11 @@
-//! A small seeded random number generator (SplitMix64): the same programs on every machine.
+//! A small seeded random number generator (SplitMix64), which makes the same programs on every machine.
 
 /// The generator's state.
 #[derive(Debug, Clone)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// A stream for a seed; nearby seeds give unrelated streams.
+    /// A stream for a seed; the streams of similar seeds are unrelated.
     pub fn new(seed: u64) -> Rng {
         Rng(seed)
     }
@@ -29,7 +29,7 @@ impl Rng {
         low + (self.bits() % (high - low + 1) as u64) as i64
     }
 
-    /// True once in `n` times.
+    /// True once in `n` times on average.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }

@@ -1,15 +1,15 @@
-//! Makes a failing program smaller while it keeps failing.
+//! Makes a failing program smaller, as long as it still fails.
 //!
-//! In: a program and a question (does it still fail?). Out: a program with fewer instructions, literals for views,
-//! inputs for temporaries, smaller extents and no base or literal that nothing uses. Every candidate verifies and reads
-//! only bytes that hold values.
+//! In: a program, and a function that tells whether a program still fails. Out: a program with fewer instructions,
+//! literals instead of views, inputs instead of temporaries, smaller extents, and without unused bases and literals.
+//! Every candidate passes the verifier and reads only bytes that hold values.
 
 use numelt_ir::{Operand, Program, Scalar, View, interp, verify};
 
-/// Most candidates that are tried.
+/// The most candidates that are tried.
 const BUDGET: usize = 3000;
 
-/// A smallest program found for which `fails` holds; the program itself if none smaller does.
+/// The smallest program that is found for which `fails` holds; the program itself if no smaller one is found.
 pub fn shrink(program: &Program, fails: impl FnMut(&Program) -> bool) -> Program {
     let mut shrinker = Shrinker { best: program.clone(), fails, left: BUDGET };
     while shrinker.left > 0 {
@@ -28,7 +28,7 @@ pub fn shrink(program: &Program, fails: impl FnMut(&Program) -> bool) -> Program
     shrinker.best
 }
 
-/// Does the program verify, and does every read find a value that the data or an instruction put there?
+/// Whether the program passes the verifier and each read finds a value, from the data or from an instruction.
 pub fn is_sound(program: &Program) -> bool {
     if verify(program).is_err() {
         return false;
@@ -61,7 +61,7 @@ impl<F: FnMut(&Program) -> bool> Shrinker<F> {
         }
         self.left -= 1;
         if !is_sound(&candidate) {
-            // an output that is no longer written everywhere need not be one
+            // an output that is no longer written completely need not be an output
             candidate.bases.iter_mut().filter(|b| !b.input).for_each(|b| b.output = false);
             if !is_sound(&candidate) {
                 return false;
@@ -74,7 +74,7 @@ impl<F: FnMut(&Program) -> bool> Shrinker<F> {
         better
     }
 
-    /// Removes stretches of instructions, long ones first.
+    /// Removes ranges of instructions, long ones first.
     fn drop_instrs(&mut self) -> bool {
         let mut progress = false;
         let mut length = self.best.instrs.len();
@@ -94,7 +94,7 @@ impl<F: FnMut(&Program) -> bool> Shrinker<F> {
         progress
     }
 
-    /// Takes a base for an input together with the instructions that write it, all of them gone.
+    /// Makes a base an input, and removes all instructions that write it.
     fn make_inputs(&mut self) -> bool {
         let mut progress = false;
         for base in 0..self.best.bases.len() {
@@ -109,7 +109,7 @@ impl<F: FnMut(&Program) -> bool> Shrinker<F> {
         progress
     }
 
-    /// Cuts an axis of an instruction to one, to half, or by one.
+    /// Reduces an axis of an instruction to extent one, to half, or by one.
     fn halve_extents(&mut self) -> bool {
         let mut progress = false;
         for at in 0..self.best.instrs.len() {
@@ -128,7 +128,7 @@ impl<F: FnMut(&Program) -> bool> Shrinker<F> {
         progress
     }
 
-    /// Puts a one in the place of a view.
+    /// Replaces a view by the literal one.
     fn views_to_literals(&mut self) -> bool {
         let mut progress = false;
         for at in 0..self.best.instrs.len() {
@@ -158,7 +158,7 @@ impl<F: FnMut(&Program) -> bool> Shrinker<F> {
         progress
     }
 
-    /// Removes bases and literals that nothing uses; the data of the others may change with that.
+    /// Removes bases and literals that are not used; this may change the data of the others.
     fn renumber(&mut self) -> bool {
         let candidate = without_unused(&self.best);
         let smaller = candidate.bases.len() + candidate.consts.len() < self.best.bases.len() + self.best.consts.len();
@@ -166,7 +166,7 @@ impl<F: FnMut(&Program) -> bool> Shrinker<F> {
     }
 }
 
-/// Sets an extent of every view of an instruction that runs along the axis.
+/// Sets the extent of every view of an instruction along the axis.
 fn narrow(program: &mut Program, at: usize, axis: usize, to: i64) {
     let instr = &mut program.instrs[at];
     let from = instr.domain()[axis];

@@ -2,13 +2,13 @@
 
 use numelt_opt::{AlternationLimits, ArgKind, DelayLimits, KernelStep, NearLoads, NestLimits, Plan, Step, Target};
 
-/// Targets that are served with less than the optimizer can do, and one that is served with all of it, by name.
+/// Targets that support less than the optimizer can do, and one that supports all of it, by name.
 pub fn all() -> [(&'static str, Target); 4] {
     let cpu = Target::cpu();
     let narrow = Target { kernel_args: 4, kernel_nodes: 6, near_loads: None, ..cpu };
     let plain = Target { nests: None, delays: None, puts: false, alternation: None, ..cpu };
     let apart = Target { near_loads: None, ..cpu };
-    // everything is near, large, and worth it
+    // all loads count as near, all arrays as large, and everything as worthwhile
     let eager = Target {
         near_loads: Some(NearLoads { least_loads: 2, reach: 64 }),
         launch_bytes: u64::MAX,
@@ -21,10 +21,10 @@ pub fn all() -> [(&'static str, Target); 4] {
     [("narrow", narrow), ("plain", plain), ("apart", apart), ("eager", eager)]
 }
 
-/// Does a plan keep to the target that it was made for?
+/// Checks that a plan observes the target that it was made for.
 ///
 /// # Errors
-/// The step that does not, and why.
+/// The step that does not, and the reason.
 pub fn keeps_to(target: &Target, plan: &Plan) -> Result<(), String> {
     for (at, step) in plan.steps.iter().enumerate() {
         let broken = |what: &str| Err(format!("step {at} {what}\n{plan}"));
@@ -50,7 +50,8 @@ pub fn keeps_to(target: &Target, plan: &Plan) -> Result<(), String> {
     Ok(())
 }
 
-/// Memory operands of a kernel, unless it rolls or gathers an array: then fusion counts less than there are.
+/// The number of memory operands of a kernel; `None` if it rolls or gathers an array, because fusion then counts fewer
+/// operands than there are.
 fn operands(step: &KernelStep) -> Option<usize> {
     let plain = step.geometry.args.iter().all(|place| place.wraps.is_empty());
     let gathers = step.kernel.args.iter().any(|arg| arg.kind == ArgKind::Gather);

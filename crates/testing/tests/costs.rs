@@ -1,4 +1,4 @@
-//! The costs of random programs' steps add up.
+//! The costs of the steps of random programs add up.
 
 use numelt_opt::{Cost, Fuse, Options, Passes, Step, plan};
 use numelt_testing::generator::{Limits, generate};
@@ -16,7 +16,7 @@ fn costs_add_up() {
     }
 }
 
-/// A call costs the same wherever it stands, and moves what its instruction says.
+/// A call has the same cost in every plan, and moves as many bytes as its instruction.
 #[test]
 fn calls_move_their_operands() {
     let mut calls = 0;

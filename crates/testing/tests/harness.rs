@@ -13,7 +13,7 @@ use numelt_testing::shrink::{is_sound, shrink};
 
 const OPTIONS: CheckOptions = CheckOptions { seed: 1, tolerance: Tolerance::NONE };
 
-/// How many of the first random programs an altered plan fails, and one failure.
+/// How many of the first random programs an altered plan fails, and one of the failures.
 fn failures_of(alter: impl Fn(&mut Plan)) -> (usize, Option<Failure>) {
     let mut run = |program: &Program, memory: &mut [Vec<u8>]| -> Result<()> {
         let mut plan = plan(program, &Options::default())?;
@@ -91,7 +91,7 @@ fn shrinking_keeps_what_matters() {
     assert_eq!(small.instrs[0].op, name);
 }
 
-/// An engine that computes nothing must not pass.
+/// An engine that computes nothing must not pass the suite.
 #[test]
 fn the_null_engine_does_not_conform() {
     let engine = numelt_runtime::NullEngine;

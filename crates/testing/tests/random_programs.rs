@@ -1,7 +1,8 @@
-//! Random programs through the optimizer, with every partition and pass, against the reference interpreter.
+//! Runs random programs through the optimizer, with every partition and pass, and compares with the reference
+//! interpreter.
 //!
-//! `NUMELT_RANDOM_PROGRAMS=100000` runs that many, each with every partition, with every pass alone, all and none, and
-//! for every target.
+//! `NUMELT_RANDOM_PROGRAMS=100000` runs this many programs. Each runs with every partition, with each pass alone, with
+//! all passes and with none, and for every target.
 
 use numelt_opt::{Fuse, Options, Pass, Passes, Target};
 use numelt_testing::compare::Tolerance;
@@ -11,7 +12,7 @@ use numelt_testing::kernel_interp::PointOrder;
 use numelt_testing::shrink::is_sound;
 use numelt_testing::targets;
 
-/// How many programs: `NUMELT_RANDOM_PROGRAMS`, or a number that runs in a few seconds.
+/// The number of programs: `NUMELT_RANDOM_PROGRAMS`, or by default a number that takes a few seconds.
 fn count() -> u64 {
     asked().unwrap_or(8_000)
 }
@@ -20,15 +21,16 @@ fn asked() -> Option<u64> {
     std::env::var("NUMELT_RANDOM_PROGRAMS").ok().and_then(|v| v.parse().ok())
 }
 
-/// Was a number asked for? Then every program meets every choice.
+/// Whether a number was requested. Then every program is planned in all ways.
 fn is_thorough() -> bool {
     asked().is_some()
 }
 
-/// Every partition with all passes and with none, every pass alone, and every target that is not the CPU; with few
-/// programs, a different one of all but the first for each seed.
+/// The options with which the program of a seed is planned: every partition with all passes and with none, each pass
+/// alone, and each target that is not the CPU. With few programs, only the first group is tried for each seed, with one
+/// of the others.
 fn choices(seed: u64) -> Vec<Options> {
-    // a small budget: the tests are of what the search gives, and it gives something at any time
+    // a small budget suffices: the results of the search are tested here, and it has a result at any time
     let reuse = if seed % 4 < 2 { 1 } else { Options::default().reuse };
     let with = |fuse, passes| Options { fuse, passes, budget: 30, reuse, target: Target::cpu() };
     let mut all: Vec<Options> = Fuse::ALL.map(|fuse| with(fuse, Passes::ALL)).to_vec();
@@ -41,18 +43,18 @@ fn choices(seed: u64) -> Vec<Options> {
         all.extend(more);
     } else {
         all.push(more[seed as usize / 2 % more.len()]);
-        // which partition is left to vary
+        // vary the partition, too
         let target = others[seed as usize % others.len()].target;
         all.push(Options { target, ..all[seed as usize / 4 % Fuse::ALL.len()] });
     }
     all
 }
 
-/// A share of the seeds, so that shares run side by side.
+/// Checks a share of the seeds, so that shares can run in parallel.
 fn check_share(share: u64, shares: u64) {
     let mut failures = Vec::new();
     for seed in (share..count()).step_by(shares as usize) {
-        // now and then a long program, where more can fuse
+        // some programs are long, so that more instructions can be fused
         let limits = Limits { instrs: if seed % 8 == 0 { 30 } else { 10 }, ..Limits::default() };
         let program = generate(seed, &limits);
         assert!(is_sound(&program), "seed {seed}: not a sound program\n{program}");

@@ -1,4 +1,4 @@
-//! Kernels that a target forbids are in no plan for it, though they are in plans for the CPU.
+//! Plans for a target contain no kernels that the target forbids, although plans for the CPU do.
 
 use numelt_ir::Program;
 use numelt_opt::{Options, Plan, Step, Target, plan};
@@ -9,7 +9,7 @@ fn planned(program: &Program, target: Target) -> Plan {
     plan(program, &Options { target, ..Options::default() }).expect("a sound program")
 }
 
-/// How many plans for the CPU do not keep to a target, of random programs.
+/// How many of the CPU's plans for random programs do not observe a target.
 fn kept_from(target: Target) -> usize {
     let limits = Limits { instrs: 24, ..Limits::default() };
     let differ = |seed: &u64| {
@@ -45,7 +45,7 @@ fn no_near_loads() {
     let program: Program = text.parse().unwrap();
     keeps_to(&apart, &planned(&program, apart)).unwrap();
     assert!(keeps_to(&apart, &planned(&program, Target::cpu())).is_err());
-    // what shares no address counts as an operand of its own
+    // an argument that shares its address with no other counts as an operand of its own
     let few = Target { kernel_args: 8, ..apart };
     let kernels = |target| planned(&program, target).steps.iter().flat_map(Step::kernels).count();
     assert_eq!((kernels(apart), kernels(few)), (1, 2));
@@ -58,7 +58,7 @@ fn few_operands_and_operations() {
 
 #[test]
 fn no_second_array() {
-    // two sweeps over the inner points of 256 KB
+    // two sweeps over the inner points of an array of 256 KB
     let sweep = "%1[f64 (32766)] = add.f64 %0[f64 (32766)], %0[f64 +16 (32766)]\n%0[f64 +8 (32766)] = copy.f64 %1[f64 (32766)]\n";
     let program: Program = format!("base %0 262144 in out\nbase %1 262128\n{sweep}{sweep}").parse().unwrap();
     let bases = |alternation| planned(&program, Target { alternation, ..Target::cpu() }).program.bases.len();

@@ -1,4 +1,4 @@
-//! The command line: programs go from text to binary form and back.
+//! Tests the command line: programs are converted from text to binary form and back.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,17 +11,17 @@ const $0 = f64 nan:fff8000000000001
 %1[f64 (3)] = fmax.f64 %0[f64 +16 (3):(-8)], $0
 ";
 
-/// What the tool does with these arguments, and these bytes on its standard input.
+/// The outcome of the tool with these arguments and these bytes on its standard input.
 fn tool(args: &[&str], input: &[u8]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_numelt-tool"));
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // a tool that complains of its arguments does not read
+    // a tool that reports an error in its arguments does not read its input
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
 
-/// What it prints where it succeeds.
+/// The standard output of a run that succeeds.
 fn bytes(args: &[&str], input: &[u8]) -> Vec<u8> {
     let output = tool(args, input);
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -32,14 +32,14 @@ fn text(args: &[&str], input: &[u8]) -> String {
     String::from_utf8(bytes(args, input)).unwrap()
 }
 
-/// What it says where it fails.
+/// The error message of a run that fails.
 fn failure(args: &[&str], input: &[u8]) -> String {
     let output = tool(args, input);
     assert!(!output.status.success() && output.stdout.is_empty(), "{args:?}");
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// A file of this test run.
+/// The path of a file for this test run.
 fn file(name: &str) -> String {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     folder.join(format!("tool-{}-{name}", std::process::id())).to_str().unwrap().to_string()
@@ -67,7 +67,7 @@ fn contents_stay_with_the_program() {
     let packed = bytes(&["pack", "--contents", "--seed", "5"], TEXT.as_bytes());
     let result = text(&["run", "--seed", "5"], TEXT.as_bytes());
     assert_ne!(text(&["run", "--seed", "6"], TEXT.as_bytes()), result);
-    // the data of the file, whatever the seed, also when it is packed once more
+    // the data of the file whatever the seed is, also after it has been packed again
     assert_eq!(text(&["run", "--seed", "6"], &packed), result);
     assert_eq!(bytes(&["pack", "--contents", "--seed", "6"], &packed), packed);
     let without = bytes(&["pack"], &packed);

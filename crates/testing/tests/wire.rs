@@ -1,5 +1,5 @@
-//! Programs in binary form: everything that can be recorded is decoded again, and bytes that somebody changed are
-//! refused or are the message of another valid program.
+//! Programs in binary form: every program that can be recorded is decoded to the same program; bytes that have been
+//! changed give an error, or are the message of another valid program.
 
 use numelt_ir::wire::{HEADER, decode, encode};
 use numelt_ir::{Axes, DType, Error, Instr, Op, OpKind, Operand, Program, Scalar, View, verify};
@@ -8,7 +8,7 @@ use numelt_testing::generator::{Limits, generate};
 use numelt_testing::rng::Rng;
 use proptest::prelude::*;
 
-/// A random program with what the generator leaves out: conditions to report, and literals of any bits.
+/// A random program with the things that the generator leaves out: conditions to report, and literals of any bits.
 fn random_program(seed: u64) -> Program {
     let limits = Limits { instrs: if seed.is_multiple_of(8) { 60 } else { 12 }, ..Limits::default() };
     let mut program = generate(seed, &limits);
@@ -24,7 +24,7 @@ fn random_program(seed: u64) -> Program {
     program
 }
 
-/// Some of the inputs, so that messages with all, some and no contents come up.
+/// Some of the inputs, so that there are messages with all, some and no contents.
 fn some_inputs<'a>(program: &Program, memory: &'a [Vec<u8>], rng: &mut Rng) -> Vec<Option<&'a [u8]>> {
     let share = rng.below(3);
     let bases = program.bases.iter().zip(memory);
@@ -37,7 +37,7 @@ fn random_message(seed: u64) -> Vec<u8> {
     encode(&program, &some_inputs(&program, &memory, &mut Rng::new(seed))).unwrap()
 }
 
-/// Equal, also where literals are NaN.
+/// Whether programs are equal, also if literals are NaN.
 fn assert_same(program: &Program, read: &Program) {
     assert_eq!(program.bases, read.bases);
     assert_eq!(program.instrs, read.instrs);
@@ -62,16 +62,16 @@ fn random_programs_and_contents_come_back() {
         lengths.0 += encode(&program, &[]).unwrap().len();
         lengths.1 += program.to_string().len();
     }
-    // an encoding that grew several times longer would go unnoticed otherwise
+    // otherwise nobody would notice if an encoding became several times longer
     assert!(lengths.0 < lengths.1, "{lengths:?}");
 }
 
-/// A view of base %0 or %1, from the start.
+/// A view of base %0 or %1, from its start.
 fn view(base: u32, dtype: DType, shape: &[i64]) -> Operand {
     Operand::View(View::contiguous(base, dtype, shape))
 }
 
-/// Shapes of the output and of the operands, and axes, of a valid instruction.
+/// The shapes of the output and of the operands, and the axes, of a valid instruction.
 fn shapes(op: Op) -> (Vec<i64>, Vec<Vec<i64>>, Axes) {
     let same = |shape: &[i64]| (shape.to_vec(), vec![shape.to_vec(); op.arity()], Axes::default());
     match op.kind() {
@@ -88,8 +88,8 @@ fn shapes(op: Op) -> (Vec<i64>, Vec<Vec<i64>>, Axes) {
     }
 }
 
-/// A valid program of one instruction, in which every operand that may be one is a literal of random bits, or, the
-/// other way round, none is.
+/// A valid program of one instruction, in which either all operands that may be literals are literals of random bits,
+/// or none is.
 fn one_instruction(op: Op, ty: DType, literals: bool, rng: &mut Rng) -> Program {
     let mut program: Program = "base %0 1024 in\nbase %1 1024 out".parse().unwrap();
     let (out, ins, axes) = shapes(op);
@@ -117,7 +117,7 @@ fn one_instruction(op: Op, ty: DType, literals: bool, rng: &mut Rng) -> Program 
     program
 }
 
-/// Goes over the op table by itself: a new row needs nothing here, unless it is an operation of a new shape.
+/// This test covers the whole op table, so a new row needs nothing here unless it is an operation with a new shape.
 #[test]
 fn every_operation_comes_back_in_every_dtype() {
     let mut rng = Rng::new(1);
@@ -139,12 +139,12 @@ fn every_operation_comes_back_in_every_dtype() {
             }
         }
     }
-    // and all of them in one program, so that every name has a place of its own
+    // also all of them in one program, so that every name has a place of its own
     let message = encode(&all, &[]).unwrap();
     assert_same(&all, &decode(&message).unwrap().program);
 }
 
-/// Header and checksum made to fit the bytes, so that what is wrong with the body has to be found there.
+/// Makes header and checksum fit the bytes, so that an error in the body must be found in the body.
 fn seal(message: &mut [u8]) {
     let Some(end) = message.len().checked_sub(4).filter(|end| *end >= HEADER) else { return };
     let length = message.len() as u64;
@@ -153,14 +153,14 @@ fn seal(message: &mut [u8]) {
     message[end..].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// A change to a message; places are counted modulo its length.
+/// A change to a message; positions are counted modulo its length.
 #[derive(Debug, Clone)]
 enum Change {
     Set(usize, u8),
     Flip(usize, u8),
     Insert(usize, Vec<u8>),
     Remove(usize, usize),
-    /// Bytes from one place put over, or in front of, those at another.
+    /// Bytes from one position written over those at another, or inserted before them.
     Copy(usize, usize, usize, bool),
     Truncate(usize),
     Extend(Vec<u8>),
@@ -216,7 +216,7 @@ impl Change {
     }
 }
 
-/// Bytes give an error that says so, or the program whose message they are.
+/// Checks that bytes give an error that describes them, or the program whose message they are.
 fn check_bytes(bytes: &[u8]) -> bool {
     match decode(bytes) {
         Ok(read) => {
@@ -259,7 +259,8 @@ proptest! {
     }
 }
 
-/// Each byte of some messages with each value, and each beginning of them; enough pass for the test to mean something.
+/// Tests each byte of some messages with each value, and each prefix of them; enough of these are valid for the test to
+/// be meaningful.
 #[test]
 fn single_changes_are_refused_or_canonical() {
     let (mut accepted, mut refused) = (0, 0);

@@ -1,8 +1,9 @@
 //! A complete small engine with memory of its own: `shelf`.
 //!
-//! Its memory is a list of pieces, each known by a number, as a graphics card's driver or another machine would number them; the
-//! rest of numelt never sees where they are. It computes on the spot, by the host engine's kernels, so that all that is left here
-//! is what every engine has to do: the four methods of [`Storage`] and the six of [`Engine`]. `docs/engines.md` explains them.
+//! Its memory consists of pieces that are known by numbers, as a graphics card's driver or another machine would number
+//! them; the rest of numelt never sees where they are. It computes immediately, by the host engine's kernels, so that
+//! only those parts remain here that every engine has: the four methods of [`Storage`] and the six of [`Engine`].
+//! `docs/engines.md` explains them.
 
 use numelt_ir::{Error, Result};
 use numelt_opt::{Kernel, Target};
@@ -10,7 +11,7 @@ use numelt_runtime::{Buffer, Engine, Executable, Host, Launch, LibraryCall, Oper
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Memory is handed out in units that are as aligned as the runtime expects.
+/// The unit in which memory is allocated. It has the alignment that the runtime expects.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line(#[allow(dead_code, reason = "only its address is used")] [u8; 64]);
@@ -23,15 +24,16 @@ pub struct Shelf {
 }
 
 struct Memory {
-    /// Bytes that may still be handed out.
+    /// How many more bytes can be allocated.
     left: usize,
-    /// The number given last. Zero is no piece.
+    /// The handle of the latest allocation. Zero is never a handle.
     last: u64,
     pieces: HashMap<u64, Vec<Line>>,
 }
 
 impl Memory {
-    /// Where the host engine finds a place of ours; arguments that have none, such as indices, stay without.
+    /// The position in host memory of a position in ours. It stays the same for arguments without memory, such as
+    /// indices.
     fn on_host(&mut self, place: Buffer) -> Buffer {
         match self.pieces.get_mut(&place.handle) {
             Some(lines) => Buffer::at(lines.as_mut_ptr().cast::<u8>()).moved(place.offset),
@@ -41,9 +43,9 @@ impl Memory {
 }
 
 impl Shelf {
-    /// An engine that computes by `host`, with so many bytes of memory; as many as there are if none are given.
+    /// An engine that computes by `host`, with this many bytes of memory, or without a limit.
     pub fn new(host: Arc<dyn Host>, memory: Option<usize>) -> Shelf {
-        // Plans are made for what an engine can do: this one runs no nests, and no scatters inside of kernels.
+        // Plans are made for the abilities of an engine: this one runs no nests, and no scatters inside kernels.
         let target = Target { nests: None, puts: false, ..*host.target() };
         let memory = Memory { left: memory.unwrap_or(usize::MAX), last: 0, pieces: HashMap::new() };
         Shelf { host, target, memory: Mutex::new(memory) }
@@ -64,7 +66,8 @@ impl Storage for Shelf {
         Ok(handle)
     }
 
-    /// All work is done when it is given, so the memory is free at once. An engine with a queue waits for the ticket.
+    /// All work is done when it is submitted, so the memory can be freed at once. An engine with a queue waits for the
+    /// ticket.
     fn free(&self, handle: u64, nbytes: usize, _after: Ticket) {
         let mut memory = self.memory();
         if memory.pieces.remove(&handle).is_some() {
@@ -92,7 +95,7 @@ impl Engine for Shelf {
         &self.target
     }
 
-    /// What is refused here runs on the host, and `numelt.coverage()` counts it.
+    /// Work for which this returns false runs on the host, and `numelt.coverage()` counts it.
     fn supports(&self, task: &Task<'_>) -> bool {
         !matches!(task, Task::Nest(_)) && self.host.supports(task)
     }
@@ -102,7 +105,7 @@ impl Engine for Shelf {
     }
 
     fn submit(&self, work: &Work<'_>) -> Result<Ticket> {
-        // kept until the work is done: nothing is freed meanwhile
+        // the memory stays locked until the work is done, so that nothing is freed meanwhile
         let mut memory = self.memory();
         match work {
             Work::Kernel(executable, launch, delay) => {

@@ -1,4 +1,4 @@
-//! The example passes the suite that every engine has to pass, and runs programs by its name.
+//! The example passes the suite that every engine must pass, and runs programs when it is selected by its name.
 
 use numelt_engines::Engines;
 use numelt_example_engine::Shelf;

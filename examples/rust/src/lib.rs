@@ -1,4 +1,5 @@
-//! The programs of `examples/` in Rust: each with numelt, as the Python program of its name is written, and with `ndarray` and `rayon`.
+//! The programs of `examples/` in Rust: each is written with numelt, like the Python program of the same name, and with
+//! `ndarray` and `rayon`.
 
 mod black_scholes;
 mod game_of_life;
@@ -17,7 +18,7 @@ use std::time::Duration;
 /// Named results of a program.
 pub type Results = Vec<(&'static str, AnyArray)>;
 
-/// What a program has made, and how long that took, without what comes before the Python program's clock starts.
+/// The results of a program, and the time they took, without what the Python program does before its clock starts.
 pub type Timed<T> = (T, Duration);
 
 /// One of the programs.
@@ -26,7 +27,7 @@ pub struct Program {
     pub name: &'static str,
     /// The program, with numelt. It prints what the Python program prints.
     pub run: fn(&Options) -> Timed<Results>,
-    /// The same with `ndarray`: the first of the results.
+    /// The same with `ndarray`; returns the first of the results.
     pub with_ndarray: fn(&Options) -> Timed<ArrayD<f64>>,
 }
 

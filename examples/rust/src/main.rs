@@ -1,8 +1,9 @@
 //! The programs of `examples/` in Rust.
 //!
-//! `numelt-example-programs PROGRAM [--OPTION NUMBER]... [--save FOLDER]` runs one as the Python program of that name runs, with the same
-//! options, and writes its results as `.npy` files. `--bench ROUNDS` runs it and its counterpart with `ndarray` and `rayon` in turns, and
-//! prints the least time of each; `all` in the place of a program does so for each of them.
+//! `numelt-example-programs PROGRAM [--OPTION NUMBER]... [--save FOLDER]` runs a program like the Python program of
+//! that name, with the same options, and writes its results as `.npy` files. `--bench ROUNDS` runs it and its
+//! counterpart with `ndarray` and `rayon` alternately, and prints the shortest time of each; with `all` as the program,
+//! it does so for all programs.
 
 use ndarray::ArrayD;
 use numelt_example_programs::options::Options;
@@ -31,7 +32,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Runs a program both ways in turns, and prints the least times.
+/// Runs a program both ways alternately, and prints the shortest times.
 fn compare(program: &Program, options: &Options, rounds: usize) {
     let mut options = options.clone();
     options.quiet = true;

@@ -1,8 +1,8 @@
-//! The command line: a program, and its options by the names that the Python programs give them.
+//! The command line: a program, and its options, with the names that the Python programs give them.
 
 use std::collections::HashMap;
 
-/// What the command line asks for.
+/// The contents of the command line.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The program's name.
@@ -11,7 +11,7 @@ pub struct Options {
     pub save: Option<String>,
     /// How often both versions run, if they are to be compared.
     pub rounds: Option<usize>,
-    /// Print nothing.
+    /// Whether to print nothing.
     pub quiet: bool,
     numbers: HashMap<String, f64>,
 }
@@ -33,7 +33,7 @@ impl Options {
         Ok(options)
     }
 
-    /// An option's value, or what it is without being given.
+    /// An option's value, or its default.
     pub fn number(&self, name: &str, default: f64) -> f64 {
         self.numbers.get(name).copied().unwrap_or(default)
     }

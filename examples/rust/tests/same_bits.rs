@@ -1,4 +1,5 @@
-//! The programs have the bits that the Python programs have under numelt, which `scripts/rust_tables.py` has written down.
+//! The programs have the same bits as the Python programs under numelt, which `scripts/rust_tables.py` has written to a
+//! file.
 
 use numelt::AnyArray;
 use numelt::rules::names::numpy_name;

@@ -53,7 +53,7 @@ impl<'a> Memory<'a> {
         self.added
     }
 
-    /// Gives a recorded base without a value memory. Is all of it zero already?
+    /// Allocates memory for a recorded base without a value. Returns whether all of it is zero already.
     pub fn provide_zeroed(&self, base: u32) -> Result<bool> {
         match self.slots.get(base as usize) {
             Some(cell) if !cell.has_value() => cell.provide_zeroed(),
@@ -61,10 +61,10 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Lets go of a base's value if nobody but this run holds it.
+    /// Releases a base's value if only this run holds the base.
     pub fn free(&self, base: u32) {
         let cell = self.cell(base);
-        // the count can't rise again, since shares are only cloned from shares
+        // the count cannot rise again, because references are only made from references
         if cell.count() == 1 {
             cell.release();
         }
@@ -93,7 +93,7 @@ impl<'a> Memory<'a> {
         Buffer::at(self.cell(base).here())
     }
 
-    /// Where a kernel's arguments lie on the host.
+    /// The positions of a kernel's arguments on the host.
     pub fn buffers(&self, step: &KernelStep) -> SmallVec<[Buffer; 16]> {
         placed(step, |base| self.place(base))
     }
@@ -104,7 +104,7 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// Where a kernel's arguments lie, if bases lie where `place` says.
+/// The positions of a kernel's arguments, if `place` returns those of bases.
 pub(crate) fn placed(step: &KernelStep, place: impl Fn(u32) -> Buffer) -> SmallVec<[Buffer; 16]> {
     let argument = |((arg, &base), geometry): ((&Arg, &u32), &ArgGeometry)| match arg.kind {
         ArgKind::Index => Buffer::NONE,

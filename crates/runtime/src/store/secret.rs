@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Secret([u8; blake3::KEY_LEN]);
 
 impl Secret {
-    /// Reads the secret, which is made first where there is none.
+    /// Reads the secret, and makes it first if there is none.
     ///
     /// # Errors
-    /// The system's, and that others may read or write it.
+    /// The system's errors, and an error if others may read or write the file.
     pub fn open(path: &Path) -> io::Result<Secret> {
         match Secret::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -46,14 +46,14 @@ impl Secret {
         &self.0
     }
 
-    /// A secret that everybody knows.
+    /// A secret that everybody knows, for tests.
     #[cfg(test)]
     pub(super) fn of_test(byte: u8) -> Secret {
         Secret([byte; blake3::KEY_LEN])
     }
 }
 
-/// Makes the file, whole at once. Where another process made it first, that one's stays.
+/// Makes the file in one step. If another process has made it first, the file of that process stays.
 fn create(path: &Path) -> io::Result<()> {
     static SERIAL: AtomicU64 = AtomicU64::new(0);
     let missing = || io::Error::other("it has no folder");
@@ -83,7 +83,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     options.open(path)?.write_all(bytes)
 }
 
-/// Where the secret lies: in the user's state folder.
+/// The path of the secret, in the user's state folder.
 pub fn default_file() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
@@ -143,7 +143,7 @@ mod tests {
         assert!(!why().is_empty(), "a link");
         fs::remove_file(&path).unwrap();
         let pipe = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
-        // SAFETY: a C string and a mode.
+        // SAFETY: the arguments are a C string and a mode.
         assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
         assert!(why().contains("regular"), "{}", why());
         clean(&path);

@@ -58,7 +58,7 @@ struct Command {
     contents: bool,
 }
 
-/// A program, and for each base the contents that its file has.
+/// A program, and for each base the contents that its file contains, if any.
 struct Input {
     program: Program,
     contents: Vec<Option<Vec<u8>>>,
@@ -156,7 +156,7 @@ impl Command {
         }
     }
 
-    /// Bytes for every base: those of the file where it has them.
+    /// Bytes for every base: those of the file if it has them, otherwise made-up ones.
     fn memory(&self, input: &Input) -> Vec<Vec<u8>> {
         let filled = fill::fill(&input.program, self.seed);
         input.contents.iter().zip(filled).map(|(given, filled)| given.clone().unwrap_or(filled)).collect()

@@ -7,7 +7,7 @@ use numelt_ir::{Error, Result};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Handles start here: far from every number that could be mistaken for an address.
+/// The first handle. It is far from every number that could be mistaken for an address.
 const FIRST: u64 = 0xFA50_0000_0000_0001;
 
 /// The pieces of memory of a device.
@@ -23,7 +23,7 @@ struct State {
     live: usize,
 }
 
-/// One piece: where its pages are, and how many bytes.
+/// A piece of memory: its pages, and its size in bytes.
 #[derive(Clone, Copy)]
 struct Piece {
     address: usize,
@@ -31,7 +31,7 @@ struct Piece {
     mapped: usize,
 }
 
-/// Addresses of unlocked pieces, which are locked again when this is dropped.
+/// The handles of unlocked pieces, which are locked again when this is dropped.
 pub struct Unlocked<'a> {
     pages: &'a Pages,
     handles: Vec<u64>,
@@ -46,7 +46,7 @@ impl Pages {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A new piece.
+    /// Allocates a piece.
     pub fn alloc(&self, nbytes: usize) -> Result<u64> {
         let mut state = self.state();
         if self.limit.is_some_and(|limit| state.live + nbytes > limit) {
@@ -61,10 +61,10 @@ impl Pages {
         Ok(handle)
     }
 
-    /// Gives a piece back.
+    /// Frees a piece.
     ///
     /// # Errors
-    /// It was not given, or is given back twice.
+    /// If the piece was never allocated, or has been freed already.
     pub fn free(&self, handle: u64, nbytes: usize) -> Result<()> {
         let mut state = self.state();
         let piece = state.pieces.remove(&handle).filter(|piece| piece.nbytes == nbytes);
@@ -78,7 +78,7 @@ impl Pages {
     /// Makes pieces readable and writable for a while.
     ///
     /// # Errors
-    /// One of them was never given, or was given back.
+    /// If one of them was never allocated, or has been freed.
     pub fn unlock(&self, handles: impl Iterator<Item = u64>) -> Result<Unlocked<'_>> {
         let mut unlocked = Unlocked { pages: self, handles: Vec::new() };
         for handle in handles {
@@ -115,7 +115,7 @@ impl Drop for Pages {
 }
 
 fn map(nbytes: usize) -> Option<usize> {
-    // SAFETY: an anonymous private mapping with no address asked for touches no existing memory.
+    // SAFETY: an anonymous private mapping without a requested address touches no existing memory.
     let address = unsafe {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         libc::mmap(std::ptr::null_mut(), nbytes, libc::PROT_NONE, flags, -1, 0)
@@ -130,7 +130,7 @@ fn unmap(piece: Piece) {
 
 fn protect(piece: Piece, open: bool) {
     let rights = if open { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_NONE };
-    // SAFETY: the pages came from `map`; only the worker looks at them, and it has unlocked them then.
+    // SAFETY: the pages came from `map`; only the worker accesses them, after it has unlocked them.
     let done = unsafe { libc::mprotect(std::ptr::with_exposed_provenance_mut(piece.address), piece.mapped, rights) };
     assert!(done == 0, "a device's memory could not be locked or unlocked");
 }

@@ -1,11 +1,12 @@
 //! The engine `far`: a device for testing that the runtime treats device memory correctly.
 //!
-//! It computes what another engine computes, but as a graphics card would: in memory that the host cannot read, later
-//! than the work was submitted, and with as little memory as the test wants. Handles are not addresses, and the memory
-//! is locked (pages without access) except while a kernel runs. A test can make the device fail or die.
+//! It computes the same as another engine, but behaves like a graphics card: the values are in memory that the host
+//! cannot read, the work is done later than it was submitted, and there is only as much memory as the test requests.
+//! Handles are not addresses, and the memory is locked (its pages have no access rights) except while a kernel runs. A
+//! test can make the device fail or die.
 //!
-//! In: work, as every engine gets it. Out: values in its own memory. The worker thread (`worker.rs`) does everything in
-//! the order of submission, after a wait of random length.
+//! In: work, as every engine gets it. Out: values in its own memory. The worker thread (`worker.rs`) does all work in
+//! the order of submission, each piece after a random delay.
 
 mod memory;
 mod work;
@@ -26,17 +27,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct FarOptions {
     /// Its name.
     pub name: &'static str,
-    /// Bytes of memory; none for as much as there is.
+    /// The size of its memory in bytes; `None` for no limit.
     pub memory: Option<usize>,
-    /// Microseconds that a piece of work waits at most before it begins.
+    /// The longest delay, in microseconds, before a piece of work begins.
     pub delay: u64,
-    /// Seed of the waits.
+    /// Seed of the random delays.
     pub seed: u64,
-    /// Kernels and calls after which it stops to answer.
+    /// The number of kernels and calls after which it no longer responds.
     pub dies_after: Option<u64>,
-    /// Uploads of which each last one fails.
+    /// One in this many uploads fails, at regular intervals.
     pub upload_fails_every: Option<u64>,
-    /// Operations that it cannot do.
+    /// Operations that it does not support.
     pub without: &'static [numelt_ir::Op],
 }
 
@@ -64,7 +65,7 @@ pub struct Far {
     submitted: AtomicU64,
 }
 
-/// A kernel as the engine behind the device prepared it.
+/// A kernel as the underlying engine has prepared it.
 struct Prepared(Arc<dyn Executable>);
 
 impl Executable for Prepared {
@@ -77,19 +78,19 @@ impl Executable for Prepared {
     }
 }
 
-/// The kernel behind an executable of a device.
+/// The kernel of the underlying engine in an executable of a device.
 fn own(executable: &dyn Executable) -> Result<&Arc<dyn Executable>> {
     let prepared = executable.as_any().downcast_ref::<Prepared>();
     prepared.map(|prepared| &prepared.0).ok_or_else(|| Error::Engine("a kernel compiled by another engine".into()))
 }
 
 impl Far {
-    /// A device that computes what `inner`, an engine in host memory, computes.
+    /// A device that computes the same as `inner`, an engine in host memory.
     ///
     /// # Panics
-    /// When no thread can be started.
+    /// If no thread can be started.
     pub fn new(inner: Arc<dyn Engine>, options: FarOptions) -> Far {
-        // a device has no caches to share between kernels, and nothing runs there that is not worth a launch
+        // a device has no caches that kernels could share, and work that is not worth a launch does not run there
         let target = Target { nests: None, delays: None, puts: false, spoils: true, ..*inner.target() };
         let pages = Pages::new(options.memory);
         let worker = Worker::start(pages, Arc::clone(&inner), options.delay, options.seed);

@@ -1,4 +1,4 @@
-//! Work that is done later: copies of the arguments that an engine gets by reference.
+//! Work that is done later: it owns copies of the arguments that an engine gets by reference.
 
 use super::memory::Unlocked;
 use numelt_ir::{Axes, DType, Op, Result, Scalar, View};
@@ -8,7 +8,7 @@ use numelt_runtime::{
 };
 use std::sync::Arc;
 
-/// What the worker is to do.
+/// A request to the worker.
 pub enum Order {
     Work(Owned),
     Upload { bytes: Vec<u8>, to: Buffer },
@@ -30,7 +30,7 @@ pub struct OwnedStage {
     places: Vec<Option<u32>>,
 }
 
-/// Work.
+/// A piece of work.
 pub enum Owned {
     Kernel(OwnedLaunch, Option<Delay>),
     Nest { stages: Vec<OwnedStage>, extent: i64, grain: i64, pitches: Vec<usize> },
@@ -49,7 +49,7 @@ impl OwnedLaunch {
 }
 
 impl Owned {
-    /// A copy of work; `own` finds the kernel behind an executable.
+    /// A copy of the work; `own` finds the underlying engine's kernel in an executable.
     pub fn of(work: &Work<'_>, own: fn(&dyn Executable) -> Result<&Arc<dyn Executable>>) -> Result<Owned> {
         Ok(match work {
             Work::Kernel(executable, launch, delay) => {
@@ -71,7 +71,7 @@ impl Owned {
         })
     }
 
-    /// The pieces of memory that it uses.
+    /// The handles of the memory that it uses.
     pub fn handles(&self) -> Vec<u64> {
         let handle = |buffer: &Buffer| (buffer.handle != 0).then_some(buffer.handle);
         match self {
@@ -83,7 +83,7 @@ impl Owned {
         }
     }
 
-    /// Does it, by an engine in host memory; the conditions that it met.
+    /// Does the work by an engine in host memory; returns the conditions that it met.
     pub fn done(&self, engine: &dyn Engine, unlocked: &Unlocked<'_>) -> Result<u8> {
         let place = |buffer: &Buffer| match buffer.handle {
             0 => *buffer,

@@ -1,4 +1,4 @@
-//! The thread that does a device's work, one piece after the other.
+//! The thread that does the work of a device, one piece after the other.
 
 use super::memory::Pages;
 use super::work::{Order, Owned};
@@ -25,13 +25,13 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     orders: VecDeque<(u64, Order)>,
-    /// Number of the order given last.
+    /// The number of the latest request.
     last: u64,
-    /// Orders up to this one are done.
+    /// All requests up to this number have been done.
     finished: u64,
-    /// What was not plain success.
+    /// The results of requests that did not simply succeed.
     outcomes: HashMap<u64, Result<u8>>,
-    /// The first thing that went wrong where nobody waits for it: a contract of the trait was broken.
+    /// The first error of a request for which nobody waits; it means that a contract of the traits was broken.
     broken: Option<Error>,
     ends: bool,
 }
@@ -41,7 +41,7 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until an order and all before it are done.
+    /// Waits until a request and all earlier ones have been done.
     fn finished(&self, number: u64) -> MutexGuard<'_, Queue> {
         let queue = self.queue();
         self.done.wait_while(queue, |queue| queue.finished < number).unwrap_or_else(PoisonError::into_inner)
@@ -58,7 +58,7 @@ impl Worker {
         Worker { shared, thread: Some(thread) }
     }
 
-    /// Queues something; its number.
+    /// Queues a request; returns its number.
     pub fn order(&self, order: Order) -> u64 {
         let mut queue = self.shared.queue();
         queue.last += 1;
@@ -68,7 +68,7 @@ impl Worker {
         number
     }
 
-    /// A piece of memory; what is to be given back first is waited for.
+    /// Allocates a piece of memory. If there is not enough, it first waits for earlier requests, which may free some.
     pub fn alloc(&self, nbytes: usize) -> Result<u64> {
         match self.shared.pages.alloc(nbytes) {
             Err(Error::OutOfMemory(_)) => {
@@ -80,13 +80,13 @@ impl Worker {
         }
     }
 
-    /// The conditions that work met.
+    /// Waits for work; returns the conditions that it met.
     pub fn wait(&self, number: u64) -> Result<u8> {
         let mut queue = self.shared.finished(number);
         queue.outcomes.remove(&number).unwrap_or(Ok(0))
     }
 
-    /// Bytes of a piece, when all orders so far are done.
+    /// The bytes of a piece, after all earlier requests have been done.
     pub fn download(&self, from: Buffer, nbytes: usize) -> Result<Vec<u8>> {
         let last = self.shared.queue().last;
         let queue = self.shared.finished(last);
@@ -113,7 +113,7 @@ impl Drop for Worker {
     }
 }
 
-/// Where bytes begin in a piece of `size` bytes.
+/// The position of `nbytes` bytes in a piece of `size` bytes.
 fn inside(place: Buffer, nbytes: usize, size: usize) -> Result<usize> {
     let at = usize::try_from(place.offset).ok().filter(|at| at + nbytes <= size);
     at.ok_or_else(|| Error::Engine(format!("{nbytes} bytes from {} on are not in a piece of {size}", place.offset)))
@@ -141,7 +141,7 @@ fn work(shared: &Shared, engine: &dyn Engine, delay: u64, seed: u64) {
     }
 }
 
-/// Waits for a while: mostly not at all, sometimes long enough for the host to get far ahead.
+/// Waits for some time: usually not at all, sometimes so long that the host gets far ahead.
 fn pause(state: &mut u64, delay: u64) {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     let chance = *state >> 40;
@@ -162,7 +162,7 @@ fn obey(shared: &Shared, engine: &dyn Engine, order: &Order, number: u64) -> Res
             Ok(0)
         }
         Order::Free { handle, nbytes, after } => {
-            // what it has to wait for was ordered before, or never
+            // what it has to wait for was requested before, or never
             if after.0 >= number && after.0 != u64::MAX {
                 return Err(Error::Engine("memory is given back before the work that uses it".into()));
             }

@@ -4,7 +4,7 @@ use super::Draft;
 use numelt_ir::{Axes, DType, Instr, Op, Operand, Scalar, View};
 
 impl Draft {
-    /// Integers of a shape, as a rule between zero and `n`.
+    /// Integers of a shape, usually between zero and `n`.
     fn positions(&mut self, shape: &[i64], n: i64, wide: bool) -> Option<View> {
         if self.rng.one_in(6) && !wide {
             return self.readable(shape, |d| d.is_integer() || d == DType::Bool);

@@ -5,7 +5,7 @@ use crate::fill::literal;
 use crate::rng::Rng;
 use numelt_ir::{Axes, DType, Instr, Op, OpKind, Operand, Scalar, View};
 
-/// What kind of instruction comes next.
+/// The kind of the next instruction.
 #[derive(Clone, Copy)]
 pub(super) enum Recipe {
     Elementwise,
@@ -48,7 +48,7 @@ impl Recipe {
 }
 
 impl Draft {
-    /// Tries to append an instruction of a kind.
+    /// Tries to append an instruction of this kind.
     pub(super) fn add(&mut self, recipe: Recipe) {
         match recipe {
             Recipe::Elementwise => self.elementwise(),
@@ -85,7 +85,7 @@ impl Draft {
         *self.rng.pick(&ops)
     }
 
-    /// A loop dtype of the operation, rather the dtype of a view at hand.
+    /// A loop dtype of the operation, preferably that of an existing view.
     fn loop_dtype(&mut self, op: Op, near: DType) -> DType {
         let all: Vec<DType> = op.info().dtypes.iter().collect();
         if all.contains(&near) && !self.rng.one_in(5) { near } else { *self.rng.pick(&all) }
@@ -109,11 +109,11 @@ impl Draft {
         self.push(Instr { op, ty, out, ins: ins.into(), axes: Axes::default(), watch: 0 })
     }
 
-    /// An operand: mostly a view of the type asked for, sometimes of another, sometimes a literal.
+    /// An operand: usually a view of the required dtype, sometimes one of another dtype, sometimes a literal.
     fn input(&mut self, op: Op, ty: DType, place: usize, shape: &[i64]) -> Option<Operand> {
         let dtype = op.input_dtype(ty, place);
         if op == Op::Power && ty.is_integer() && place == 1 {
-            // negative exponents are refused by front ends
+            // front ends reject negative exponents
             let exponent = Scalar::I64(self.rng.range(0, 5));
             return Some(self.constant(numelt_ir::interp::cast(exponent, dtype)));
         }
@@ -135,7 +135,7 @@ impl Draft {
         }
     }
 
-    /// Copies and casts, self-overlapping ones among them.
+    /// Copies and casts, some of which overlap themselves.
     pub(super) fn copy(&mut self) -> bool {
         let shape = self.shape();
         let Some(view) = self.readable(&shape, |_| true) else { return false };
@@ -154,7 +154,7 @@ impl Draft {
 
     fn reduction(&mut self) -> bool {
         let shape = self.shape();
-        // those whose result depends on the order of the loops, more often
+        // copies whose result depends on the order of the loops occur more often
         let op = if self.rng.one_in(2) {
             *self.rng.pick(&[Op::Sum, Op::Prod, Op::Argmin, Op::Argmax])
         } else {
@@ -174,7 +174,8 @@ impl Draft {
         self.push(Instr { op, ty, out, ins: [Operand::View(view)].into_iter().collect(), axes, watch: 0 })
     }
 
-    /// What a softmax or a layer norm does: folds of an array over some of its axes, worked into the array, in turns.
+    /// The instructions of a softmax or a layer norm: alternately, an array is reduced over some of its axes, and the
+    /// result is combined with the array.
     fn rows(&mut self) -> bool {
         let shape = self.shape();
         let ty = *self.rng.pick(&[DType::F64, DType::F64, DType::F32, DType::I32]);
@@ -244,7 +245,7 @@ impl Draft {
         self.push(Instr { op, ty, out, ins: ins.into_iter().collect(), axes: Axes::default(), watch: 0 })
     }
 
-    /// Products of floats are made from small integers, so that every order of additions gives the same bits.
+    /// Products of floats are made of small integers, so that every order of additions gives the same bits.
     fn matmul(&mut self) -> bool {
         let extent = |rng: &mut Rng| if rng.one_in(20) { 0 } else { rng.range(1, 6) };
         let (m, k, n) = (extent(&mut self.rng), extent(&mut self.rng), extent(&mut self.rng));
@@ -285,7 +286,7 @@ fn as_view(operand: &Operand) -> Option<View> {
     }
 }
 
-/// Does the result depend on the sign of a NaN in this place? Arithmetic leaves that sign open.
+/// Whether the result depends on the sign of a NaN in this operand, which arithmetic does not determine.
 fn needs_sign_of_nan(op: Op, place: usize) -> bool {
     match op {
         Op::Signbit => true,

@@ -1,12 +1,12 @@
-//! Random programs: valid, small, and full of what goes wrong.
+//! Random programs: valid, small, and with many of the constructs that tend to reveal errors.
 //!
 //! In: a seed and [`Limits`]. Out: a program that passes the verifier, reads only bytes that hold a value, and on whose
-//! results two correct executions agree (see [`crate::closeness`]). Covered: overlapping views, negative and zero
-//! strides, transposes, steps, mixed dtypes, parts of complex values, in-place and self-overlapping instructions,
-//! reductions over sets of axes, scans, ranges, matmul, gathers, scatters, rank zero, empty axes and axes of extent
-//! one, temporaries that are never read, stencils that overwrite what they read, masks, arrays that are assembled from
-//! pieces and copied to another view, steps of rolled arrays, and views whose elements share memory between writes to
-//! it.
+//! results two correct executions agree (see [`crate::closeness`]). The programs contain overlapping views, negative
+//! and zero strides, transposes, steps, mixed dtypes, parts of complex values, instructions that work in place or
+//! overlap themselves, reductions over sets of axes, scans, ranges, matmul, gathers, scatters, rank zero, empty axes
+//! and axes of extent one, temporaries that are never read, stencils that overwrite what they read, masks, arrays that
+//! are assembled from pieces and copied to another view, steps of rolled arrays, and views whose elements share memory
+//! between writes to it.
 
 mod indexing;
 mod instrs;
@@ -18,14 +18,14 @@ use crate::rng::Rng;
 use instrs::Recipe;
 use numelt_ir::{Base, DType, Instr, Operand, Program, Scalar, View, verify};
 
-/// How large programs get.
+/// The size of the programs.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Most instructions.
+    /// The most instructions of a program.
     pub instrs: usize,
-    /// Most elements of an instruction's iteration space, as a rule.
+    /// The usual maximum of the elements in an instruction's iteration space.
     pub elements: i64,
-    /// Once in so many programs the iteration spaces are a hundred times larger.
+    /// One program in this many has iteration spaces that are a hundred times larger.
     pub large_one_in: usize,
 }
 
@@ -35,7 +35,7 @@ impl Default for Limits {
     }
 }
 
-/// The program of a seed.
+/// The program of this seed.
 pub fn generate(seed: u64, limits: &Limits) -> Program {
     let mut rng = Rng::new(seed);
     let scale = if limits.large_one_in > 0 && rng.one_in(limits.large_one_in) { 100 } else { 1 };
@@ -53,23 +53,23 @@ pub fn generate(seed: u64, limits: &Limits) -> Program {
 
 /// What the generator knows about a base.
 struct Known {
-    /// The type of its first view; most others have it too.
+    /// The type of its first view; most other views have it too.
     dtype: DType,
-    /// Which bytes hold a value.
+    /// For each byte, whether it holds a value.
     defined: Vec<bool>,
     closeness: Closeness,
-    /// An input that nothing wrote: the signs of its NaNs are known.
+    /// Whether it is an input that no instruction has written, so that the signs of its NaNs are known.
     pristine: bool,
 }
 
-/// A program in the making.
+/// A program that is being generated.
 struct Draft {
     rng: Rng,
     program: Program,
     known: Vec<Known>,
-    /// A few shapes that come back, so that instructions fuse.
+    /// A few shapes that are used repeatedly, so that instructions can be fused.
     shapes: Vec<Vec<i64>>,
-    /// Views that instructions read or wrote, latest last: reading them again is what fuses.
+    /// Views that instructions have read or written, the latest last. Instructions that read them again can be fused.
     recent: Vec<View>,
     most: i64,
 }
@@ -114,13 +114,13 @@ impl Draft {
         Operand::Const(self.program.consts.len() as u32 - 1)
     }
 
-    /// Do all bytes of a view hold values?
+    /// Whether all bytes of a view hold values.
     fn is_defined(&self, view: &View) -> bool {
         let defined = &self.known[view.base as usize].defined;
         view.offsets().all(|at| defined[at as usize..][..view.dtype.size()].iter().all(|d| *d))
     }
 
-    /// Appends an instruction if it is valid and comparable; says whether it did.
+    /// Appends an instruction if it is valid and its result can be compared. Returns whether it was appended.
     fn push(&mut self, instr: Instr) -> bool {
         let defined = instr.reads().all(|view| self.is_defined(view));
         let result = closeness::of_result(&instr, |view| self.known[view.base as usize].closeness);
@@ -145,8 +145,8 @@ impl Draft {
         true
     }
 
-    /// Bases that hold only values at the end may be outputs. Those written and never read are, as a
-    /// rule: all that leads to them is alive.
+    /// Finishes the program. Bases all of whose bytes hold values at the end may be outputs. Those that were written
+    /// but never read usually are, so that the instructions before them are not dead.
     fn finish(mut self) -> Program {
         for id in 0..self.program.bases.len() {
             let whole = self.known[id].defined.iter().all(|d| *d);

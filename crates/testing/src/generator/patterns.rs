@@ -1,6 +1,6 @@
-//! Random groups of instructions that programs contain and that passes look for.
+//! Random groups of instructions that occur in real programs and that the passes recognize.
 //!
-//! Each instruction of a group is valid by itself, so that a group may break off anywhere.
+//! Each instruction of a group is valid by itself, so that a group may end after any of them.
 
 use super::Draft;
 use super::views::{dense_permuted, reversed, window};
@@ -38,8 +38,8 @@ impl Draft {
         self.simple(Op::Copy, out.dtype, out, vec![Operand::View(from)])
     }
 
-    /// Steps that overwrite the middle of an array by something of its neighbours: at once, through named and unnamed
-    /// temporaries, through masks, through another array and back, with the change summed.
+    /// Steps that overwrite the middle of an array by a function of neighbouring elements: directly, through named and
+    /// unnamed temporaries, through masks, or through another array and back, with the sum of the changes.
     pub(super) fn stencil(&mut self) -> bool {
         let ty = *self.rng.pick(&TYPES);
         let rank = *self.rng.pick(&[1, 1, 2, 2, 3]);
@@ -89,7 +89,7 @@ impl Draft {
             2 => self.masked(centre, sum),
             3 => self.summed(centre, sum),
             4 => {
-                // the whole of another array, and back
+                // all of another array, and back
                 let other = self.fresh(&grid.shape, ty);
                 self.copy_to(&other, grid.clone())
                     && self.copy_to(&window(&other, reach, &shape), sum)
@@ -104,7 +104,7 @@ impl Draft {
         }
     }
 
-    /// Rules of a game: comparisons joined by logic, then chosen by them or stored.
+    /// Rules of a cellular automaton: comparisons that are combined by logic, and then used for a choice or stored.
     fn masked(&mut self, centre: &View, sum: View) -> bool {
         let (ty, shape) = (centre.dtype, centre.shape.to_vec());
         let mut mask = self.fresh(&shape, DType::Bool);
@@ -131,7 +131,7 @@ impl Draft {
         self.simple(Op::Where, ty, centre, ins)
     }
 
-    /// The new value by a name, what it changes, and the sum of that.
+    /// Gives the new value a name, computes its difference to the old one, and sums the differences.
     fn summed(&mut self, centre: &View, sum: View) -> bool {
         let (ty, shape) = (centre.dtype, centre.shape.to_vec());
         let (change, all) = (self.fresh(&shape, ty), self.fresh(&vec![1; shape.len()], ty));
@@ -150,8 +150,8 @@ impl Draft {
             && self.copy_to(centre, sum)
     }
 
-    /// An array put together from pieces, as concatenate and roll do, and copied somewhere: to a place that lies as the
-    /// array does, backwards among them, of another array or of one that the pieces read.
+    /// Assembles an array from pieces, as concatenate and roll do, and copies it to a view: usually one with the layout
+    /// of the array, sometimes a reversed one, on another array or on one from which the pieces were read.
     pub(super) fn assembly(&mut self) -> bool {
         let shape = self.shape();
         let ty = *self.rng.pick(&TYPES);
@@ -186,15 +186,15 @@ impl Draft {
             }
         }
         if self.rng.one_in(6) {
-            // something between the pieces and the copy, which may touch either
+            // an instruction between the pieces and the copy, which may use the arrays of both
             self.copy();
         }
         let through = if self.rng.one_in(4) { self.fresh(&shape, ty) } else { place.clone() };
         self.copy_to(&through, whole) && (through == place || self.copy_to(&place, through))
     }
 
-    /// Steps on a torus: an array combined with itself, rolled; the result copied over the array, combined with it in
-    /// place, summed or stored.
+    /// Steps on a torus: an array is combined with rolled copies of itself, and the result is copied over the array,
+    /// combined with it in place, summed or stored.
     pub(super) fn torus(&mut self) -> bool {
         let shape = self.shape();
         let ty = *self.rng.pick(&TYPES);
@@ -236,7 +236,8 @@ impl Draft {
         true
     }
 
-    /// Windows of a vector that share its elements, folded and computed with, between writes to parts of the vector.
+    /// Windows of a vector that share its elements are reduced and used in operations, between writes to parts of the
+    /// vector.
     pub(super) fn windows(&mut self) -> bool {
         let ty = *self.rng.pick(&TYPES);
         let size = ty.size() as i64;
@@ -296,7 +297,7 @@ impl Draft {
         })
     }
 
-    /// A view that lies as another does, in an array that is there or in a new one.
+    /// A view with the same layout as another one, of an existing array or of a new one.
     fn like(&mut self, whole: &View) -> View {
         let Some((low, high)) = whole.byte_range() else { return whole.clone() };
         let size = whole.dtype.size() as i64;
@@ -321,7 +322,8 @@ impl Draft {
         place
     }
 
-    /// Cuts a view along one or two axes, sometimes backwards, sometimes with a piece written twice.
+    /// Cuts a view along one or two axes; sometimes the pieces are in reverse order, and sometimes a piece is written
+    /// twice.
     fn pieces(&mut self, whole: &View) -> Vec<View> {
         let mut pieces = vec![whole.clone()];
         for _ in 0..1 + self.rng.below(2) {

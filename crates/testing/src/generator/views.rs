@@ -4,7 +4,7 @@ use super::Draft;
 use crate::rng::Rng;
 use numelt_ir::{DType, DTypeKind, Dims, View, c_strides};
 
-/// A shape of rank zero to four; now and then an axis is empty or has extent one.
+/// A shape of rank zero to four; sometimes an axis is empty or has extent one.
 pub(super) fn shape(rng: &mut Rng, most: i64) -> Vec<i64> {
     let rank = *rng.pick(&[0, 1, 1, 1, 2, 2, 2, 3, 3, 4]);
     let mut left = most.max(1);
@@ -26,8 +26,8 @@ pub(super) fn shape(rng: &mut Rng, most: i64) -> Vec<i64> {
     shape
 }
 
-/// A window of `elements` elements in a random layout: step and direction per axis, axes in any
-/// order, gaps; or broadcast along some axes; or strides at random.
+/// A window of `elements` elements in a random layout: with a step and direction for each axis, axes in any order, and
+/// gaps; or broadcast along some axes; or with random strides.
 fn layout(rng: &mut Rng, shape: &[i64], itemsize: i64, may_broadcast: bool) -> Dims {
     match rng.below(8) {
         0..=1 => c_strides(shape, itemsize),
@@ -55,7 +55,7 @@ fn layout(rng: &mut Rng, shape: &[i64], itemsize: i64, may_broadcast: bool) -> D
     }
 }
 
-/// Dense, with the axes in any order: a transpose of a C-ordered array.
+/// A dense layout with the axes in any order: a transpose of a C-ordered array.
 pub(super) fn dense_permuted(rng: &mut Rng, shape: &[i64], itemsize: i64) -> Dims {
     let mut order: Vec<usize> = (0..shape.len()).collect();
     for i in (1..order.len()).rev() {
@@ -70,7 +70,7 @@ pub(super) fn dense_permuted(rng: &mut Rng, shape: &[i64], itemsize: i64) -> Dim
     strides
 }
 
-/// The part of a view from `starts` on.
+/// The part of a view that begins at the indices `starts`.
 pub(super) fn window(view: &View, starts: &[i64], shape: &[i64]) -> View {
     let mut part = view.clone();
     part.offset += starts.iter().zip(&view.strides).map(|(at, stride)| at * stride).sum::<i64>();
@@ -78,14 +78,14 @@ pub(super) fn window(view: &View, starts: &[i64], shape: &[i64]) -> View {
     part
 }
 
-/// Lets a view walk an axis the other way.
+/// Reverses the direction of an axis of a view.
 pub(super) fn reversed(view: &mut View, axis: usize) {
     view.offset += (view.shape[axis] - 1).max(0) * view.strides[axis];
     view.strides[axis] = -view.strides[axis];
 }
 
 impl Draft {
-    /// Places a shape in a base, if some layout fits.
+    /// A view of this shape on a base, if some layout fits.
     fn place(&mut self, base: u32, dtype: DType, shape: &[i64], may_broadcast: bool) -> Option<View> {
         let nbytes = self.program.bases[base as usize].nbytes as i64;
         let size = dtype.size() as i64;
@@ -105,8 +105,8 @@ impl Draft {
         })
     }
 
-    /// A dtype that a base may be looked at with: its own, or one of the same or smaller size whose
-    /// values are the same bytes.
+    /// A dtype for a view of a base: the base's own, or one of the same or a smaller size that is valid for the same
+    /// bytes.
     fn lens(&mut self, base: u32) -> DType {
         let own = self.known[base as usize].dtype;
         if !self.rng.one_in(8) {
@@ -123,7 +123,7 @@ impl Draft {
         }
     }
 
-    /// A view to read, of any type, with all bytes defined.
+    /// A view to read, of any type, all of whose bytes hold values.
     pub(super) fn readable(&mut self, shape: &[i64], accept: impl Fn(DType) -> bool) -> Option<View> {
         if !self.rng.one_in(3)
             && let Some(view) = self.seen_before(shape, &accept)
@@ -141,7 +141,7 @@ impl Draft {
         })
     }
 
-    /// A view that an instruction read or wrote, as it was or broadcast.
+    /// A view that an instruction has read or written, unchanged or broadcast.
     fn seen_before(&mut self, shape: &[i64], accept: &impl Fn(DType) -> bool) -> Option<View> {
         let fits = |view: &View| view.broadcast_to(shape).filter(|_| accept(view.dtype));
         let mut fitting: Vec<View> = self.recent.iter().filter_map(fits).collect();
@@ -153,15 +153,15 @@ impl Draft {
         self.is_defined(&view).then_some(view)
     }
 
-    /// Any base, later ones more often.
+    /// Any base; later ones are chosen more often.
     pub(super) fn recent_base(&mut self) -> u32 {
         let count = self.program.bases.len();
         let (a, b) = (self.rng.below(count), self.rng.below(count));
         a.max(b) as u32
     }
 
-    /// A view to write: of a base that is there, or of a new one. `ins` are what the instruction
-    /// reads, for writing in place or beside.
+    /// A view to write, of an existing base or of a new one. `ins` are the views that the instruction reads, so that it
+    /// may write in place or next to them.
     pub(super) fn writable(&mut self, shape: &[i64], dtype: DType, ins: &[View]) -> View {
         if !ins.is_empty() && self.rng.one_in(4) {
             let mut view = self.rng.pick(ins).clone();
@@ -187,7 +187,7 @@ impl Draft {
         self.fresh(shape, dtype)
     }
 
-    /// A dense view of a new base, sometimes transposed, sometimes with room around it.
+    /// A dense view of a new base, sometimes transposed, sometimes with unused memory around it.
     pub(super) fn fresh(&mut self, shape: &[i64], dtype: DType) -> View {
         let size = shape.iter().product::<i64>() as usize;
         let room = if self.rng.one_in(4) { self.rng.below(4) } else { 0 };
