@@ -522,14 +522,15 @@ def _renamed(code: types.CodeType, old: str, new: str) -> types.CodeType:
 
 
 def module_twin(
-    text: bytes | str, filename: str, namespace: dict[str, Any]
+    text: bytes | str, filename: str, namespace: dict[str, Any], is_asked: bool = False
 ) -> tuple[types.CodeType, list[tuple[str, str, bool]]]:
     """Return the code of a module's twin, and its loops as `units.hidden` takes them.
 
-    The names that the code needs are put into the namespace for it.
+    The names that the code needs are put into the namespace for it. If the loops are asked for, they are
+    compiled when they first run, otherwise once that pays.
     """
     tree = ast.parse(text, filename)
-    units = _Units(filename, False)
+    units = _Units(filename, is_asked)
     holding = with_loops(tree)
     made = ast.Module(
         _Rewriter(units, tree, Scope(tree), holding).made() if holding else tree.body, tree.type_ignores

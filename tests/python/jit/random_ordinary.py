@@ -443,7 +443,7 @@ class Writer:
                     "g = g.T",
                     f"fill({r.choice([v, f'{v}[1:]', 'g[0]'])}, {self._number(0)})",
                     f"{v} = {v}.copy()",
-                    f"x = {self._vector()}.sum()",
+                    f"x = ({self._vector()}).sum()",
                     f"p = len({self._vector()})",
                 ]
             ),

@@ -1,13 +1,17 @@
 """Random functions with loops: compiled, they do everything that they do without."""
 
 import importlib.util
+import linecache
+import signal
 
 import pytest
 
 import numelt as np
 from numelt import _core
+from numelt._jit.twin import module_twin
 
-from .random_programs import HEAD, Writer, arguments, outcome
+from . import random_ordinary
+from .random_programs import HEAD, Writer, arguments, outcome, seen
 
 # functions in a test
 MANY = 40
@@ -41,3 +45,36 @@ def test_random_functions(start, tmp_path):
         for number in range(3 * seed, 3 * seed + 3):
             wanted = outcome(function, arguments(number))
             assert outcome(compiled, arguments(number)) == wanted, f"seed {seed}, arguments {number}\n{text}"
+
+
+def namespace(filename, text, is_compiled):
+    """Run the text of a module, as by ``--jit-loops`` or as it is; return its names."""
+    names = {"__name__": "random_ordinary"}
+    linecache.cache[filename] = len(text), None, text.splitlines(keepends=True), filename
+    code = module_twin(text, filename, names, True)[0] if is_compiled else compile(text, filename, "exec")
+    exec(code, names)
+    return names
+
+
+def of_program(names, number):
+    """Return everything that a program can see of a call of its function."""
+    names["counter"] = 0
+    names["caught"].clear()
+    before = signal.signal(signal.SIGUSR1, names["on_signal"])
+    try:
+        found = outcome(names["f"], random_ordinary.shared(random_ordinary.arguments(number)))
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        np.seterr(over="warn")
+    return found, names["counter"], seen(names["caught"])
+
+
+@pytest.mark.parametrize("start", range(0, 400, MANY))
+@pytest.mark.usefixtures("taking_over")
+def test_random_programs(start):
+    for seed in range(start, start + MANY):
+        text = random_ordinary.HEAD + random_ordinary.Writer(seed).text()
+        plain, compiled = (namespace(f"<random {seed}>", text, is_compiled) for is_compiled in (False, True))
+        for number in range(2 * seed, 2 * seed + 2):
+            wanted = of_program(plain, number)
+            assert of_program(compiled, number) == wanted, f"seed {seed}, arguments {number}\n{text}"

@@ -44,7 +44,7 @@ fn parse(key: &Bound<'_, PyAny>) -> PyResult<Option<Parts>> {
 pub fn part(item: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
     let py = item.py();
     if item.is_exact_instance_of::<PyInt>() {
-        return operand::index(item).map(|i| Some(Part::Int(i)));
+        return int(item);
     }
     if let Some((start, stop, step)) = unpacked(item)? {
         return Ok(Some(Part::Slice(start, stop, step)));
@@ -62,7 +62,12 @@ pub fn part(item: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
         Some(value) => matches!(value.dtype().kind(), DTypeKind::Signed | DTypeKind::Unsigned),
         None => item.is_instance_of::<PyInt>(),
     };
-    if is_integer { operand::index(item).map(|i| Some(Part::Int(i))) } else { Ok(None) }
+    if is_integer { int(item) } else { Ok(None) }
+}
+
+/// An integer as a part of a basic index; `None` beyond 64 bits, which NumPy reports in its own words.
+fn int(item: &Bound<'_, PyAny>) -> PyResult<Option<Part>> {
+    Ok(errors::unless(item.py(), operand::index(item), &[errors::INDEX])?.map(Part::Int))
 }
 
 type Unpacked = (i64, i64, i64);
