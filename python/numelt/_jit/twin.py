@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
 import types
 from collections import Counter
 from collections.abc import Iterable
@@ -47,6 +48,8 @@ __all__ = ["Template", "function_twin", "instance", "module_twin", "template"]
 
 # loops nested more deeply than this have no units of their own: each level doubles the code
 _DEEPEST = 4
+# an inner loop with so many turns is not worth a call of a unit
+_FEW_TURNS = 16
 _LEAVES = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
 
@@ -148,7 +151,12 @@ class _Rewriter:
         if node not in self._suitable:
             is_left = self._scope.is_class or any(isinstance(inner, _LEAVES) for inner in own_nodes([node]))
             self._suitable[node] = not is_left and any(not isinstance(n, ast.Pass) for n in node.body)
-        return self._suitable[node]
+        # asking for a few turns takes as long as the turns, and the loop around has a unit
+        return self._suitable[node] and not (self._turns and self._is_short(node))
+
+    def _is_short(self, loop: Loop) -> bool:
+        """Is it clear that a loop has few turns, and no loops in it?"""
+        return isinstance(loop, ast.For) and not self._nested(loop) and _turns(loop.iter) <= _FEW_TURNS
 
     def _lower(self, loop: Loop, is_resumed: bool) -> Lowered:
         key = loop, is_resumed
@@ -312,8 +320,9 @@ class _Rewriter:
         begin: list[ast.stmt] = [
             ast.Assign([_store(here)], _name(k)),
             ast.Assign([_store(k)], _number(-1)),
-            *self._ask_again(loop, here, shift),
         ]
+        if not (is_inner and self._is_short(loop)):
+            begin += self._ask_again(loop, here, shift)
         rest, source = self._rest(loop), self._source(loop)
         going_on: list[ast.stmt] = [ast.Expr(ast.Call(_name(PENDING), [], []))]
         resumed: ast.stmt
@@ -389,6 +398,19 @@ class _Rewriter:
         for statement in made:
             ast.copy_location(statement, loop)
         return made
+
+
+def _turns(iterable: ast.expr) -> float:
+    """Return how many items there are if constants say so, otherwise infinity."""
+    if isinstance(iterable, ast.Tuple | ast.List):
+        return len(iterable.elts)
+    if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id == "range":
+        bounds = [part.value for part in iterable.args if isinstance(part, ast.Constant)]
+        if len(bounds) == len(iterable.args) and 1 <= len(bounds) <= 2:
+            start, stop = [0, *bounds][-2:]
+            if isinstance(start, int) and isinstance(stop, int):
+                return stop - start
+    return math.inf
 
 
 def _loaded(target: ast.expr) -> ast.expr:

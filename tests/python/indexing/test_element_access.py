@@ -501,3 +501,24 @@ def test_diagonals_and_new_axes(name, dtype):
                 assert found[0][2:] == found[1][2:], (label, rest, found)
             else:
                 assert found[0] == found[1], (label, rest)
+
+
+BEYOND = [2**63, -(2**63) - 1, 10**20, numpy.uint64(2**63), numpy.uint64(2**64 - 1)]
+
+
+@pytest.mark.parametrize("index", BEYOND, ids=repr)
+@pytest.mark.parametrize(
+    "where", [lambda k: k, lambda k: (k,), lambda k: (0, k), lambda k: (k, slice(None)), lambda k: (..., k)]
+)
+@pytest.mark.parametrize("shape", [(), (5,), (3, 4)])
+def test_integers_beyond_64_bits(index, where, shape):
+    def outcome(call):
+        try:
+            return call()
+        except Exception as error:
+            return type(error), str(error)
+
+    key = where(index)
+    theirs, ours = numpy.ones(shape), numelt.ones(shape)
+    assert outcome(lambda: ours[key]) == outcome(lambda: theirs[key])
+    assert outcome(lambda: ours.__setitem__(key, 2)) == outcome(lambda: theirs.__setitem__(key, 2))

@@ -70,7 +70,7 @@ def test_a_while_loop_that_ends_at_once_leaves_its_variables_as_they_are():
 def size(depth):
     """Return how many instructions the code of nested loops has."""
     lines = [
-        f"{' ' * d}for i{d} in range(3):\n{' ' * d} if i{d}:\n{' ' * d}  s += i{d}\n" for d in range(depth)
+        f"{' ' * d}for i{d} in range(n):\n{' ' * d} if i{d}:\n{' ' * d}  s += i{d}\n" for d in range(depth)
     ]
     code = loading.code_of("s = 0\n" + "".join(lines), "program.py", {})
     return len(list(dis.get_instructions(code)))
@@ -79,3 +79,19 @@ def size(depth):
 def test_nested_loops_do_not_double_the_code_with_each_level():
     assert size(6) < 2 * size(4)
     assert size(7) - size(6) < 2 * (size(6) - size(5))
+
+
+def test_inner_loops_of_few_turns_have_no_units_of_their_own():
+    few = ["range(8)", "range(2, 18)", "(1, 2.5)"]
+    many = ["range(17)", "range(n)", "range(2**70)", "range(0, 9, 2)", "a", "range(5, 10**20)"]
+    for iterable in few + many:
+        found, _ = ran(
+            f"def f(n, a):\n    for i in range(n):\n        for j in {iterable}:\n            n += j\n"
+        )
+        assert (len(found["__numelt_units__"]) == 2) == (iterable in few), iterable
+    found, _ = ran("def f(n):\n    for j in range(8):\n        n += j\n    return n\n")
+    assert len(found["__numelt_units__"]) == 2
+    assert found["f"](1) == 29
+    found, _ = ran("def f(n):\n    for j in range():\n        n += j\n    return n\n")
+    with pytest.raises(TypeError, match="range expected"):
+        found["f"](1)
