@@ -12,6 +12,7 @@ pub mod rest;
 pub mod results;
 pub mod undo;
 pub mod unit;
+pub mod variant;
 pub mod world;
 pub mod worth;
 
