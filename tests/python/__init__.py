@@ -1,1 +1,1 @@
-"""Tests of the Python package: NumPy is the truth."""
+"""Tests of the Python package, whose reference is NumPy."""

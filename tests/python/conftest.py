@@ -1,4 +1,4 @@
-"""Property tests try the same examples in every run; NUMELT_EXPLORE=1 looks for new ones."""
+"""Property tests use the same examples in every run; NUMELT_EXPLORE=1 searches for new ones."""
 
 import os
 
@@ -14,7 +14,7 @@ settings.load_profile("explore" if os.environ.get("NUMELT_EXPLORE") == "1" else 
 
 @pytest.fixture
 def recorded():
-    """Have everything recorded, however small: for tests that look at what is pending."""
+    """Record all operations, also small ones, for tests that examine pending work."""
     before = numelt.config.at_once
     numelt.config.at_once = 0
     yield
@@ -23,7 +23,7 @@ def recorded():
 
 @pytest.fixture
 def on_the_host(monkeypatch):
-    """Have all work run on the CPU, in started processes as well: for its memory and its plans."""
+    """Run all work on the CPU, also in processes that are started, for tests of its memory and plans."""
     monkeypatch.setenv("NUMELT_ENGINE", "cpu")
     with numelt.engine("cpu"):
         yield
@@ -31,7 +31,7 @@ def on_the_host(monkeypatch):
 
 @pytest.fixture(params=["recorded", "at once"])
 def recorded_and_at_once(request):
-    """Do all of it while operations are recorded, and while small ones run at once."""
+    """Run the test with recorded operations, and with small operations that run at once."""
     before = numelt.config.at_once
     if request.param == "recorded":
         numelt.config.at_once = 0

@@ -1,6 +1,5 @@
 //! Which operations run when they are recorded and which stay pending, on an engine that computes nothing and has no
 //! fast paths.
-//! anything.
 
 use numelt_ir::{Axes, DType, Dims, Op};
 use numelt_runtime::{ArrayView, Config, Input, NullEngine, Runtime};

@@ -1,4 +1,4 @@
-"""What NumPy's functions say of the number and the names of arguments, as with NumPy."""
+"""Errors about the number and the names of arguments have the same text as NumPy's."""
 
 import functools
 import inspect
@@ -30,7 +30,7 @@ CALLS = [
 
 
 def said(np, name, call):
-    """Return what a call raises: its class, and its words."""
+    """Return what a call raises: the class and the message."""
     try:
         eval(call, {"f": getattr(np, name), "x": np.array([1.5, 2.5, 3.5])})
     except Exception as error:
@@ -45,7 +45,7 @@ def test_same_words(name, call):
 
 
 class Claiming:
-    """Answers functions of NumPy's itself."""
+    """A class that answers NumPy's functions itself."""
 
     def __array_function__(self, function, types, args, kwargs):
         return function.__name__
@@ -60,7 +60,7 @@ def test_other_classes_are_asked(np):
     assert np.packbits(Claiming()) == "packbits"
 
 
-# calls that are wrong for nearly every function; `f` takes them
+# calls that are wrong for nearly every function; `f` takes the arguments
 WRONG = {
     "nothing": "f()",
     "too many": "f(*[np.arange(4.0)] * 14)",
@@ -76,7 +76,8 @@ WRONG = {
     "a word": 'f(np.arange(4.0), "abc")',
     "a fraction": "f(np.arange(4.0), 1.5)",
 }
-# what is looked at first differs, or NumPy's own dispatch has words of its own; printing and global state
+# functions that check their arguments in another order, or for which NumPy's own dispatch has its own
+# messages; functions that print or change global state
 APART = {
     "busday_count", "is_busday", "histogramdd", "meshgrid", "poly", "roots", "unique_all", "unique_counts",
     "unique_inverse", "unique_values", "unstack", "select", "test", "show_config", "show_runtime", "info",
@@ -121,7 +122,7 @@ def test_methods_say_what_numpys_say(wrong):
             continue
         if not callable(getattr(numpy.ndarray, name)):
             continue
-        call = act.replace("f(", f"x.{name}(", 1)  # the words depend on whether the method is taken first
+        call = act.replace("f(", f"x.{name}(", 1)  # the message depends on the order of lookups
         for shape in ((4,), (2, 2)):
             expected, got = (
                 complaint(functools.partial(eval, call, {"x": np.arange(4.0).reshape(shape), "np": np}))
@@ -133,7 +134,7 @@ def test_methods_say_what_numpys_say(wrong):
 
 
 class Picky:
-    """An object that counts how often it is asked, and refuses."""
+    """An object that counts how often it is asked for an answer, and refuses."""
 
     asked = 0
 
@@ -239,7 +240,7 @@ LONG_ARRAYS = [
 
 @pytest.mark.parametrize("call", LONG_ARRAYS)
 def test_calls_on_long_arrays_are_numpys_too(call):
-    """NumPy itself answers wrong calls on few elements; these have more."""
+    """NumPy itself answers wrong calls on few elements; these arrays have more."""
 
     def outcome(np):
         try:

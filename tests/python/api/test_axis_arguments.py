@@ -1,4 +1,4 @@
-"""What functions make of their axis: every kind of value, on arrays of every rank."""
+"""How functions treat their axis argument: every kind of value, on arrays of every rank."""
 
 import numpy
 import pytest

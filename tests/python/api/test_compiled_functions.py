@@ -1,7 +1,7 @@
-"""Functions that are compiled only give what NumPy gives, for plain arguments and for odd ones.
+"""Functions that exist only in compiled form return what NumPy returns, for usual and for unusual arguments.
 
-Compared are the class, dtype, shape, strides and values of results, the class and text of exceptions, and the
-warnings with the files that they point at.
+The tests compare the class, dtype, shape, strides and values of results, the class and text of exceptions,
+and the warnings with the files to which they are attributed.
 """
 
 import enum
@@ -20,13 +20,13 @@ pytestmark = pytest.mark.quick
 
 
 class Three(enum.IntEnum):
-    """An int of a class of its own."""
+    """An int of a derived class."""
 
     THREE = 3
 
 
 class Convertible:
-    """An object with `__array__`, which may return an array of numelt's."""
+    """An object with `__array__`, which may return a numelt array."""
 
     def __init__(self, array):
         self.array = array
@@ -335,7 +335,7 @@ def described(value):
     kind = numpy.ndarray if type(value) is numelt.ndarray else type(value)
     if not isinstance(value, (numpy.ndarray, numelt.ndarray, numpy.generic)):
         return kind, repr(value)
-    # NumPy's view of our array may have other strides along axes of one element
+    # NumPy's view of our array may have other strides for axes of one element
     plain = numpy.asarray(value) if type(value) is numelt.ndarray else value
     return kind, value.dtype, value.shape, value.strides, repr(plain)
 
@@ -428,5 +428,5 @@ def test_a_range_is_as_long_as_numpys():
 
 def test_no_function_is_compiled_only_and_written_in_python():
     assert set(_core.compiled_functions()) >= table.COMPILED
-    # a second form that `native` registers would raise
+    # a second form that `native` registers would raise an error
     assert all(NATIVE[getattr(numpy, name)] is COMPILED[name] for name in table.COMPILED)

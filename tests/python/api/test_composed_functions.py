@@ -1,4 +1,4 @@
-"""NumPy's functions that are made of others: bits, dtypes, memory order, exceptions, nothing left to NumPy.
+"""NumPy's functions that are composed of others: bits, dtypes, memory order, exceptions, and no fallbacks.
 
 Each call runs over dtypes and layouts in NumPy and in numelt; `x` is the array, `np` the library.
 """
@@ -187,7 +187,8 @@ def flat(value):
 
 
 def layout(value):
-    """Return what a program can see of a result's memory: strides of axes that have a step, flags."""
+    """Return what a program can see of a result's memory: flags, and strides of axes with several
+    elements."""
     if isinstance(value, (tuple, list)):
         return [layout(item) for item in value]
     if not isinstance(value, numpy.ndarray):
@@ -197,7 +198,7 @@ def layout(value):
 
 
 def compare(call, ours, theirs, context, ulp=0):
-    """Assert that numelt gives what NumPy gives, without leaving anything to it."""
+    """Assert that numelt returns what NumPy returns, without a fallback."""
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         kind, expected = outcome(lambda: eval(call, theirs))
@@ -226,11 +227,11 @@ def test_composed(call):
             if name == "scalar" and "over_axes" in call:
                 continue
             if "where=" in call and name not in DENSE:
-                continue  # stretches of what is not dense are NumPy's to sum
+                continue  # NumPy sums the segments of an array that is not dense
             if "count=" in call and name == "empty":
-                continue  # NumPy leaves what it adds unset
+                continue  # NumPy leaves the memory that it adds uninitialized
             theirs, ours = pair(numelt, dtype, name, 3)
-            # absolute values of complex128 that are walked backwards: docs/differences.md
+            # absolute values of complex128 that are read backwards: docs/differences.md
             ulp = 2 if (dtype, name) == ("complex128", "reversed") and "norm(x, 1" in call else 0
             context = f"{call} on {dtype} {name}"
             compare(call, {"np": numelt, "x": ours}, {"np": numpy, "x": theirs}, context, ulp)

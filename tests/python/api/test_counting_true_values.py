@@ -1,4 +1,4 @@
-"""Counting truth values: those in memory at once, those of comparisons without more work than needed."""
+"""Counting true values: those in memory at once, those of comparisons without needless work."""
 
 import warnings
 
@@ -18,7 +18,7 @@ def at_once(request):
 
 
 def masks(xp):
-    """Return arrays of bool of all layouts, and bytes of any value seen as such."""
+    """Return bool arrays in all layouts, and bytes of any value that are viewed as bools."""
     rng = numpy.random.default_rng(5)
     base = xp.array(rng.random((6, 40, 7)) > 0.5)
     bytes_ = xp.array(rng.integers(0, 4, 100).astype("u1"))

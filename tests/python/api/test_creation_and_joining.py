@@ -1,4 +1,4 @@
-"""The quick paths of public functions give what NumPy gives, and leave other calls to the package."""
+"""The fast paths of public functions return what NumPy returns, and pass other calls to the package."""
 
 import inspect
 import pickle

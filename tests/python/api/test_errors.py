@@ -1,4 +1,4 @@
-"""Bad input raises NumPy's exception type and text, at the line that caused it."""
+"""Invalid input raises NumPy's exception type and text, at the line that caused it."""
 
 import traceback
 
@@ -111,7 +111,7 @@ CASES = {
 
 
 def words(error):
-    """Return the message with the module's own name replaced by NumPy's."""
+    """Return the message with the name of the module replaced by NumPy's."""
     return str(error).replace("numelt._core.", "numpy.").replace("numelt", "numpy")
 
 

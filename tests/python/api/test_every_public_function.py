@@ -1,4 +1,5 @@
-"""Each public function of NumPy has a record, gives NumPy's results, and runs where docs/coverage.md says."""
+"""Each public function of NumPy has a record, returns NumPy's results, and runs where docs/coverage.md
+says."""
 
 from pathlib import Path
 
@@ -21,7 +22,7 @@ CASES = [
     for name, examples in calls(module).items()
     for i, call in enumerate(examples)
 ]
-# LAPACK and FFT give the same bits only where the memory layout is the same
+# LAPACK and FFT return the same bits only if the memory layout is the same
 LOOSE = {"numpy.linalg": 1e-10, "numpy.fft": 1e-12}
 
 

@@ -1,4 +1,4 @@
-"""`flip` gives a view."""
+"""`flip` returns a view."""
 
 import numelt
 

@@ -1,4 +1,4 @@
-"""Sorting and searching of arrays that are large enough to be shared by threads: NumPy's bits always."""
+"""Sorting and searching of arrays that are so large that threads share the work: always NumPy's bits."""
 
 import numpy
 import pytest

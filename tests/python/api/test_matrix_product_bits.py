@@ -1,4 +1,4 @@
-"""Products of vectors and matrices have NumPy's bits, whatever the dtype and layout."""
+"""Products of vectors and matrices have NumPy's bits for all dtypes and layouts."""
 
 import warnings
 
@@ -37,7 +37,7 @@ VECTORS = [name for name in LAYOUTS if name not in ("columns",)]
 
 
 def values(rng, dtype, shape):
-    """Return values whose sums round."""
+    """Return values whose sums are rounded."""
     kind = numpy.dtype(dtype).kind
     if kind == "b":
         return rng.random(shape) < 0.3
@@ -132,7 +132,7 @@ def test_products_of_other_dtypes(name, case):
     "shape", [(5, 7), (40, 3), (3, 40), (150, 130), (1, 9), (9, 1), (2, 30, 20)], ids=str
 )
 def test_products_with_itself(dtype, shape):
-    """NumPy computes one triangle of a matrix times its transpose, if both are the same memory."""
+    """NumPy computes only one triangle of a matrix times its transpose if both share their memory."""
     for name in LAYOUTS:
         theirs, ours = both(numpy.random.default_rng(3), dtype, shape, name)
         for np_, x in ((numpy, theirs), (numelt, ours)):
@@ -173,7 +173,7 @@ def test_products_with_scalars(dtype):
 
 
 def test_products_of_pending_operands():
-    """What is fused, shared or copied away must not change which matrices are the same memory."""
+    """Fusing, sharing or omitting copies must not change which matrices share their memory."""
 
     def program(np, x):
         first, second = x * 2 + 1, x * 2 + 1

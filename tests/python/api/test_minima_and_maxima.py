@@ -1,4 +1,4 @@
-"""Extremes, their places and masks' places: one element anywhere in runs of any length decides."""
+"""Extremes, their positions and positions in masks: one element decides, anywhere in rows of any length."""
 
 import numpy
 import pytest
@@ -17,7 +17,8 @@ def bits(value):
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "u2", "i4", "u8"])
 @pytest.mark.parametrize("n", LENGTHS)
 def test_one_element_decides(dtype, n):
-    """The extreme, a NaN, an infinity or several of them, at the ends of lanes, registers and blocks."""
+    """The extreme, a NaN, an infinity or several of them, at the ends of vector lanes, registers and
+    blocks."""
     rng = numpy.random.default_rng(n)
     places = sorted(
         {0, 1, n // 2, n - 2, n - 1, n - n % 8, n - n % 64, *rng.integers(0, n, 6)} & set(range(n))
@@ -39,7 +40,7 @@ def test_one_element_decides(dtype, n):
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_rows(dtype):
-    """Sums and extremes of rows from one element to more than a block, also apart, any number of them."""
+    """Sums and extremes of rows of one element to more than a block, also strided, any number of them."""
     rng = numpy.random.default_rng(1)
     for n in (1, 2, 7, 8, 9, 12, 15, 16, 30, 31, 64, 100, 127, 128, 129, 200):
         for rows in (1, 3, 4, 5, 8, 11, 130):
@@ -56,7 +57,7 @@ def test_rows(dtype):
 
 @pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "i8", "f2", "f4", "f8", "c16"])
 def test_places_in_columns_and_rows(dtype):
-    """Extremes that come early, late, several times or never change; NaN; columns beside registers."""
+    """Extremes that come early, late, repeatedly or never change; NaN; columns beside registers."""
     rng = numpy.random.default_rng(2)
     for shape in (
         (1, 40),
@@ -110,7 +111,7 @@ def test_extremes_of_truth_values(np_call):
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_extremes_that_leave_out_nan(dtype):
-    """Numbers, infinities and NaN in runs around the lanes; of zeros, either sign."""
+    """Numbers, infinities and NaN in rows around the size of a register; if zeros, of either sign."""
     rng = numpy.random.default_rng(5)
     for n in (1, 63, 64, 65, 130, 1000, 5001):
         for fill in (None, numpy.nan, numpy.inf, -numpy.inf, 0.0):
@@ -134,7 +135,7 @@ def test_extremes_that_leave_out_nan(dtype):
 @pytest.mark.parametrize("shape", [(5000,), (70_001,), (100, 100), (3, 50, 40)])
 @pytest.mark.parametrize("fill", [True, False])
 def test_a_mask_of_one_value(shape, fill):
-    """All positions or none: read, written, counted, as indices of other axes."""
+    """All positions or none: read, written, counted, and used as indices of other axes."""
     values, mask = numpy.arange(numpy.prod(shape)).reshape(shape).astype("f4"), numpy.full(shape, fill)
 
     def results(xp):
@@ -153,7 +154,7 @@ def test_a_mask_of_one_value(shape, fill):
 
 @pytest.mark.parametrize("shape", [(6, 4), (60, 80), (300, 400), (4, 6, 8), (16, 12, 50)])
 def test_as_many_positions_as_elements(shape):
-    """Masks of which one element in as many as there are axes is true: as many indices as elements."""
+    """Masks in which one element in as many as there are axes is true: as many indices as elements."""
     values = numpy.arange(numpy.prod(shape)).reshape(shape).astype("i4")
 
     def results(xp):
@@ -170,7 +171,7 @@ def test_as_many_positions_as_elements(shape):
 
 @pytest.mark.parametrize("density", [0.0, 0.01, 0.3, 0.5, 0.97, 1.0])
 def test_places_in_masks(density):
-    """`nonzero` of masks of any length and layout, and of truth values that are bytes of any value."""
+    """`nonzero` of masks of any length and layout, and of bools whose bytes have any value."""
     rng = numpy.random.default_rng(int(100 * density))
     for n in (0, 1, 7, 8, 63, 64, 65, 127, 511, 512, 513, 4000, 32768, 32769, 70_001):
         a = rng.random(n) < density
@@ -187,7 +188,7 @@ def test_places_in_masks(density):
 
 @pytest.mark.parametrize("dtype", ["i1", "i4", "i8", "u8", "f4", "f8", "c16"])
 def test_running_sums_in_and_out_of_place(dtype):
-    """Of neighbours, whose sums go straight from array to array, and of operands that lie over each other."""
+    """Running sums and products, into new arrays and over the same or overlapping elements."""
     cuts = ((slice(None), slice(None)), (slice(-1), slice(1, None)), (slice(1, None), slice(-1)))
 
     def results(xp, a):

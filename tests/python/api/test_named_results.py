@@ -1,4 +1,4 @@
-"""Results of linear algebra with names."""
+"""Functions of linear algebra that return named tuples."""
 
 import numpy
 import pytest

@@ -9,14 +9,14 @@ from ..support.compare import as_numpy, assert_same
 
 
 def assert_alike(ours, theirs):
-    """The same, strides included."""
+    """Assert equality, including strides."""
     assert_same(ours, theirs)
     assert as_numpy(ours).strides == theirs.strides
 
 
 @pytest.mark.parametrize("n", [2, 3, 6])
 def test_parts_of_complex_results(n):
-    """What NumPy returns may be a part of an array of its own, whose elements do not lie side by side."""
+    """NumPy's result may be a part of an array of its own, so that its elements are not adjacent."""
 
     def solved(np):
         matrix = (np.arange(n * n).reshape(n, n) + np.eye(n) * 7.0) / 5
@@ -26,5 +26,5 @@ def test_parts_of_complex_results(n):
     for one, other in zip(ours, theirs, strict=True):
         assert_alike(one, other)
     assert type(ours).__name__ == type(theirs).__name__
-    ours.eigenvalues[0] = 5  # its own memory
+    ours.eigenvalues[0] = 5  # it has its own memory
     assert complex(ours.eigenvalues[0]) == 5.0

@@ -1,4 +1,4 @@
-"""Names of modules that are found when they are asked for."""
+"""Names of modules that are found when they are first requested."""
 
 import sys
 import types
@@ -28,7 +28,7 @@ def test_names_that_are_found_late():
     assert numelt.random.rand is numelt.random.rand
     with pytest.raises(ImportError):
         exec("from numelt import nonsense")
-    # other modules find theirs as ever
+    # other modules find their names as always
     other = types.ModuleType("other")
     with pytest.raises(AttributeError, match="module 'other' has no attribute 'x'"):
         _ = other.x

@@ -1,4 +1,4 @@
-"""The namespaces of numelt's modules hold the names that NumPy's hold: programs copy them."""
+"""The namespaces of numelt's modules contain the same names as NumPy's, because programs copy them."""
 
 import importlib
 import subprocess
@@ -10,13 +10,13 @@ import pytest
 
 import numelt
 
-# what numelt's own namespace adds
+# names that only numelt's own namespace has
 OWN = {
     "Profile", "UntestedLibraryWarning", "compat",
     "Coverage", "FallbackError", "FallbackWarning", "config", "coverage", "engine", "explain", "extension",
     "filters", "flush", "inspect", "install", "jit", "lazy", "load_ipython_extension",
     "profile", "tools", "use",
-    # operators for functions of elements, which no star import gives
+    # operators for functions of elements, which a star import does not import
     "allpairs", "do_while", "filter", "guvectorize", "imap", "map", "reduce", "scan", "stencil",
 }  # fmt: skip
 
@@ -40,7 +40,7 @@ def public(module):
 
 
 def hooks(module):
-    """Return the names with two underscores on each side of what can be called."""
+    """Return the names of callables with two underscores on each side."""
     return {name for name, value in vars(module).items() if name.startswith("__") and callable(value)}
 
 
@@ -48,10 +48,10 @@ def test_package():
     own = {name for name in dir(numelt) if not name.startswith("_")} - set(dir(numpy))
     assert own - public(numpy) == OWN
     assert public(numelt) - public(numpy) <= OWN
-    # modules that NumPy loads when it is asked for them are found when they are asked for
+    # modules that NumPy loads on request are found on request
     missing = public(numpy) - public(numelt)
     assert all(isinstance(vars(numpy)[name], types.ModuleType) for name in missing)
-    # `__getattr__` is found, but does not lie there: CPython would cache no lookup of a name
+    # `__getattr__` is found, but is not in the namespace: with it, CPython would not cache lookups of names
     assert hooks(numpy) - hooks(numelt) <= {"__getattr__"}
     assert hooks(numelt) <= hooks(numpy)
     for name in set(vars(numpy)) & set(vars(numelt)):
@@ -112,7 +112,8 @@ print("done")
 
 @pytest.mark.parametrize("launcher", [["-m", "numelt"], []])
 def test_copied_namespaces_hold_no_more(tmp_path, launcher):
-    """A module that copies what can be called, as autograd does, answers no other names: NumPy's does not."""
+    """A module that copies callables, as autograd does, finds no other names: NumPy's module does not
+    either."""
     (tmp_path / "copying.py").write_text(COPYING)
     (tmp_path / "program.py").write_text(PROGRAM)
     run = subprocess.run(
@@ -122,7 +123,7 @@ def test_copied_namespaces_hold_no_more(tmp_path, launcher):
 
 
 def test_modules_of_the_program_have_no_hooks():
-    """What numelt's own modules do for names that they lack is nobody else's."""
+    """Only numelt's own modules find missing names by `__late__`; a program's module with it does not."""
     module = types.ModuleType("module")
     module.__late__ = lambda name: 1
     with pytest.raises(AttributeError, match="module 'module' has no attribute 'x'"):

@@ -1,4 +1,5 @@
-"""What a program could tell numelt by: warnings and their lines, texts of errors, corners of arguments."""
+"""Details that would let a program detect numelt: warnings and their lines, error texts, unusual
+arguments."""
 
 import inspect
 import warnings
@@ -189,7 +190,7 @@ def test_every_way_of_converting_warns_and_raises(way):
     ]
     for value, dtype in pairs:
         if way == "element" and dtype in "bHiQ":
-            continue  # NumPy refuses infinities there, or warns, by the class of the number
+            continue  # NumPy refuses infinities there, or warns, depending on the class of the number
 
         def convert(np, dtype=dtype, value=value):
             target = np.zeros(3, dtype)
@@ -328,7 +329,7 @@ def test_series_at_arrays_are_arrays(name):
 @pytest.mark.parametrize("dtype", "?bBhHiIlLefd")
 @pytest.mark.parametrize("number", [-1, 300, 2**31, 2**63 - 1, 2**63, -(2**63), 2**70, 1.5, True])
 def test_where_casts_numbers_that_do_not_fit(dtype, number):
-    """Arithmetic refuses `uint8(1) + -1`; `where` wraps it around."""
+    """Arithmetic refuses `uint8(1) + -1`; `where` wraps the number around."""
     truth = [True, False, True]
     programs = [
         lambda np, a, c: np.where(c, a, number),
@@ -362,7 +363,7 @@ STORED = {
 @pytest.mark.parametrize("way", STORED)
 @pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i4", "u8", "f2", "f8", "c8"])
 def test_numbers_in_lists_are_stored_one_by_one(way, dtype):
-    """`a[:] = [300, 1]` is an error where `a[:] = array([300, 1])` wraps around."""
+    """`a[:] = [300, 1]` raises an error, whereas `a[:] = array([300, 1])` wraps the numbers around."""
     values = [[300, 1], [1.5, 2], (1e10, 1), [float("nan"), 1], ["3", "4"], [1j, 2], [None, 1], [2**70, 1]]
     for value in [*values, [True, 2], [-1, 3], [numpy.int64(300), 1], [numpy.float64(3.7), 1]]:
         theirs, ours = numpy.zeros(4, dtype), numelt.zeros(4, dtype)
@@ -483,7 +484,7 @@ def test_named_tuples_of_other_classes_are_handed_on():
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_numpys_assertions_see_pending_warnings():
-    # results are held: a plan drops what nobody can read
+    # the results are held, because a plan drops results that cannot be read
     np = numelt
     with np.testing.assert_warns(RuntimeWarning):
         x = np.ones(5000) / np.zeros(5000)

@@ -1,4 +1,4 @@
-"""Fragments of programs of many fields say under numelt what they say under NumPy, warnings included."""
+"""Fragments of programs from many fields print under numelt what they print under NumPy, with warnings."""
 
 import functools
 import os

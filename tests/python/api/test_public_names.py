@@ -54,8 +54,9 @@ def test_submodule(module):
 
 
 def test_names_can_be_walked_through():
-    # Each package in an interpreter of its own, in which nothing has been looked up yet: in the process of
-    # the tests, what others imported (numpy.ma.mrecords) has become a name of its package as well.
+    # Each package is examined in an interpreter of its own, in which nothing has been looked up yet. In the
+    # process of the tests, modules that others imported (numpy.ma.mrecords) have become names of their
+    # packages.
     code = """if True:
         import importlib, json, sys
         package, *names = sys.argv[1:]

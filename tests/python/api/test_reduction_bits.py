@@ -1,4 +1,4 @@
-"""Sums, products, statistics and scans have NumPy's bits, whatever the dtype, layout and axes."""
+"""Sums, products, statistics and scans have NumPy's bits for all dtypes, layouts and axes."""
 
 import warnings
 
@@ -20,7 +20,7 @@ SHAPES = [
 
 
 def values(rng, dtype, shape):
-    """Return values whose sums round: of several magnitudes, with exact zeros of both signs."""
+    """Return values whose sums are rounded: of several magnitudes, with exact zeros of both signs."""
     kind = numpy.dtype(dtype).kind
     if kind == "b":
         return rng.random(shape) < 0.5
@@ -34,7 +34,7 @@ def values(rng, dtype, shape):
 
 
 def layout(rng, dtype, shape, name):
-    """Return an array of this shape that lies in memory in the way of this name."""
+    """Return an array of this shape in the memory layout of this name."""
     rank = len(shape)
     if name == "C" or rank == 0:
         return values(rng, dtype, shape)
@@ -62,7 +62,7 @@ LAYOUTS = ["C", "F", "rotated", "window", "steps", "rows", "reversed", "backward
 
 
 def assert_bits(ours, theirs, context):
-    """Assert equality of dtype, shape and every bit; one NaN is as good as another."""
+    """Assert equality of dtype, shape and every bit; all NaNs are considered equal."""
     ours, theirs = numpy.asarray(ours), numpy.asarray(theirs)
     assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape), context
     nan = numpy.isnan(theirs)
@@ -91,14 +91,14 @@ def cases(draw):
 def test_bits(name, case, dtype, seed):
     shape, how, axes = case
     if dtype.startswith("complex") and name in ("prod", "cumprod"):
-        return  # NumPy multiplies complex numbers with fused steps on some machines
+        return  # NumPy multiplies complex numbers with fused operations on some machines
     x = layout(numpy.random.default_rng(seed), dtype, shape, how)
     axis = axes if len(axes) > 1 else axes[0] if axes else None
     if name.startswith("cum") and isinstance(axis, tuple):
         axis = axis[0]
     ours = numelt.asarray(x)
     got, want = call(numelt, name, ours, axis), call(numpy, name, x, axis)
-    if name in ("min", "max"):  # which zero of two wins is not specified
+    if name in ("min", "max"):  # it is not specified which of two zeros is the result
         got, want = got + 0, want + 0
     assert_bits(got, want, (name, dtype, shape, how, axis))
 
@@ -120,7 +120,7 @@ INITIAL = [None, 3, -60000, 2.5, -0.0, 0, 1, numpy.float32(1.1), numpy.inf, True
 
 @st.composite
 def general_cases(draw):
-    """Return what a reduction with `initial`, `where`, `dtype`, `out` and `keepdims` is made of."""
+    """Return the operands of a reduction with `initial`, `where`, `dtype`, `out` and `keepdims`."""
     shape, how, axes = draw(cases())
     return {
         "shape": shape,
@@ -208,7 +208,7 @@ def test_fused_sums_keep_their_bits():
     rng = numpy.random.default_rng(5)
     base = rng.standard_normal((302, 202))
     x, y = base[1:-1, 1:-1], numelt.array(base)[1:-1, 1:-1]
-    # the sum of a view, of a temporary and of a conversion take different orders of the same elements
+    # the sums of a view, of a temporary and of a conversion add the same elements in different orders
     ours = [y.sum(), (y * 2).sum(), y.astype("float32").sum(dtype="float64"), y.max(), (y * y).mean()]
     theirs = [x.sum(), (x * 2).sum(), x.astype("float32").sum(dtype="float64"), x.max(), (x * x).mean()]
     for a, b in zip(ours, theirs, strict=True):

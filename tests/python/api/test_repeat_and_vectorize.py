@@ -1,4 +1,4 @@
-"""`repeat` with counts, and functions made by `vectorize`."""
+"""`repeat` with counts, and functions that `vectorize` makes."""
 
 import numpy
 import pytest
@@ -48,7 +48,7 @@ def test_vectorized_functions():
 
 
 class Half(numpy.vectorize):
-    """A class of the user's over it."""
+    """A class that a program derives from it."""
 
     def __call__(self, *args):
         return super().__call__(*args) / 2

@@ -1,4 +1,4 @@
-"""What is a shape, and how many dimensions an array may have, is what NumPy says."""
+"""Which arguments are accepted as shapes, and how many dimensions an array may have, is as in NumPy."""
 
 import itertools
 
@@ -12,7 +12,7 @@ MORE = (1,) * 65
 
 
 class Extents:
-    """A sequence without anything else."""
+    """A sequence without any other properties."""
 
     def __init__(self, *extents):
         self.extents = extents
@@ -74,7 +74,8 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("taker", TAKERS)
 def test_what_is_a_shape(taker, shape):
-    given = SHAPES[shape]()  # one object for both, whose address is in the message; NumPy does not use it up
+    # both libraries get the same object, because its address is in the message; NumPy does not consume it
+    given = SHAPES[shape]()
     theirs = outcome(lambda np: TAKERS[taker](np, given), numpy)
     assert outcome(lambda np: TAKERS[taker](np, given), numelt) == theirs
 
@@ -134,7 +135,7 @@ def test_no_array_has_more_than_64_dimensions(name):
 
 
 def test_taking_makes_no_more_than_64_dimensions():
-    # NumPy's own function ends the process here, so that there is nothing to compare with
+    # NumPy's own function ends the process here, so there is nothing to compare with
     x, index = numelt.zeros((2000, *FULL[:40])), numelt.zeros((2000, *FULL[:40]), int)
     with pytest.raises(ValueError, match=r"number of dimensions must be within \[0, 64\], got 81"):
         numelt.take(x, index, axis=0)

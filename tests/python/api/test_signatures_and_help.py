@@ -1,4 +1,4 @@
-"""What functions, methods and classes tell of themselves: what NumPy's tell."""
+"""The metadata of functions, methods and classes (signatures, documentation) is the same as NumPy's."""
 
 import importlib
 import inspect
@@ -13,9 +13,9 @@ import numelt
 SPACES = ["", "linalg", "fft", "char", "strings", "ma", "polynomial.polynomial"]
 
 
-# of numpy.ma: names of other objects there
+# names of numpy.ma, which are names of other objects there
 _OWN_OBJECTS = {"isMA", "isarray", "round_", "row_stack", "alltrue", "sometrue"}
-# SciPy takes it over and writes into NumPy's documentation of it when it is imported
+# when SciPy is imported, it changes NumPy's documentation of this function
 _REWRITTEN = {"sinc"}
 
 

@@ -18,7 +18,7 @@ def test_a_triangle_is_a_copy():
     y = np.triu(x)
     y[0, 0] = 5
     assert x[0, 0] == 1
-    x += 1  # pending work is seen
+    x += 1  # pending work is included
     assert np.tril(x * 2).tolist() == [[4, 0, 0], [4, 4, 0], [4, 4, 4]]
     assert str(outcome(np.triu)) == str(outcome(numpy.triu))
 
@@ -45,7 +45,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("special", [None, 0.0, numpy.nan, numpy.inf])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_inverses_and_solutions_have_numpys_bits(layout, special):
-    """Singular matrices raise NumPy's error; so do those with a row of zeros here."""
+    """Singular matrices raise NumPy's error; here, so do those with a row of zeros."""
     rng = numpy.random.default_rng(7)
     for n in (1, 2, 3, 8, 31, 32, 33):
         matrix, right = rng.normal(size=(n, n)), rng.normal(size=(n, 3))

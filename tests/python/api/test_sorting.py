@@ -1,4 +1,5 @@
-"""Sorting, searching, sets and histograms: NumPy's bits, ties and errors, over dtypes and layouts."""
+"""Sorting, searching, sets and histograms: NumPy's bits, order of equal values and errors, over all
+dtypes."""
 
 import numpy
 import pytest
@@ -37,7 +38,7 @@ def assert_same_bits(ours, theirs, context=""):
 
 
 def compare(call, *pairs, context=""):
-    """Call with numelt and with NumPy; values and errors agree."""
+    """Call the function in numelt and in NumPy; values and errors must agree."""
     kind, theirs = outcome(call, numpy, *[p[0] for p in pairs])
     if kind == "error":
         with pytest.raises(type(theirs)) as caught:

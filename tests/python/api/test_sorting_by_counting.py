@@ -1,4 +1,4 @@
-"""Integers told apart and sorted by counting: NumPy's results, and NumPy where they lie too far apart."""
+"""Distinct values and sorting of integers by counting; NumPy does it if the values are too far apart."""
 
 import numpy
 import pytest
@@ -74,7 +74,7 @@ def test_truth_values(start, stop):
 @given(integers(), WHICH)
 @settings(max_examples=60, deadline=None)
 def test_pieces(array, which):
-    """Integers counted a piece at a time, as large arrays are."""
+    """Integers are counted in pieces, as large arrays are."""
     whole, counting._PIECE = counting._PIECE, 700
     try:
         same(numelt.unique(numelt.asarray(array), **which), numpy.unique(array, **which))

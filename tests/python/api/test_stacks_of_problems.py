@@ -1,4 +1,4 @@
-"""Many small problems shared by threads: NumPy's bits, strides, warnings and exceptions."""
+"""Many small problems that threads share: NumPy's bits, strides, warnings and exceptions."""
 
 import warnings
 
@@ -19,7 +19,7 @@ LARGER = RNG.normal(size=(300, 9, 9)) + 3 * numpy.eye(9)
 
 @pytest.fixture(autouse=True)
 def cuts(monkeypatch):
-    """The calls that were shared, with three threads."""
+    """The calls whose work three threads shared."""
     seen = []
     share = stacks.in_parts
     monkeypatch.setattr(numelt._core, "threads_for", lambda n: 3 if n >= 1 << 18 else 1)
@@ -46,7 +46,7 @@ def compare(call, *arrays):
 
 
 def layouts(array):
-    """Yield an array in other layouts, of as many elements each."""
+    """Yield the array in other layouts with the same number of elements."""
     yield array
     yield numpy.asfortranarray(array)
     yield array[..., ::-1]
@@ -186,7 +186,7 @@ def test_errors(name):
 
 
 def test_warnings():
-    """Infinities in transforms: one warning of the call, and NumPy's numbers."""
+    """Infinities in transforms: the call warns once, and has NumPy's numbers."""
     x = ROWS.copy()
     x[5, 7], x[90, 3] = numpy.inf, -numpy.inf
     heard = []
@@ -201,7 +201,7 @@ def test_warnings():
 
 
 def test_output(cuts):
-    """A transform that overwrites its operand, and one into another array."""
+    """A transform that overwrites its operand, and one that writes to another array."""
     for own in (True, False):
         results = []
         for np in (numelt, numpy):

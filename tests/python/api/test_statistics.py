@@ -1,4 +1,4 @@
-"""Reductions and statistics with every argument they have, and the nan family, against NumPy."""
+"""Reductions and statistics with all their arguments, and the nan functions, against NumPy."""
 
 import warnings
 
@@ -188,7 +188,7 @@ def test_covariance():
 
 
 def test_recorded():
-    """None of these runs in NumPy."""
+    """None of these calls runs in NumPy."""
     numelt.coverage(reset=True)
     x, mask = numelt.array(HOLES), numelt.array(MASK)
     numelt.nanmean(x, axis=0)
@@ -232,7 +232,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["?", "i1", "u8", "f2", "f4", "f8", "c8", "c16"])
 def test_means_of_every_dtype(dtype, layout):
-    """Means and variances have NumPy's bits, class, strides and warnings; halves and complex64 too."""
+    """Means and variances have NumPy's bits, class, strides and warnings; also for float16 and complex64."""
     base = (COMPLEX if dtype[0] == "c" else 50 * A).astype(dtype)
     calls = [
         (name, axis, keepdims)
@@ -257,7 +257,8 @@ def test_means_of_every_dtype(dtype, layout):
 
 
 def test_limits_of_three_dtypes():
-    """Array and bounds meet in the dtype that holds all three, whatever two of them meet in."""
+    """The array and the bounds are converted to the dtype that holds all three, not to that of any two of
+    them."""
     codes = ["i1", "u1", "i2", "u2", "i4", "u8", "f2", "f4", "f8"]
     for array, low, high in [(a, b, c) for a in codes for b in codes for c in codes]:
         ends = numpy.ones(5, low), numpy.full(5, 3, high)

@@ -1,4 +1,4 @@
-"""Arrays made of lists of arrays: rows that wait or change, and copies."""
+"""Arrays that are made of lists of arrays: rows that are pending or change later, and copies."""
 
 import numpy
 import pytest
@@ -10,7 +10,7 @@ from ..support.compare import assert_same, outcome
 
 @pytest.fixture(autouse=True, params=[0, 1 << 16], ids=["recorded", "at once"])
 def habit(request):
-    """Record all operations, or read small results until they run at once."""
+    """Record all operations, or read small results until operations run at once."""
     before = numelt.config.at_once
     numelt.config.at_once = request.param
     for a in [numelt.arange(3.0)] * 8:
@@ -20,7 +20,7 @@ def habit(request):
 
 
 def assert_alike(make, context=""):
-    """Assert that `make(np)` gives or raises the same, with the same strides."""
+    """Assert that `make(np)` returns or raises the same, with the same strides."""
     kind, want = outcome(make, numpy)
     ours, got = outcome(make, numelt)
     assert ours == kind, f"{context}: {got!r} for {want!r}"

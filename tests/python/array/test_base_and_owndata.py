@@ -1,4 +1,4 @@
-"""Who owns a result's memory: `flags.owndata` and if there is a `.base`, as NumPy's results have them."""
+"""Whether results own their memory (`flags.owndata`) and have a `.base` is as in NumPy."""
 
 import numpy
 import pytest
@@ -9,12 +9,12 @@ from ..support import surface
 from ..support.surface_records import RECORDS, calls
 
 CALLS = sorted({call for module in RECORDS for examples in calls(module).values() for call in examples})
-# NumPy makes these by way of an array that nothing here corresponds to
+# NumPy makes these through an intermediate array that does not exist here
 APART = {"np.mask_indices(3, np.triu)"}
 
 
 def arrays(value):
-    """Return what tells of the memory of each array in a result."""
+    """Return the properties that describe the memory of each array in a result."""
     if isinstance(value, (tuple, list)):
         return [entry for item in value for entry in arrays(item)]
     if isinstance(value, (numpy.ndarray, numelt.ndarray)):
@@ -45,7 +45,7 @@ def test_results(call):
 
 @pytest.mark.parametrize("call", [call for call in CALLS if call not in APART])
 def test_recorded_results(call, recorded):
-    """The same where nothing is handed to NumPy because it is small."""
+    """The same with small calls that are not passed to NumPy."""
     numelt._core.inspect_start()
     try:
         same(call)

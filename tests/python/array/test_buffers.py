@@ -1,4 +1,4 @@
-"""Buffers of arrays: what `memoryview`, ctypes, struct and readers and writers see, as with NumPy."""
+"""Buffers of arrays: `memoryview`, ctypes, struct, and readers and writers see the same as with NumPy."""
 
 import ctypes
 import gc
@@ -82,7 +82,8 @@ def test_memoryview(layout):
 @pytest.mark.core
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_requests_that_fail(layout):
-    """What the flags of a request rule out is refused with NumPy's error, and nothing stays exported."""
+    """If the flags of a request exclude a property of the array, NumPy's error is raised, and nothing is
+    exported."""
     ours, theirs = LAYOUTS[layout](numelt), LAYOUTS[layout](numpy)
     for ask in (
         lambda a: (ctypes.c_char * a.nbytes).from_buffer(a),

@@ -1,4 +1,4 @@
-"""Calls on records, text, dates and objects, which NumPy does."""
+"""Calls on arrays of records, text, dates and objects, which NumPy carries out."""
 
 import numpy
 import pytest

@@ -1,4 +1,4 @@
-"""The class of arrays: methods taken from it, and what counts as an instance."""
+"""The class of arrays: methods that are taken from it, and which objects count as its instances."""
 
 import numpy
 import pytest
@@ -22,7 +22,7 @@ def test_methods_of_the_class_and_of_instances():
         unique = numelt.unique
         dot = numelt.dot
 
-    with pytest.raises(TypeError, match="'out' must be an array"):  # as NumPy's, it becomes a method
+    with pytest.raises(TypeError, match="'out' must be an array"):  # like NumPy's, it becomes a method
         Holder().dot([1, 2], [3, 4])
     with pytest.raises(TypeError):
         Holder().unique(1, 2, 3, 4, 5, 6, 7, 8)

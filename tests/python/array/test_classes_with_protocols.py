@@ -23,7 +23,7 @@ class Logged(numelt.ndarray):
 
 
 class Duck:
-    """Implements some functions itself, and says which operands a ufunc was given."""
+    """A class that implements some functions itself, and records the operands that a ufunc passes to it."""
 
     def __array_function__(self, func, types, args, kwargs):
         return "summed" if func is numelt.sum else NotImplemented
@@ -117,7 +117,7 @@ def test_means_of_half_precision_are_of_our_class(recorded, options):
 
 
 def test_classes_of_libraries_arrays_are_equal():
-    """A library's result is NumPy's own; programs compare its class, and libraries that of ours."""
+    """A library's result is a NumPy array; programs compare its class, and libraries that of our arrays."""
     x, theirs = numelt.arange(3.0), numpy.arange(3.0)
     for kind in (type(x), type(theirs)):
         assert kind == numelt.ndarray

@@ -1,4 +1,4 @@
-"""Arrays of classes derived from `np.ndarray`: functions, operators and views give what NumPy gives."""
+"""Arrays of classes derived from `np.ndarray`: functions, operators and views return what NumPy returns."""
 
 import operator
 import warnings
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.core
 
 
 def classes(np):
-    """Return classes of the program's, written with `np`."""
+    """Return the classes of the program, written with `np`."""
 
     class Plain(np.ndarray):
         pass
@@ -193,7 +193,7 @@ def test_memory_is_shared():
 
 
 def test_ufuncs_that_a_class_is_asked_with():
-    """A class compares the ufunc with the program's: by `is`, in a tuple, as a key."""
+    """A class compares the ufunc with the program's: by `is`, in a tuple, as a key of a dictionary."""
     asked = []
 
     class Noting(numelt.ndarray):
@@ -239,7 +239,7 @@ def test_calls_are_counted():
 
 
 def test_arrays_that_a_class_keeps():
-    """What `__array_finalize__` was given lives on after the call that it was lent to."""
+    """An array that `__array_finalize__` gets may be kept: it stays valid after the call."""
     kept = []
 
     class Keeping(numelt.ndarray):

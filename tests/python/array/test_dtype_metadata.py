@@ -1,4 +1,4 @@
-"""dtypes with metadata: arrays hand it on where NumPy's do, and give it to NumPy."""
+"""Dtypes with metadata: arrays pass the metadata on where NumPy's do, also to NumPy."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Classes derived from the array class: their hooks are called as by NumPy, and the results are NumPy's."""
+"""Classes derived from the array class: their hooks are called as by NumPy, and the results are the same."""
 
 import numpy
 import pytest
@@ -7,7 +7,7 @@ import numelt
 
 
 def kind_of(value, package):
-    """Name the class of a value without the package in which it is defined."""
+    """Return the name of a value's class without the package in which it is defined."""
     if value is None:
         return "None"
     if isinstance(value, (numpy.ndarray, numelt.ndarray)):
@@ -64,7 +64,7 @@ EXPRESSIONS = [
 
 
 def outcome(package, expression):
-    """Return the class and elements of the results, and the calls of hooks that the expression made."""
+    """Return the classes and elements of the results, and the calls of hooks that the expression made."""
     calls = []
     Field, Length = classes(package, calls)
     x, m = package.arange(6.0), package.arange(12.0).reshape(2, 6)

@@ -115,7 +115,7 @@ def test_broadcast():
 
 
 def test_derived_classes():
-    """An iterator of the program's own, as NumPy's class can be derived from."""
+    """An iterator of the program that is derived from NumPy's class."""
 
     class Places(numelt.ndenumerate):
         def __next__(self):

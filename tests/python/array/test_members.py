@@ -1,4 +1,4 @@
-"""Attributes and methods of the class: what they are, what they keep, and the memory that others see."""
+"""Attributes and methods of the class: their results, what they store, and the memory that others see."""
 
 import gc
 import inspect
@@ -74,7 +74,7 @@ def test_arrays_are_copied_or_given_back():
     assert plain[1] == 7
     z = numelt.zeros(3)
     z += 1
-    assert numelt.zeros(3).tolist() == [0, 0, 0]  # the memory of one that has ended may be another's
+    assert numelt.zeros(3).tolist() == [0, 0, 0]  # its memory may be that of an array that has ended
 
 
 @pytest.mark.parametrize("np", [numelt, numpy], ids=["numelt", "numpy"])

@@ -1,4 +1,4 @@
-"""Arrays of objects, text, dates and records: items, operators and calls that NumPy does without a detour."""
+"""Arrays of objects, text, dates and records: items, operators, and calls that go directly to NumPy."""
 
 import datetime
 import gc
@@ -54,7 +54,7 @@ OPERATIONS = [
 
 
 class Other:
-    """Knows nothing of arrays."""
+    """A class that does not know arrays."""
 
     def __add__(self, other):
         return "left"
@@ -64,7 +64,7 @@ class Other:
 
 
 class Refusing(Other):
-    """Wants to do its operators itself."""
+    """A class that carries out its operators itself."""
 
     __array_ufunc__ = None
 
@@ -263,7 +263,7 @@ DTYPES = [
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("key", [(), (slice(None, None, -2),), (slice(0),), (1,)], ids=str)
 def test_numpy_reads_the_same_memory(dtype, key):
-    """NumPy's `asarray` of our array has its dtype, shape, strides and flags, and is no copy."""
+    """NumPy's `asarray` of our array has its dtype, shape, strides and flags, and is not a copy."""
     made = []
     for np in (numelt, numpy):
         whole = np.zeros(5, dtype)

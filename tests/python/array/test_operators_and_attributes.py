@@ -1,4 +1,4 @@
-"""What could tell a program that its arrays are not NumPy's, found by trying: each case against NumPy."""
+"""Details that would tell a program that its arrays are not NumPy's: each case is compared with NumPy."""
 
 import ctypes
 import sys
@@ -12,7 +12,7 @@ IN_PLACE = ["+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>"]
 
 
 class Answering:
-    """Carries ufuncs out, and gives what is no array."""
+    """A class that carries out ufuncs, and returns something that is not an array."""
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         return (ufunc.__name__, method, len(inputs), sorted(kwargs))
@@ -42,7 +42,7 @@ def test_an_operator_in_place_gives_what_the_class_gives(symbol):
 
 
 class Prior:
-    """Comes first, and knows arrays on its left."""
+    """A class that takes precedence, and knows arrays as left operands."""
 
     __array_priority__ = 1000
 
@@ -90,7 +90,7 @@ def test_an_operator_in_place_with_a_derived_class():
 
 
 class OfNumPy:
-    """Adds in place what is exactly a scalar of NumPy's, as classes in C do that look at the type alone."""
+    """A class that adds only exact NumPy scalars in place, like classes in C that examine only the type."""
 
     def __init__(self):
         self.total = 0.0
@@ -192,7 +192,7 @@ UNSIGNED = {
 @pytest.mark.parametrize("source", ["f4", "f8"])
 @pytest.mark.parametrize("way", UNSIGNED)
 def test_numbers_that_do_not_fit_uint32(way, source):
-    # more elements than those of calls that NumPy gets as they are
+    # more elements than in calls that are passed to NumPy
     for n in (3, 4, 5, 9, 16, 33, 1500):
         for cut in (slice(None), slice(None, None, 2), slice(None, None, -1), slice(1, None)):
             results = []

@@ -1,4 +1,4 @@
-"""Operators: other classes are asked, errors pass through, and nothing is kept longer than it is used."""
+"""Operators: other classes are asked, errors are propagated, and nothing is kept longer than needed."""
 
 import gc
 import operator
@@ -20,7 +20,7 @@ BINARY = [operator.add, operator.sub, operator.mul, operator.truediv]
 
 
 class Deferring:
-    """An operand that wants to be asked."""
+    """An operand that must be asked."""
 
     __array_ufunc__ = None
 
@@ -118,7 +118,7 @@ def test_memory_of_others_is_let_go_with_its_last_view():
 
 def test_the_class_is_counted():
     x = numelt.arange(4.0)
-    # takes what is kept of objects that have ended, for the next ones, which holds the class, too
+    # use up the memory that is kept of freed objects, which also holds the class
     drained = [x + i for i in range(200)]
     before = sys.getrefcount(_core.ndarray)
     counts = []
@@ -149,7 +149,7 @@ def test_errors_pass_through():
 
 
 def test_threads_record_while_others_flush():
-    """Recording takes no lock, unless a thread computes without the interpreter's."""
+    """Recording takes no lock, unless a thread computes without the interpreter's lock."""
 
     def work(seed):
         for turn in range(30):

@@ -1,4 +1,4 @@
-"""Operations in place that run at once into new memory: nobody may see the difference."""
+"""Operations in place that run at once into new memory: programs must not be able to see the difference."""
 
 import numpy
 import pytest

@@ -1,4 +1,4 @@
-"""Views of which several indices share an element: a read before a write gives what was there before it."""
+"""Views in which several indices share an element: a read before a write returns the old value."""
 
 import numpy
 import pytest
@@ -11,7 +11,7 @@ from ..support.layouts import OVERLAPPING, overlapping
 pytestmark = pytest.mark.quick
 
 
-# `v` is an array, `s` a view of it that overlaps itself, `x` one more array
+# `v` is an array, `s` a view of it that overlaps itself, and `x` another array
 WRITES = {
     "mask": lambda np, v, s, x: np.copyto(s, 0, where=s > 3),
     "own mask": lambda np, v, s, x: s.__setitem__(s > 3, 0),
@@ -48,7 +48,7 @@ READS = {
 
 @pytest.fixture(params=["as it comes", "recorded", "planned"])
 def way(request):
-    """Run small things as they come, have everything recorded, or have it planned at once as well."""
+    """Run small operations when they are called, record all of them, or also plan all batches."""
     before = numelt.config.at_once, numelt.config.piecemeal
     if request.param != "as it comes":
         numelt.config.at_once = 0
@@ -59,7 +59,7 @@ def way(request):
 
 
 def outcome(np, kind, write, n):
-    """Return what is read before and after a write, and the memory itself."""
+    """Return the values that are read before and after a write, and the memory itself."""
     found = []
     for read in READS.values():
         v = np.array(numpy.arange(1.0, n + 1))

@@ -1,4 +1,4 @@
-"""``ndarray.resize`` against NumPy's: which arrays take it, what they hold then, and their words."""
+"""``ndarray.resize`` against NumPy's: which arrays it accepts, their contents afterwards, and the errors."""
 
 import weakref
 

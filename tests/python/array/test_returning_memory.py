@@ -1,4 +1,5 @@
-"""Memory of ours that comes back by a way that does not name us is still the same memory."""
+"""Our memory is recognized as the same memory if it returns through an object that does not name its
+owner."""
 
 import ctypes
 
@@ -11,7 +12,7 @@ import numelt
 
 
 class _Interface:
-    """Tells where the memory is, and keeps its owner."""
+    """An object that states where the memory is, and keeps its owner alive."""
 
     def __init__(self, interface, owner):
         self.__array_interface__ = interface
@@ -192,13 +193,13 @@ def test_two_arrays_on_one_buffer():
 
 
 def _window(np, address, dtype, start, count):
-    """An array of the elements from ``start`` on at a bare address."""
+    """An array of the elements from ``start`` on, at a bare address."""
     size = numpy.dtype(dtype).itemsize
     interface = {"shape": (count,), "typestr": dtype, "data": (address + start * size, False), "version": 3}
     return np.asarray(_Interface(interface, None))
 
 
-# A window on memory of another library, which nobody knows the extent of, and what is done with two of them.
+# A window on memory of another library, whose extent is unknown, and operations with two such windows.
 _steps = st.lists(
     st.tuples(
         st.sampled_from(["add", "copy", "negative", "where", "cumsum", "sum", "pick", "put", "mask"]),

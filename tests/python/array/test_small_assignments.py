@@ -57,7 +57,7 @@ def test_small_assignments(dtype):
             for value in values:
                 found.append(outcome(piece.__setitem__, ..., value))
                 found.append((x.copy(), None, []))
-        # what was recorded before sees what was there before
+        # operations that were recorded before the assignment see the old values
         later = x + 1
         x[:3] = y[:3]
         x[10:12] = 1

@@ -1,4 +1,4 @@
-"""Strides and identity where values cannot tell: no elements, axes of extent one, views that NumPy made."""
+"""Strides and identity where values do not matter: no elements, axes of extent one, views that NumPy made."""
 
 import warnings
 
@@ -100,7 +100,7 @@ def test_numbers_given_to_at_are_arrays(dtype, ufunc, value):
 
 @pytest.mark.parametrize("np", [numpy, numelt], ids=["numpy", "numelt"])
 def test_masks_of_numbers(np):
-    """A mask without an array among the operands; a mask that is no mask."""
+    """A mask without an array among the operands, and a mask that is not a mask."""
     mask = np.array([True, False, True])
     assert np.tanh(0.0, where=mask, out=np.ones(3)).tolist() == [0.0, 1.0, 0.0]
     with warnings.catch_warnings(record=True) as caught:

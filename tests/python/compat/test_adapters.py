@@ -1,4 +1,4 @@
-"""Functions of libraries that want NumPy's own arrays get them: the same results as with NumPy's."""
+"""Functions of libraries that need NumPy's own arrays get them: the results are the same as with NumPy's."""
 
 import importlib
 import inspect
@@ -394,7 +394,7 @@ def test_a_reflected_operator_does_not_defer():
 
 
 def test_scalars_meet_operators_of_others_as_numpys():
-    """A class that tells numbers by their class, as operators in C do."""
+    """A class that distinguishes numbers by their class, like operators in C."""
 
     class Strict:
         __array_priority__ = 1000.0

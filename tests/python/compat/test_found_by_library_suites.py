@@ -1,4 +1,4 @@
-"""What the test-suites of installed libraries found: each cause with a short program of its own."""
+"""What the test suites of installed libraries have found: a short program for each cause."""
 
 import operator
 import subprocess
@@ -73,7 +73,7 @@ def _outcome(function: Any, *args: Any) -> Any:
 
 @pytest.mark.parametrize("function", OPERATORS, ids=lambda f: f.__name__)
 def test_operators_of_compiled_scalars(function: Any) -> None:
-    """They tell arrays by NumPy's class: equality was False where it is an array."""
+    """pandas recognizes arrays by NumPy's class: equality was False where it is an array."""
     pd = pytest.importorskip("pandas")
     scalars = [
         *(pd.Timedelta(days=1), pd.Timestamp("2020-01-02"), pd.Timestamp("2020-01-02", tz="UTC"), pd.NaT),
@@ -140,7 +140,7 @@ print(type(plain["a"][1]) is np.ndarray)
 
 
 def assert_prints_the_same(folder: Any, text: str) -> None:
-    """Does a program print under the launcher what it prints with NumPy?"""
+    """Return whether a program prints under the launcher what it prints with NumPy."""
     program = folder / "program.py"
     program.write_text(text)
     printed = []
@@ -396,5 +396,5 @@ print(test_as_c_array(x, 1, 7), get_c_wrapping_array(True).flags.writeable)
 
 
 def test_compiled_functions_of_numpys_test_suite_get_numpys_arrays(tmp_path: Any) -> None:
-    # `incref_elide` ends the process if it gets anything but an array of NumPy's
+    # `incref_elide` ends the process if its argument is not a NumPy array
     assert_prints_the_same(tmp_path, COMPILED_TESTS)

@@ -1,4 +1,4 @@
-"""Installed libraries keep the real NumPy: they read our arrays and write into them without a copy."""
+"""Installed libraries keep using NumPy: they read our arrays and write into them without a copy."""
 
 import json
 import multiprocessing
@@ -157,7 +157,7 @@ def test_json_takes_deferred_floats(x):
 
 
 def test_threads_share_arrays():
-    """Additions commute, so any serial order gives one result; nothing may get lost or torn."""
+    """Additions commute, so every serial order has the same result; no addition may be lost or half done."""
     shared = numelt.zeros(5000)
     counter = numelt.zeros((), dtype="i8")
     lock = threading.Lock()
@@ -211,7 +211,8 @@ def test_readers_see_whole_writes():
 
 
 def test_readers_wait_for_a_batch_that_another_thread_runs():
-    """What was recorded before another thread looks has its effect there, also while it is being run."""
+    """Operations recorded before another thread reads have taken effect for it, also while they are
+    running."""
     array = numelt.zeros(1_000_000)
     numelt.flush()
     for value in range(1, 9):
@@ -234,7 +235,7 @@ def test_readers_wait_for_a_batch_that_another_thread_runs():
 
 
 def test_the_gil_is_released_while_kernels_run():
-    """Another thread gets on while a long batch runs in this one."""
+    """Another thread continues while a long batch runs in this one."""
     ticks = []
     stop = threading.Event()
 

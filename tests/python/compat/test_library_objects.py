@@ -1,4 +1,4 @@
-"""Objects of installed libraries that hold our arrays, read them from pickles, or give them back."""
+"""Objects of installed libraries that hold our arrays, read them from pickles, or return them."""
 
 import subprocess
 import sys
@@ -63,7 +63,7 @@ def run(folder, source, on_numelt):
 
 
 def test_models_are_read_from_pickles(tmp_path):
-    """What a model holds is NumPy's, whoever wrote it: its compiled code takes nothing else."""
+    """The arrays that a model holds are NumPy's, because its compiled code accepts nothing else."""
     for needed in ("dill", "joblib", "scipy", "sklearn"):
         pytest.importorskip(needed)
     outputs = []
@@ -103,7 +103,7 @@ def test_compiled_code_draws_numpys_arrays():
 
 
 def _out(function, shape):
-    """Call a function that writes into an array; return it, and whether it is what was returned."""
+    """Call a function that writes into an array; return the array, and whether the function returned it."""
 
     def call(np):
         out = np.zeros(shape)
@@ -159,7 +159,7 @@ def test_scipy_takes_ours_for_arrays(statement):
 @pytest.mark.parametrize("shape", [(8,), (8, 1), (6, 3), (4, 0), (5, 2, 2)])
 @pytest.mark.parametrize("axis", [None, 0, -1])
 def test_numpys_generators_shuffle_ours(shape, axis):
-    """Libraries hand them out; rows that are swapped are views."""
+    """Libraries return such arrays; swapped rows are views."""
     pytest.importorskip("sklearn.utils.validation")
     results = []
     for np in (numpy, numelt):
@@ -239,7 +239,7 @@ def test_scikit_learn_takes_ours_for_arrays(statement):
     ],
 )
 def test_scikit_learn_writes_into_the_given_array(statement):
-    """What NumPy's array shares with the result, ours shares; and the numbers are the same."""
+    """The result shares memory with our array if NumPy's shares it; the numbers are the same."""
     parts = ("metrics", "preprocessing", "utils")
     names = {part: pytest.importorskip(f"sklearn.{part}") for part in parts}
     results = []

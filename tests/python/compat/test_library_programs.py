@@ -26,6 +26,6 @@ def shown(program, *options):
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_a_library_gives_the_same_with_numelt(program):
     want = shown(program)
-    # a program that fails under NumPy already would show nothing
+    # a program that already fails under NumPy would test nothing
     assert len(want) > 5
     assert shown(program, "-m", "numelt") == want

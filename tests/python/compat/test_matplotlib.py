@@ -1,4 +1,4 @@
-"""Matplotlib draws the same from our arrays as from NumPy's: data sets are columns, colors are colors."""
+"""Matplotlib draws the same from our arrays as from NumPy's: columns are data sets, and colors are colors."""
 
 from typing import Any
 

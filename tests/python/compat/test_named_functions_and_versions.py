@@ -1,4 +1,4 @@
-"""What is named of installed libraries exists there, and other versions than the tested ones are told of."""
+"""The names that compat uses exist in the installed libraries; untested versions cause a message."""
 
 import importlib
 import subprocess
@@ -78,7 +78,7 @@ def test_another_version_is_told_of_once_where_it_is_imported(
     folder = tmp_path / "joblib"
     folder.mkdir()
     (folder / "__init__.py").write_text("__version__ = '0.1'\n")
-    # a module that lacks what is named of it
+    # a module without the names that are used
     (folder / "numpy_pickle.py").write_text("")
     program = tmp_path / "program.py"
     program.write_text(OTHER_VERSION.format(first=first, second=second))
@@ -138,7 +138,7 @@ def test_methods_of_all_kinds_are_wrapped() -> None:
 
     module.Held, module.function = Held, lambda a, *, b=None: (a, b)
     names = ["Held.method", "Held.of_class", "Held.of_none", "function", "gone", "Held.gone", "Gone.method"]
-    for _ in range(2):  # wrapped once
+    for _ in range(2):  # it is wrapped only once
         wrapping.wrap_module(
             module, [wrapping.Name("some", name, wrapping.giving_back, "a test") for name in names]
         )
@@ -155,7 +155,7 @@ def test_methods_of_all_kinds_are_wrapped() -> None:
 def test_modules_that_are_being_loaded_are_left_until_they_are() -> None:
     netcdf = pytest.importorskip("netCDF4")
     module = sys.modules[netcdf.Dataset.__module__]
-    # it imports another compiled module; its own functions come later
+    # it imports another compiled module; its own functions are defined later
     assert vars(module)["__numelt__"] is True
     assert compiled.adapt(module) == {}
     with warnings.catch_warnings():

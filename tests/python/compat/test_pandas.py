@@ -1,4 +1,4 @@
-"""Functions of pandas with our arrays among their arguments: NumPy's results, kept in NumPy's arrays."""
+"""Functions of pandas with our arrays among their arguments: NumPy's results, stored in NumPy's arrays."""
 
 from typing import Any
 
@@ -260,7 +260,7 @@ s.update(np.ones(6))
 
 
 def _is_kept_in_ours(value: Any) -> bool:
-    """Does an object of pandas hold an array of numelt's class?"""
+    """Return whether an object of pandas holds an array of numelt's class."""
     blocks = value._mgr.blocks if isinstance(value, pandas.Series | pandas.DataFrame) else ()
     held = [getattr(value, name, None) for name in ("_data", "_ndarray")]
     return any(type(array) is numelt.ndarray for array in [*held, *(block.values for block in blocks)])

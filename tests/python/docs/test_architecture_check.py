@@ -1,4 +1,4 @@
-"""The script that checks which crates and files may use what, on workspaces that break its rules."""
+"""The script that checks dependencies of crates and files, on workspaces that break its rules."""
 
 import importlib.util
 from pathlib import Path

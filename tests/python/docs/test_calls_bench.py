@@ -1,4 +1,4 @@
-"""The bench of single calls measures what it says, and names what lacks a reason or has one too many."""
+"""The bench of single calls measures correctly, and names calls without a reason and needless reasons."""
 
 import os
 import subprocess

@@ -1,6 +1,6 @@
 """The examples in the docstrings run, and every native function has one.
 
-What the functions show is NumPy's own documentation; theirs stands in the source.
+The functions show NumPy's own documentation to users; numelt's docstrings are in the source.
 """
 
 import ast
@@ -40,7 +40,7 @@ MODULES += ["numelt._random.generators", "numelt.filters"]
 
 
 def written(name):
-    """Return the docstrings in a module's source by the names of what has them."""
+    """Return the docstrings in a module's source by the names of the objects that have them."""
     tree = ast.parse(inspect.getsource(importlib.import_module(name)))
     texts = {}
     for node in ast.walk(tree):
@@ -73,7 +73,7 @@ def test_documented():
     texts = {}
     for name in ROUTINES:
         texts |= written(name)
-    # compiled functions are documented where they are written
+    # the docstrings of compiled functions are in the Rust source
     for function in set(NATIVE.values()) - set(COMPILED.values()):
         text = texts.get(function.__name__) or texts[function.__qualname__]
         assert ">>>" in text

@@ -1,4 +1,4 @@
-"""The example programs, unmodified: numelt prints and saves what NumPy prints and saves."""
+"""The example programs, unmodified, print and save under numelt what they print and save under NumPy."""
 
 import importlib.util
 import sys

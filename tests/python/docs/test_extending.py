@@ -1,4 +1,4 @@
-"""The worked examples of docs/extending.md are the code that runs, and no other file has a part in them."""
+"""The worked examples of docs/extending.md are the actual code, and no other file is involved."""
 
 import pathlib
 import re
@@ -17,7 +17,7 @@ MAY_NAME = {
 
 
 def examples(heading):
-    """Return the quoted lines by file of a part of the page."""
+    """Return the lines that a section of the page quotes, by file."""
     part = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     quoted = {}
     for block in re.findall(r"```\w+\n\s*(?://|#) (\S+)\n(.*?)```", part, re.DOTALL):
@@ -42,7 +42,7 @@ def test_examples_stand_in_the_files(heading, most):
 
 
 def naming(pattern, folders, suffixes):
-    """Return the files below some folders in which a pattern stands."""
+    """Return the files below some folders that match a pattern."""
     found = set()
     for folder in folders:
         for path in (ROOT / folder).rglob("*"):

@@ -1,4 +1,4 @@
-"""The programs of benches/fields give NumPy's numbers, run again and again."""
+"""The programs of benches/fields have NumPy's results, also if they run repeatedly."""
 
 import importlib.util
 import pathlib
