@@ -1,4 +1,4 @@
-"""Calls that NumPy's functions do on lent memory: what waits, what is a view, what stays."""
+"""Calls that NumPy's functions carry out on lent memory: what stays pending, and what results are views."""
 
 import copy
 import gc
@@ -102,7 +102,7 @@ def test_functions_look_like_functions():
         bound = numelt.gradient
 
     assert_same(numelt.ndarray.argpartition(numelt.arange(3), 1), numpy.arange(3))
-    with pytest.raises(TypeError, match="number of arguments"):  # a method gets the instance, as NumPy's does
+    with pytest.raises(TypeError, match="number of arguments"):  # a method gets the instance, like NumPy's
         Holder().bound(numelt.arange(3.0))
 
 

@@ -1,4 +1,4 @@
-"""Compiled kernels: strided operands, casts to integers, picked elements, mantissas; integer products."""
+"""Compiled kernels: strided operands, casts to integers, indexed elements, mantissas; integer products."""
 
 import warnings
 
@@ -36,7 +36,7 @@ USES = {
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("use", USES)
 def test_steps(use, dtype):
-    """The operands end where their memory does, so that nothing beyond the last element may be read."""
+    """The operands end at the end of their memory, so nothing beyond the last element may be read."""
     rng = numpy.random.default_rng(3)
     for n in LENGTHS:
         for step in STEPS:
@@ -49,7 +49,8 @@ def test_steps(use, dtype):
 @pytest.mark.parametrize("source", ["f2", "f4", "f8", "c8", "c16"])
 @pytest.mark.parametrize("target", ["i1", "u1", "i2", "u2", "i4", "i8", "u8", "?"])
 def test_floats_as_integers(source, target):
-    """What fits and what does not. NumPy's own u4 of what does not fit depend on the layout."""
+    """Values that fit and values that do not. What NumPy makes of the latter for uint32 depends on the
+    layout."""
     limits = [
         0.0,
         -0.0,
@@ -88,7 +89,7 @@ def test_floats_as_integers(source, target):
 @pytest.mark.parametrize("target", ["f2", "f4", "f8", "c8", "c16"])
 @pytest.mark.parametrize("source", ["i8", "u8", "i4", "u4", "i2", "u1"])
 def test_integers_as_floats(source, target):
-    """Rounded once: integers of all sizes, halfway between two floats, next to them, and the extremes."""
+    """Integers of all sizes are rounded once: halfway between two floats, next to that, and the extremes."""
     info = numpy.iinfo(source)
     rng = numpy.random.default_rng(8)
     ends = [info.min, info.min + 1, info.max, info.max - 1, 0, 1, info.max // 2]
@@ -134,7 +135,8 @@ def test_mantissas_and_exponents(dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("index", ["i1", "u1", "i4", "u4", "i8", "u8"])
 def test_picked_elements(dtype, index):
-    """Indices from either end, of any width; rows and single elements; picks that are used at once."""
+    """Indices from either end, of any width; rows and single elements; gathers whose results are used at
+    once."""
     rng = numpy.random.default_rng(6)
     low = -50 if index[0] == "i" else 0
     for n in (1, 3, 4, 5, 8, 37, 5000):
@@ -162,7 +164,7 @@ def test_picked_elements(dtype, index):
 
 @pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "u4", "i8", "u8"])
 def test_products_of_integers(dtype):
-    """Sums wrap around; vectors dense, apart and backwards."""
+    """Integer sums wrap around; vectors are dense, strided and reversed."""
     rng = numpy.random.default_rng(7)
     for n in (1, 3, 16, 33, 1001):
         a = rng.integers(0, 2**63, (5, 2 * n)).astype(dtype)

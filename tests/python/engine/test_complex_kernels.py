@@ -6,7 +6,7 @@ import sys
 
 
 def test_compiled_complex_arithmetic_raises_no_flags_of_its_own():
-    """Flags that nobody called for cost a second evaluation, and a guess where that is not possible."""
+    """Needless flags would cost a second evaluation, and a guess if that is not possible."""
     code = """if True:
         import warnings, numpy, numelt
         def newton(np, z, turns):

@@ -1,4 +1,4 @@
-"""Who looks at an array's memory, or writes it, while other threads and pending work want to."""
+"""Reading or writing an array's memory while other threads and pending work use it."""
 
 import gc
 import os
@@ -12,12 +12,12 @@ import numelt
 
 pytestmark = pytest.mark.core
 
-#: Rounds of the tests with threads: each failed in most rounds when nothing kept the other thread out.
+# Rounds of the tests with threads: without exclusion, each test failed in most rounds.
 ROUNDS = 20
 
 
 def beside(work, other):
-    """Call `work` `ROUNDS` times while a thread calls `other`; return what `work` gave."""
+    """Call `work` `ROUNDS` times while a thread calls `other`; return the results of `work`."""
     stop, failures = threading.Event(), []
 
     def repeat():
@@ -181,7 +181,7 @@ def test_lists_are_of_one_moment(shape):
     a = numelt.ones(shape)
 
     class Adds:
-        """Changes the array when the garbage collector finds it."""
+        """An object that changes the array when the garbage collector finds it."""
 
         def __init__(self):
             self.itself = self

@@ -1,4 +1,4 @@
-"""Fallbacks of methods are counted once for each call."""
+"""Fallbacks of methods are counted once per call."""
 
 import numelt
 

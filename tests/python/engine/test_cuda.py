@@ -1,6 +1,6 @@
-"""NVIDIA devices: clear messages where there is none, and programs that run all the same.
+"""NVIDIA devices: clear messages if there is none, and programs that still run.
 
-``make gpu-check`` runs the core tests on a device; scripts/gpu_check.py says how.
+``make gpu-check`` runs the core tests on a device; scripts/gpu_check.py describes how.
 """
 
 import os

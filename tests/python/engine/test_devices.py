@@ -1,7 +1,7 @@
 """Arrays that live on a device: the same values, types, warnings and errors as on the host.
 
-The device is that of the tests (crates/testing/src/far): the host cannot read its memory, it works later than
-it is asked, and what the host holds of an array whose values are there is filled with garbage.
+The device is the test device (crates/testing/src/far): the host cannot read its memory, it works later than
+it is asked to, and host memory of arrays whose values are on the device is filled with garbage.
 """
 
 import json
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
     "far" not in numelt._core.engines(), reason="this build has no test device (cargo feature far)"
 )
 
-# Where work runs: on the device, on one with little memory, and anywhere by chance.
+# Where work runs: on the device, on one with little memory, or on a random engine for each step.
 FAR = {"NUMELT_ENGINE": "far"}
 SMALL = {"NUMELT_ENGINE": "far", "NUMELT_DEVICE_MEMORY": "64M"}
 CHANCE = {"NUMELT_ENGINE": "auto", "NUMELT_DEVICES": "far", "NUMELT_PLACEMENT": "random"}
@@ -32,7 +32,7 @@ PLACES = pytest.mark.parametrize("settings", [FAR, SMALL, CHANCE], ids=["far", "
 
 
 def run(code, settings, timeout=120):
-    """Run a program by an engine in a process of its own; returns what it printed."""
+    """Run a program with an engine in a process of its own; returns what it printed."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("NUMELT_")}
     for key in ("NUMELT_CACHE_DIR", "NUMELT_CONFIG"):
         if key in os.environ:
@@ -50,14 +50,14 @@ def run(code, settings, timeout=120):
 
 @pytest.fixture
 def far():
-    """Have this process's work run on the device."""
+    """Run the work of this process on the device."""
     with numelt.engine("far"):
         yield
 
 
 @pytest.fixture
 def host():
-    """Have this process's work run on the host at first."""
+    """Run the work of this process on the host at first."""
     with numelt.engine("cpu"):
         yield
 

@@ -1,4 +1,4 @@
-"""How to see what numelt does: explanations by line, profiles, traces, and the line about a long flush."""
+"""Ways to see what numelt does: explanations by line, profiles, traces, and the progress of a long flush."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def test_explain_opens_with_the_lines(recorded):
     numelt.flush()
     y = numelt.sqrt(x * 2 + 1)
     first = here() - 1
-    i = numelt.arange(1000) + 1  # integers cannot warn, and have places all the same
+    i = numelt.arange(1000) + 1  # integers cannot warn, but have positions nevertheless
     second = here() - 1
     text = numelt.explain([y, i])
     assert text.startswith("5 operations recorded on 2 lines")

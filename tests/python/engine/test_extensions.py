@@ -1,4 +1,4 @@
-"""Extension methods: calls are recorded, run in their turn, and fail where their results are needed."""
+"""Extension methods: calls are recorded, run in their turn, and raise when their results are needed."""
 
 import random
 import threading

@@ -1,4 +1,4 @@
-"""What runs in NumPy: counted, located, on the same memory, with wrapped results."""
+"""Operations that run in NumPy: counted, located, on the same memory, with converted results."""
 
 import warnings
 

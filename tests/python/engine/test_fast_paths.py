@@ -1,4 +1,4 @@
-"""Fast paths into numelt's own types: others' are not written to; results are the same without the paths."""
+"""Fast paths into numelt's own types: no other types are written to, and results do not depend on them."""
 
 import os
 import subprocess
@@ -10,8 +10,8 @@ import pytest
 
 import numelt
 
-# the fields of a type object that lead to functions, as words from its begin: from `tp_dealloc` to
-# `tp_as_buffer`, and `tp_richcompare`; `tp_as_number` leads to 36 functions
+# The fields of a type object that contain functions, as word offsets from its beginning: from `tp_dealloc` to
+# `tp_as_buffer`, and `tp_richcompare`. `tp_as_number` points to 36 functions.
 UNTOUCHED = """
 import ctypes, types, numpy
 
@@ -57,7 +57,7 @@ for wrong in (lambda: a.reshape(4), lambda: a.ravel(1, 2, 3), lambda: numelt.zer
 
 
 def run(program, paths=None):
-    """Return what a process prints, with other fast paths."""
+    """Return what a process prints with other fast paths."""
     environment = {**os.environ, **({} if paths is None else {"NUMELT_FAST_PATHS": paths})}
     return subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False
@@ -105,7 +105,7 @@ def test_the_configuration_lists_them(capsys):
 
 
 def test_numbers_of_numpys_on_the_left_go_numpys_way():
-    """The array's `__array_ufunc__` is asked, and gives the array class."""
+    """The array's `__array_ufunc__` is called, and returns the array class."""
     a = numelt.arange(3.0)
     product = numpy.float64(2) * a
     assert type(product) is numelt.ndarray

@@ -1,4 +1,4 @@
-"""Settings and cached kernels are taken only from where nobody but the user can have put them."""
+"""Settings and cached kernels are read only from files that only the user can have put there."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ print(float((np.sqrt(x) * x + 1.0).sum()) > 0, np.config.threads)
 
 @pytest.fixture
 def run(tmp_path):
-    """Run a program that compiles kernels; its settings, cache and key lie in folders of its own."""
+    """Run a program that compiles kernels; its settings, cache and key are in folders of its own."""
     folders = {name: tmp_path / name for name in ("config", "state", "cache", "work")}
     for folder in folders.values():
         folder.mkdir(mode=0o700)
@@ -57,7 +57,7 @@ def test_objects_are_kept_with_a_key_of_the_user(run):
     before = [path.stat().st_mtime_ns for path in kept]
     assert run()[1] == ""
     assert [path.stat().st_mtime_ns for path in kept] == before, "they are used"
-    # the same files, as an archive would bring them to somebody with another key
+    # the same files, as an archive would bring them to a user with another key
     shutil.rmtree(run.state / "numelt")
     assert run()[1] == ""
     assert all(now != then for now, then in zip([p.stat().st_mtime_ns for p in kept], before, strict=True))
@@ -82,7 +82,7 @@ def test_the_working_directory_names_no_files(run):
     assert warning.startswith("numelt: numelt.toml: cache_dir is not obeyed")
     assert not (run.work / "brought").exists()
     assert kernels(run.cache)
-    # the same in the user's own folder
+    # the same in a folder of the user
     (run.config / "numelt").mkdir()
     shutil.move(run.work / "numelt.toml", run.config / "numelt/numelt.toml")
     assert run() == ("3", "")

@@ -1,4 +1,4 @@
-"""Filters see the program of each batch; what they make of it is what runs; bad ones are left out."""
+"""Filters get the program of each batch; their result runs instead; invalid ones are left out."""
 
 import doctest
 import os
@@ -26,7 +26,7 @@ EXTENDING = Path(__file__).parents[3] / "docs" / "extending.md"
 
 @contextmanager
 def applied(*functions):
-    """Have filters see all batches inside a ``with`` block."""
+    """Apply filters to all batches inside a ``with`` block."""
     numelt.flush()
     for function in functions:
         filters.register(function)
@@ -100,7 +100,7 @@ def test_a_filter_is_called_for_each_batch_and_no_longer():
 
 def test_folding_constants():
     def fold(program):
-        """x + a + b, with a temporary of nobody's between, is x + (a + b)."""
+        """x + a + b, whose intermediate result nobody holds, becomes x + (a + b)."""
         for at in range(len(program) - 1, 0, -1):
             first, second = program.instructions[at - 1 : at + 1]
             if first.op == second.op == "add" and first.out == second.inputs[0]:
@@ -292,7 +292,7 @@ def test_exceptions_of_signals_go_on():
         return program
 
     reached = []
-    # a shell has its background jobs ignore SIGINT
+    # a shell makes its background jobs ignore SIGINT
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with applied(raising, interrupted, lambda program: reached.append(program)):
@@ -341,7 +341,7 @@ def test_warnings_keep_their_lines():
 
 
 def test_a_filter_that_computes():
-    """What a filter makes run is not filtered: the batch has run when it returns."""
+    """Operations that run because of a filter are not filtered: the batch has run when it returns."""
     totals = []
 
     def total(program):

@@ -1,7 +1,7 @@
-"""A child made by `os.fork` computes, whatever the parent's other threads were doing at the fork.
+"""A child made by `os.fork` can compute, whatever the parent's other threads were doing at the fork.
 
-Each program runs in a process of its own and ends children that have not answered after a minute: a hang is
-an error, how long a child takes is not looked at.
+Each program runs in a process of its own, and ends children that have not answered after a minute: a hang is
+an error, but the time that a child takes is not tested.
 """
 
 import os
@@ -54,7 +54,7 @@ def run(work):
     return thread
 """
 
-# Work that lets go of the GIL inside a flush (many elements), work that runs at once (few), library calls.
+# Work that releases the GIL in a flush (many elements), work that runs at once (few), library calls.
 BUSY = r"""
 a = np.arange(200_000.0)
 m = np.ones((150, 150))
@@ -71,7 +71,7 @@ stop = True
 assert total(300_000, 1)
 """
 
-# Each turn needs a kernel that has not been seen, so that the compiler's thread is always at work.
+# Each iteration needs a kernel that has not been seen before, so that the compiler's thread is always busy.
 COMPILING = r"""
 b = np.arange(40_000.0)
 names = ["sqrt", "abs", "floor", "ceil", "square", "negative"]
@@ -129,7 +129,7 @@ stop = True
 [thread.join() for thread in threads]
 """
 
-# Values that are pending at the fork are there in both processes.
+# Values that are pending at the fork exist in both processes.
 PENDING = r"""
 for k in range(30):
     x = np.arange(150_000.0) + k
@@ -145,7 +145,7 @@ for k in range(30):
 def test_children_of_a_busy_process_compute(tmp_path, program, settings):
     path = tmp_path / "program.py"
     path.write_text(PROLOGUE + program)
-    # nothing is compiled that lies in the cache
+    # kernels that are in the cache are not compiled
     environment = os.environ | settings | {"NUMELT_CACHE_DIR": str(tmp_path / "cache")}
     command = [sys.executable, "-W", "ignore", str(path)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)

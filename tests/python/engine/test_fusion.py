@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - one program a line
-"""What fuses, what is allocated and what is counted, asserted through the inspector."""
+"""Which operations are fused, and what is allocated and counted, as the inspector reports it."""
 
 import importlib.util
 import os
@@ -48,7 +48,7 @@ def test_heat_iteration_is_one_pass_without_a_buffer():
     with numelt.inspect() as seen:
         lazy_step(*views)
         numelt.flush()
-    # the grid is read once and written once, and `tmp` lives in registers
+    # the grid is read once and written once, and `tmp` is kept in registers
     assert seen.kernels <= 2
     assert seen.bytes_moved <= 2 * grid.nbytes + 64
     assert [size for size in seen.allocated if size > 64] == []

@@ -1,7 +1,7 @@
-"""What each of the papers' programs costs: launches, contracted arrays, bytes; held in fusion_costs.txt.
+"""The costs of the papers' programs: launches, contracted arrays and bytes, stored in fusion_costs.txt.
 
-`NUMELT_BLESS=1` writes the file anew. A change that fuses less fails the test; one that
-fuses more should bless. The figures are those of default settings.
+`NUMELT_BLESS=1` writes the file again. A change that fuses less makes the test fail; after one that fuses
+more, the file should be written again. The figures are those of the default settings.
 """
 
 import importlib.util
@@ -42,7 +42,7 @@ def run(module, name):
 
 def cost(name):
     program = run(numelt, name)
-    for _ in range(6):  # which reductions follow each other is learned, or was known from other tests
+    for _ in range(6):  # numelt learns which reductions follow each other
         program()
     numelt.flush()
     with numelt.inspect() as seen:

@@ -1,4 +1,4 @@
-"""Kernels compiled for one geometry: the same bits in every mode, and only where a geometry recurs."""
+"""Kernels compiled for one geometry: the same bits in every mode, and only if a geometry recurs."""
 
 import numpy
 import pytest
@@ -8,7 +8,7 @@ import numelt as np
 
 @pytest.fixture
 def mode():
-    """Set which code runs, compiled before it does; what was set before comes back."""
+    """Set which code runs and compile before it does; the previous setting is restored."""
     before = np.config.variants, np.config.jit, np.config.at_once
     # operations on few elements would run at once, without a kernel
     np.config.jit, np.config.at_once = "sync", 0
@@ -22,7 +22,7 @@ def mode():
 
 
 def rows(xp, dtype, inner):
-    """Return a few results on rows of ``inner`` elements."""
+    """Return several results on rows of ``inner`` elements."""
     a = xp.arange(40 * inner).reshape(40, inner).astype(dtype)
     column = xp.arange(40).astype(dtype).reshape(40, 1)
     padded = xp.arange(40 * (inner + 3)).reshape(40, inner + 3).astype(dtype)

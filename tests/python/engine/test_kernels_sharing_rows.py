@@ -56,14 +56,14 @@ def test_same_bits(program, shape, layout):
                 assert g.dtype == w.dtype
                 if layout in ("plain", "three axes"):
                     numpy.testing.assert_array_equal(g, w)
-                else:  # NumPy's order of sums of other layouts depends on its buffers
+                else:  # NumPy's order of sums in other layouts depends on its buffers
                     numpy.testing.assert_allclose(g, w, rtol=1e-4 if dtype == "f4" else 1e-12, atol=1e-5)
 
 
 @pytest.mark.usefixtures("on_the_host")
 @pytest.mark.parametrize("program", PROGRAMS[:3], ids=lambda f: f.__name__)
 def test_one_kernel_and_no_large_temporary(program):
-    # a copy: what somebody else may look at is never left for later
+    # a copy, because memory that others can see is computed at once
     x = numelt.asarray(numpy.random.default_rng(1).standard_normal((400, 500))).copy()
     numelt.flush()
     with numelt.inspect() as seen:
@@ -90,7 +90,7 @@ def test_warnings_of_later_stages():
 
 
 def test_rows_of_one_kernel_and_columns_of_another_do_not_take_turns():
-    """Two directions of a staggered grid have loops of one length each that walk memory differently."""
+    """The two directions of a staggered grid have loops of equal length that read memory differently."""
 
     def program(np, h):
         return np.sqrt(h[1:, 1:-1] + h[:-1, 1:-1]), np.sqrt(h[1:-1, 1:] + h[1:-1, :-1])

@@ -1,4 +1,4 @@
-"""Thousands of small programs of all kinds leave nothing behind."""
+"""Thousands of small programs of all kinds leave no memory in use."""
 
 import subprocess
 import sys
@@ -37,12 +37,13 @@ def test_the_pool_keeps_little_more_than_was_in_use():
         part.split(": ") for part in pool.removeprefix("PoolStats { ").removesuffix(" }").split(", ")
     )
     peak, cached = int(figures["peak"]), int(figures["cached"])
-    # and a mebibyte, and what is too small to be worth counting
+    # plus a mebibyte, and things that are too small to be counted
     assert cached <= peak + max(peak // 16, 1 << 20) + (2 << 20)
 
 
 def test_functions_leave_no_cycles_behind():
-    """What calls leave for the garbage collector keeps arrays of the program's frames, maybe for long."""
+    """Cycles that calls leave for the garbage collector would keep arrays of the program alive, maybe for
+    long."""
     program = """
 import gc
 import numelt as np

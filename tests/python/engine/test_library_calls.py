@@ -1,4 +1,4 @@
-"""Library calls: NumPy's own code on our memory, counted apart from fallbacks."""
+"""Library calls: NumPy's own code on our memory, counted separately from fallbacks."""
 
 import subprocess
 import sys
@@ -62,7 +62,7 @@ def test_numpys_own_function_runs(name, size):
 
 
 def test_the_table_names_functions_of_numpy():
-    # `in1d` is not part of all supported releases
+    # `in1d` is missing in some supported releases
     missing = {name for name in table.LIBRARY if not hasattr(numpy, name) and "." not in name}
     assert missing <= {"in1d"}
 
@@ -83,7 +83,7 @@ def test_results_nobody_else_holds_are_adopted():
     x = numelt.sort(numelt.arange(10.0))
     numelt.flush()
     with numelt.inspect() as seen:
-        y = x + 1  # not run at once: the memory is ours alone
+        y = x + 1  # not run at once: nobody else sees the memory
         assert len(seen.flushes) == 0
         assert float(y[0]) == 1.0
 

@@ -1,4 +1,4 @@
-"""Batches of little work run operation by operation until they have come a few times, with NumPy's bits."""
+"""Batches with little work run operation by operation until they have come a few times, with NumPy's bits."""
 
 import warnings
 
@@ -14,7 +14,7 @@ MANY = 2**64 - 1
 
 @pytest.fixture(params=[0, 1 << 14, MANY])
 def piecemeal(request):
-    """Nothing, little work, or everything runs without a plan."""
+    """Run nothing, batches with little work, or everything without a plan."""
     before = numelt.config.piecemeal
     numelt.config.piecemeal = request.param
     yield request.param

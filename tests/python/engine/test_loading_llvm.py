@@ -1,4 +1,4 @@
-"""LLVM comes into a process when something is compiled, and takes no memory while nothing is."""
+"""LLVM is loaded when something is compiled, and takes no memory before."""
 
 import os
 import subprocess

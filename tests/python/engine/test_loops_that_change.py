@@ -1,8 +1,9 @@
-"""Loops whose bodies change: what was recorded last time is only a guess at what comes now.
+"""Loops whose bodies change: what was recorded last time is only a guess at what follows now.
 
-A batch that repeats the program of an earlier one is followed instead of written down. Here bodies repeat,
-and are then changed in one place (another operation, constant, dtype, shape or alias; an array that dies
-earlier or later; a read somewhere else; an end after some statements), in every order. NumPy runs the same.
+If a batch repeats the program of an earlier one, it follows that program, and is not stored again. In these
+tests, bodies repeat, and are then changed in one place (another operation, constant, dtype, shape or alias;
+an array that dies earlier or later; a read at another position; an end after some statements), in every
+order. NumPy runs the same programs.
 """
 
 import numpy
@@ -23,7 +24,7 @@ ROWS, COLUMNS, NAMES = 5, 7, 6
 
 
 def window(random):
-    """Return a key that gives a view of four rows of all columns, so that views of any two arrays fit."""
+    """Return a key for a view of four rows of all columns, so that views of any two arrays fit together."""
     start = int(random.integers(0, 2))
     rows = (
         slice(start, start + 4)
@@ -34,7 +35,7 @@ def window(random):
 
 
 def statement(random):
-    """Return one random statement: its kind and what it needs."""
+    """Return one random statement: its kind and its parts."""
     kind = str(
         random.choice(
             ["binary"] * 4
@@ -56,7 +57,7 @@ def statement(random):
 
 
 def changed(random, body):
-    """Return the body with one thing different."""
+    """Return the body with one change."""
     body = [dict(s) for s in body]
     at = int(random.integers(len(body)))
     other, kind = (
@@ -100,7 +101,7 @@ def changed(random, body):
 
 
 class Side:
-    """The arrays of one side, and what it has read."""
+    """The arrays under one package, and the values that were read."""
 
     def __init__(self, np, start):
         self.np = np
@@ -152,18 +153,18 @@ class Side:
             self.numbers = []
 
     def small(self, value):
-        """Keep within what every dtype can hold."""
+        """Limit values to those that every dtype can hold."""
         return self.np.clip(value, -1000, 1000)
 
     def put(self, target, value):
-        """Replace an array, or the part of it that the value fits."""
+        """Replace an array, or the part of it into which the value fits."""
         if value.shape == (ROWS, COLUMNS):
             self.arrays[target] = value
         else:
             self.arrays[target][:4] = self.small(value)
 
     def tame(self):
-        """Keep the numbers from growing without end."""
+        """Keep the numbers from growing without bound."""
         for at, array in enumerate(self.arrays):
             self.arrays[at] = self.np.clip(array, -100, 100)
 
@@ -178,7 +179,7 @@ def test_bodies_that_change_give_numpys_numbers(seed):
     bodies.append(changed(random, bodies[-1]))
     with numpy.errstate(all="ignore"):
         for _ in range(24):
-            # mostly the first, now and then another
+            # usually the first, sometimes another
             body = bodies[0 if random.random() < 0.5 else int(random.integers(len(bodies)))]
             ends = random.random() < 0.7
             for side in sides:

@@ -1,4 +1,4 @@
-"""Loops whose turns repeat a known program, or leave it somewhere: values, shapes and layouts as NumPy's."""
+"""Loops whose iterations repeat a known program, or leave it somewhere: values, shapes and layouts."""
 
 import operator
 
@@ -23,7 +23,7 @@ TURNS = 9
 
 @pytest.fixture(autouse=True)
 def _recorded():
-    """Have everything recorded and planned: what runs at once or piece by piece repeats nothing."""
+    """Record and plan everything: operations that run at once or one by one repeat nothing."""
     config, saved = numelt.config, (numelt.config.at_once, numelt.config.piecemeal)
     config.at_once, config.piecemeal = 0, 0
     yield
@@ -31,7 +31,7 @@ def _recorded():
 
 
 def operands(np, seed):
-    """Arrays of layouts that broadcast with each other, and numbers."""
+    """Arrays whose layouts broadcast with each other, and numbers."""
     rng = numpy.random.default_rng(seed)
     make = [rng.uniform(0.5, 2.0, (4, 6)) for _ in range(6)]
     a, b, c, d, e, f = (np.array(x) for x in make)
@@ -46,7 +46,8 @@ def operands(np, seed):
 
 
 def program(rng):
-    """Steps: an operator, its operands (results, from behind, or arrays), does it write into one?"""
+    """Steps: an operator, its operands (results, counted from the end, or arrays), and whether it is in
+    place."""
     steps = []
     for at in range(rng.integers(2, 12)):
         chosen = [
@@ -58,7 +59,7 @@ def program(rng):
 
 
 def turn(np, steps, arrays):
-    """Run the steps; what each gives, or the name of what it raises."""
+    """Run the steps; return each result, or the name of the exception."""
     made = []
     for at, (op, a, b, into) in enumerate(steps):
         x, y = (made[at + i] if i < 0 else arrays[i] for i in (a, b))
@@ -85,7 +86,7 @@ def check(ours, theirs):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("seed", range(40))
 def test_turns_that_leave_a_known_program(seed):
-    """Turns repeat one program, but some change one operand or operator and then go on as before."""
+    """Iterations repeat a program, but some change one operand or operator and then continue as before."""
     rng = numpy.random.default_rng(seed)
     arrays = [operands(np, seed) for np in (numelt, numpy)]
     steps = program(rng)
@@ -98,7 +99,7 @@ def test_turns_that_leave_a_known_program(seed):
             changes = [(op, other, b, into), (instead, a, b, into), (op, b, a, into), (op, a, b, not into)]
             now[at] = changes[rng.integers(0, 4)]
         ours, theirs = turn(numelt, now, arrays[0]), turn(numpy, now, arrays[1])
-        if number % 3 == 2:  # the first results go before anything is read
+        if number % 3 == 2:  # the first results are dropped before anything is read
             del ours[: len(ours) // 2], theirs[: len(theirs) // 2]
         numelt.flush()
         check(ours, theirs)
@@ -106,7 +107,7 @@ def test_turns_that_leave_a_known_program(seed):
 
 @pytest.mark.parametrize("length", [1, 2, 40])
 def test_a_known_program_on_other_arrays(length):
-    """What is repeated works on the arrays that are there now, seen by NumPy or not."""
+    """Repeated operations work on the arrays that are there now, whether NumPy sees them or not."""
     for number in range(12):
         a = numelt.full(50, 1.0 + number)
         b = numelt.arange(50.0)
@@ -117,14 +118,14 @@ def test_a_known_program_on_other_arrays(length):
             kept.append(z)
         w = z * 2.0 - number
         if seen is not None:
-            seen += 1.0  # what was recorded of a visible array has run
+            seen += 1.0  # operations recorded on a visible array have run
             assert b[3] == 4.0
         assert w[7] == 2.0 * (1.0 + number + 7.0 * length) - number
         assert kept[0][1] == 2.0 + number
 
 
 def test_arrays_that_end_in_any_order():
-    """Objects, bases and numbers of references are right after arrays have come and gone."""
+    """Objects, bases and reference counts are correct after arrays have been made and dropped."""
     a = numelt.linspace(0.5, 1.5, 30)
     for number in range(300):
         results = [a + float(i) for i in range(number % 7 + 1)]

@@ -89,7 +89,7 @@ def test_arrays_take_weak_references():
 
 
 def test_values_take_the_place_of_what_they_are_made_of():
-    """Many results of one large array that is read for the last time do not wait beside it."""
+    """Many results of a large array that is read for the last time do not stay pending and keep it alive."""
     planes, side = 8, 600
 
     def run(np):
@@ -136,7 +136,7 @@ print(imported, resident("VmHWM"))
 
 
 def test_importing_and_long_loops_take_no_more_than_numpy():
-    """What importing read goes back, and plans of thousands of instructions are small."""
+    """Memory that importing has read is released, and plans of thousands of instructions are small."""
     environment = os.environ | {"NUMELT_JIT": "off"}
 
     def measured(module):

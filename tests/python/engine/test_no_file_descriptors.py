@@ -1,4 +1,4 @@
-"""Programs go on where no file descriptor is left: nothing that numelt needs is read at first use."""
+"""Programs continue if no file descriptor is left: files that they need are not read at first use."""
 
 import os
 import subprocess

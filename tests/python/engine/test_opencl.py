@@ -1,6 +1,6 @@
-"""Arrays on an OpenCL device: the CPU's bits, NumPy's warnings, and clear messages where there is no device.
+"""Arrays on an OpenCL device: the CPU's bits, NumPy's warnings, and clear messages without a device.
 
-Debian's pocl-opencl-icd makes any processor such a device; scripts/setup.sh installs it.
+Debian's pocl-opencl-icd makes any processor an OpenCL device; scripts/setup.sh installs it.
 """
 
 import os
@@ -40,7 +40,7 @@ def run(code, **settings):
 
 
 def on_both(program):
-    """Return what a program gives on the CPU and on the device, and how many steps ran there."""
+    """Return what a program returns on the CPU and on the device, and how many steps ran there."""
     with numelt.engine("cpu"):
         host = as_numpy(program())
     before = numelt._core.stats()["on_devices"]
@@ -50,7 +50,7 @@ def on_both(program):
 
 
 def assert_same_bits(program, steps=1):
-    """Assert that a program has the same bits on both, and at least so many steps on the device."""
+    """Assert that a program has the same bits on both, and at least this many steps on the device."""
     host, device, ran = on_both(program)
     assert ran >= steps
     assert (host.dtype, host.shape) == (device.dtype, device.shape)

@@ -1,4 +1,4 @@
-"""Results that no memory can hold: NumPy's exception, and nothing else is lost."""
+"""Results that do not fit into memory: NumPy's exception is raised, and nothing else is lost."""
 
 import gc
 import subprocess
@@ -34,7 +34,7 @@ resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + (48 << 20), free[1]))
 wide = np.broadcast_to(np.ones(1), (20_000_000,))
 """
 
-# what is asked for, and what NumPy says of the array
+# the call, and what NumPy's message says about the array
 _HUGE = {
     "np.ones((5000, 1)) @ np.ones((1, 5000))": "(5000, 5000) and data type float64",
     "np.cumsum(wide)": "(20000000,) and data type float64",
@@ -79,10 +79,10 @@ def test_huge_results_are_named_as_numpy_names_them():
 
 @pytest.fixture
 def little_memory(recorded):
-    """Give numelt little memory; returns what lifts the limit."""
+    """Give numelt little memory; returns a function that removes the limit."""
     before = np.config.memory_limit
     np.flush()
-    gc.collect()  # exceptions of tests before hold frames, and these arrays
+    gc.collect()  # exceptions of earlier tests hold frames with arrays
 
     def lift():
         np.config.memory_limit = before or "8G"
@@ -93,12 +93,12 @@ def little_memory(recorded):
 
 
 def too_much():
-    """Return a result that the limit forbids, pending."""
+    """Return a result that the limit forbids, still pending."""
     return np.broadcast_to(np.ones(1), (40_000_000,)) * 2.0
 
 
 def refused(function):
-    """Call a function that runs out of memory; returns what the exception says."""
+    """Call a function that runs out of memory; returns the exception's text."""
     with pytest.raises(MemoryError) as caught:
         function()
     return str(caught.value)
@@ -137,7 +137,7 @@ def test_what_was_not_computed_says_so_until_there_is_memory(little_memory):
 def test_what_overwrites_it_is_computed(little_memory):
     lost = too_much()
     assert refused(lambda: float(lost[0])) == TOLD
-    # a part does not make the whole
+    # an assignment to a part does not make the array valid
     lost[:7] = 1.0
     assert refused(lambda: float(lost[3])).startswith("Unable to allocate")
     little_memory()
@@ -147,12 +147,12 @@ def test_what_overwrites_it_is_computed(little_memory):
 
 
 def products(x, count=200):
-    """Return more products than the limit has room for, pending."""
+    """Return more products than fit under the limit, still pending."""
     return [x * float(i) for i in range(count)]
 
 
 def read(arrays):
-    """Return the numbers of those arrays that get memory; all have NumPy's values."""
+    """Return the numbers of those arrays that get memory; assert that all of them have NumPy's values."""
     found = []
     for i, array in enumerate(arrays):
         try:
@@ -168,7 +168,7 @@ def test_arrays_before_the_one_that_did_not_fit_are_there(little_memory):
     x = np.arange(1e6)
     many = products(x)
     found = read(many)
-    # as many as fit, the first ones
+    # as many as fit, beginning with the first
     assert found == list(range(len(found)))
     assert 10 < len(found) < 35
     assert float(x[7]) == 7.0
@@ -205,7 +205,7 @@ def test_what_is_overwritten_or_handed_out_is_not_kept_for_what_did_not_fit(litt
     seen = numpy.asarray(x)
     seen[7] = -1.0
     little_memory()
-    # nothing is computed from other values than those at the time
+    # nothing is computed from values that were assigned later
     assert refused(lambda: float(many[-1][7])).startswith("Unable to allocate")
     assert float(x[7]) == -1.0
 
@@ -219,7 +219,7 @@ def test_results_are_tried_again_when_there_is_memory(little_memory):
 
 
 def test_threads(little_memory):
-    """Each thread gets NumPy's values or an exception, and afterwards all of them get values."""
+    """Each thread gets NumPy's values or an exception, and later all of them get values."""
     arrays = [np.arange(1e6) + i for i in range(4)]
 
     def work(x):

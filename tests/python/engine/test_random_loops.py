@@ -1,8 +1,8 @@
-"""Random loops: the same batch turn after turn, with what changes from turn to turn in programs.
+"""Random loops: the same batch in each iteration, with the changes between iterations that programs have.
 
-Scalars change, windows move, buffers are swapped, arrays are made anew and cast, masks, sorting and
-reductions come in between, errors are caught, values are read in the middle. NumPy runs the same text; every
-array and every value read must have its bits.
+Scalars change, windows move, buffers are swapped, arrays are made again and cast, masks, sorting and
+reductions occur between other operations, errors are caught, and values are read in the middle. NumPy runs
+the same text; every array and every value that is read must have its bits.
 """
 
 import random
@@ -104,7 +104,7 @@ STATEMENTS = [
     "{A} += np.zeros(3333)",
     "{A}[10**6] = {c}",
     "{A} += {E}; 1 // 0",
-    # arrays over themselves: reversed, shifted, transposed, through views
+    # arrays combined with themselves: reversed, shifted, transposed, through views
     "{A}[::-1] += {A}",
     "{A}[...] -= {A}[::-1]",
     "np.add({A}[::-1], {W}.sum(), out={A}, casting='unsafe')",
@@ -176,7 +176,7 @@ STATEMENTS = [
 
 
 class Writer:
-    """Writes one program for arrays of one shape."""
+    """Writes a program for arrays of one shape."""
 
     def __init__(self, seed, shapes):
         self.random = random.Random(seed)
@@ -195,7 +195,7 @@ class Writer:
         return self.windows(map(start, self.shape, self.width))
 
     def fill(self, text, depth):
-        """Put something in every place of a template."""
+        """Replace each placeholder of a template."""
         choose = self.random.choice
         while "{" in text:
             before, _, rest = text.partition("{")
@@ -225,7 +225,7 @@ class Writer:
         return text
 
     def program(self):
-        """Return the text of a program, which takes `np`, `make` and `log`."""
+        """Return the text of a program, which uses `np`, `make` and `log`."""
         lines = [f"{name} = make({self.shape}, '{self.random.choice(self.dtypes)}')" for name in "AB"]
         lines += ["i = 0", f"V = A[{self.window()}]", "t, u, s = B + A, A * 2, 1.5"]
         lines.append(f"for i in range({self.random.choice([2, 3, 5, 9])}):")
@@ -237,7 +237,7 @@ class Writer:
 
 
 def run(np, text):
-    """Return what a program leaves: its log and its arrays."""
+    """Return the results of a program: its log and its arrays."""
 
     rng = numpy.random.default_rng(0)
 
@@ -255,7 +255,7 @@ def run(np, text):
 
 
 def agree(text, ours, theirs):
-    """Same dtypes, shapes and bits, whatever the sign of a NaN."""
+    """Assert the same dtypes, shapes and bits, except for the signs of NaNs."""
     assert len(ours) == len(theirs), text
     for position, (x, y) in enumerate(zip(ours, theirs, strict=True)):
         x, y = numpy.asarray(x), numpy.asarray(y)
@@ -272,7 +272,7 @@ def check(seed, shapes):
 
 @pytest.fixture(params=["as it comes", "recorded", "planned"])
 def way(request):
-    """Run small things as they come, have everything recorded, or have it planned at once as well."""
+    """Run small operations when they are called, record all of them, or also plan all batches."""
     before = numelt.config.at_once, numelt.config.piecemeal
     if request.param != "as it comes":
         numelt.config.at_once = 0
@@ -296,7 +296,7 @@ def test_large(seed):
 
 @pytest.mark.parametrize("seed", range(700, 712))
 def test_threads(seed, recorded):
-    """Threads that run different programs at the same time do not meet."""
+    """Threads that run different programs at the same time do not influence each other."""
     texts = [Writer(seed + 1000 * n, SHAPES).program() for n in range(3)]
     results = in_threads(lambda text: [run(numelt, text) for _ in range(2)], texts)
     for text, result in zip(texts, results, strict=True):

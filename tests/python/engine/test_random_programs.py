@@ -1,8 +1,8 @@
 """Random programs on views of shared arrays: numelt and NumPy run the same statements and must agree.
 
-A program is a list of statements over a few named arrays: new values, views of views, writes through
-overlapping views and through views that overlap themselves, in-place operators, mixed dtypes, reductions that
-feed later statements.
+A program is a list of statements on a few named arrays: new values, views of views, writes through
+overlapping views and through views that overlap themselves, operators in place, mixed dtypes, and reductions
+whose results later statements use.
 """
 
 import operator
@@ -90,7 +90,7 @@ statement = st.one_of(
     st.tuples(st.just("drop"), index),
 )
 
-# what reaches memory by less common ways
+# less common ways to access memory
 more_statements = st.one_of(
     statement,
     statement,
@@ -117,7 +117,7 @@ more_statements = st.one_of(
 
 
 class Memory:
-    """Tells where an array's memory is, and keeps the array."""
+    """An object that states where an array's memory is, and keeps the array alive."""
 
     def __init__(self, array):
         self.__array_interface__ = array.__array_interface__
@@ -125,7 +125,7 @@ class Memory:
 
 
 def alias(np, array, way):
-    """Return another array of the same memory that does not come from the array itself."""
+    """Return another array on the same memory that is not made from the array itself."""
     match way:
         case "memoryview":
             return np.asarray(memoryview(array))
@@ -139,7 +139,7 @@ def alias(np, array, way):
 
 
 def run(np, program, scale):
-    """Run a program; returns what each statement gave, errors included, and the arrays at the end.
+    """Run a program; returns the result of each statement, errors included, and the arrays at the end.
 
     `scale` multiplies the extents: small arrays find most mistakes, larger ones reach the vector loops.
     """
@@ -159,7 +159,7 @@ def run(np, program, scale):
 
 
 def execute(np, step, arrays, rng, scale):
-    """Run one statement; a new array is returned and joins the others."""
+    """Run one statement; if it returns a new array, that joins the others."""
     kind, *rest = step
 
     def get(position):
@@ -188,7 +188,7 @@ def execute(np, step, arrays, rng, scale):
         case "in place number", [name, a, value]:
             getattr(operator, name)(get(a), value)
         case "assign", [a, key, b]:
-            # the copy keeps NumPy from reading what it has just written
+            # the copy prevents NumPy from reading elements that it has just written
             get(a)[key] = get(b).copy() if np is numpy else get(b)
         case "assign number", [a, key, value]:
             get(a)[key] = value
@@ -248,7 +248,7 @@ def execute(np, step, arrays, rng, scale):
 
 @pytest.fixture(params=["at once", "recorded"])
 def way(request):
-    """Run what is small at once, or have all of it recorded."""
+    """Run small operations at once, or record all of them."""
     before = numelt.config.at_once
     numelt.config.at_once = before if request.param == "at once" else 0
     for _ in range(8):
@@ -274,14 +274,14 @@ def test_random_program_of_rarer_ways(way, program, scale):
 
 
 def agree(program, scale):
-    """Both run the program with the same results."""
+    """Both packages run the program with the same results."""
     with numpy.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs, expected = run(numpy, program, scale)
         ours, got = run(numelt, program, scale)
         assert ours == theirs
         for position, (x, y) in enumerate(zip(got, expected, strict=True)):
-            # where NumPy's order of summing strided data is its own, sums may differ in the last places
+            # if NumPy sums strided data in an order of its own, sums may differ in the last places
             rtol = 1e-6 if as_numpy(y).dtype.itemsize < 8 else 1e-10
             assert_same(x, y, rtol=rtol if as_numpy(y).dtype.kind in "fc" else 0, context=f"array {position}")
 
@@ -295,13 +295,14 @@ def agree(program, scale):
     target=st.integers(0, 12),
 )
 def test_overlapping_copies(way, n, length, step, source, target):
-    """``x[a:b] = f(x[c:d])`` on the same memory is as if the right side were copied first."""
+    """``x[a:b] = f(x[c:d])`` on the same memory has the same effect as if the right side were copied
+    first."""
     theirs = numpy.arange(float(n + length + 30))
     ours = numelt.array(theirs)
     for x in (theirs, ours):
         right = x[source : source + length][::step]
         count = len(right)
         x[target : target + count] = right * 2 + x[target : target + count]
-        # NumPy's own assignment reads what it has just written when only the step differs
+        # NumPy's own assignment reads elements that it has just written if only the step differs
         x[target : target + count] = right.copy() if x is theirs else right
     assert_same(ours, theirs)

@@ -1,4 +1,4 @@
-"""Full reductions of one array that share a pass, also when each is read before the next is asked for."""
+"""Full reductions of an array that share a pass, also if each is read before the next is requested."""
 
 import warnings
 
@@ -11,13 +11,13 @@ SIZE = 40_000
 
 
 def bits(value):
-    """Return what tells a scalar from others of its type, the sign of a zero aside."""
+    """Return what distinguishes a scalar from others of its type, except for the sign of a zero."""
     value = numpy.asarray(value)
     return value.dtype, numpy.where(value == 0, numpy.zeros_like(value), value).tobytes()
 
 
 def passes(run):
-    """Return what was folded in each kernel that `run` launched, and the bytes moved."""
+    """Return the reductions in each kernel that `run` launched, and the bytes moved."""
     with numelt.inspect() as seen:
         run()
     kernels = [kernel for flush in seen.flushes for kernel in flush["kernels"]]
@@ -35,7 +35,7 @@ def data(dtype="f8", size=SIZE, seed=0):
 
 
 def ours(values):
-    """Return an array with memory of numelt's: NumPy's may get a second owner."""
+    """Return an array with numelt's memory, because NumPy's may get a second owner."""
     array = numelt.array(values).copy()
     numelt.flush()
     return array
@@ -59,7 +59,7 @@ def test_reductions_of_one_batch_share_a_pass():
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_a_third_comes_with_the_second_and_then_with_the_first(dtype):
-    # a size of its own: what follows is remembered by size
+    # a size that no other test uses, because following reductions are remembered by size
     x = ours(data(dtype, SIZE + (7 if dtype == "f4" else 3)))
     numelt.flush()
 

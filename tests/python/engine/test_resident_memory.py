@@ -1,4 +1,4 @@
-"""What a process keeps resident: large zeros until they are written, freed memory for a short while.
+"""The resident memory of a process: large zeros once they are written, freed memory for a short time.
 
 Each program runs in a process of its own and reads its resident size from the system.
 """
@@ -92,7 +92,7 @@ for n in (1 << 17, 1 << 20, 9 << 20):
 
 
 def test_zeros_that_are_written_whole_are_written_once():
-    # the zeros never get memory of their own, and the sum needs one pass
+    # the zeros never get memory of their own, and the sum is computed in one pass
     run(
         """
 z = np.zeros(1 << 24)

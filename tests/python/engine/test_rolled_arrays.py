@@ -1,4 +1,5 @@
-"""Readers of rolled arrays read what was rolled: NumPy's bits in every layout, one kernel for a step."""
+"""Operations on rolled arrays read the original array: NumPy's bits in every layout, one kernel for a
+step."""
 
 import warnings
 
@@ -201,7 +202,7 @@ def test_large_grids(program):
 
 
 def stepped(program, grid):
-    """The counters of a step that nobody looks into."""
+    """The counters of a step that is not inspected."""
     numelt.flush()
     with numelt.inspect() as seen:
         result = program(grid)

@@ -1,4 +1,4 @@
-"""Operations on few elements, which run when they are called: which do, and that nobody can tell."""
+"""Operations on few elements, which run when they are called: which ones, and that results are the same."""
 
 import functools
 import itertools
@@ -36,21 +36,21 @@ UNARY = ["negative", "absolute", "sqrt", "exp", "log", "sin", "square", "sign", 
 
 @pytest.fixture(autouse=True)
 def unobserved():
-    """Have operations run at once also where something was explained before."""
+    """Run operations at once, also if an explanation has been requested before."""
     numelt.config.at_once = numelt.config.at_once
     if numelt.config.at_once and not numelt._core.runs_at_once():
         pytest.skip("work is placed on devices, so that nothing runs at once")
 
 
 def runs_at_once(call):
-    """Return the result of a call, and how many operations it ran at once."""
+    """Return the result of a call, and how many operations ran at once."""
     before = numelt._core.stats()["at_once"]
     result = call()
     return result, numelt._core.stats()["at_once"] - before
 
 
 def outcome(call):
-    """Return what a call gives or raises, and its warnings."""
+    """Return the result or the exception of a call, and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -61,7 +61,7 @@ def outcome(call):
 
 
 def assert_alike(call, context):
-    """Assert that a call gives the same bits and warnings at once and recorded."""
+    """Assert that a call has the same bits and warnings at once and recorded."""
     now, said = outcome(call)
     with numelt.inspect():
         later, told = outcome(call)
@@ -167,7 +167,7 @@ def test_overlapping_outputs(dtype):
         a, b = windows(numpy, theirs), windows(numelt, ours)
         if a[to].shape != a[source].shape:
             continue
-        # NumPy does not see every overlap of vectors; ours read all before they write
+        # NumPy does not detect every overlap of vectors; numelt reads all elements before it writes
         a[to][...] = a[source].copy()
         b[to][...] = b[source]
         assert ours.tolist() == theirs.tolist(), (to, source)
@@ -348,7 +348,7 @@ def test_a_condition_met_late_leaves_what_was_read(n):
         assert float((c * 1e300).sum()) == numpy.inf
 
 
-# one of each kind, on at most 512 elements: nothing that ran before matters
+# one of each kind, on at most 512 elements, where earlier operations do not matter
 KINDS = {
     "elementwise": lambda np, x, i, m: np.sqrt(x * 2.0) + x[::-1],
     "broadcast": lambda np, x, i, m: (x[:16, None] * x[:32]).reshape(32, 16).T,
@@ -385,7 +385,7 @@ KINDS = {
 
 
 def put(np, x, key, value):
-    """Return a copy with something stored."""
+    """Return a copy to which a value has been assigned."""
     y = np.array(x)
     y[key] = value
     y[key] *= 2.0

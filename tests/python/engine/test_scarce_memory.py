@@ -1,7 +1,7 @@
-"""Random programs with too little memory: what is computed has NumPy's values, whatever else got no memory.
+"""Random programs with too little memory: computed results have NumPy's values, whatever got no memory.
 
-Each statement runs under numelt and NumPy; where numelt raises MemoryError, NumPy does not run it. At the end
-every array is either what NumPy has, or says that it got no memory.
+Each statement runs under numelt and NumPy; if numelt raises MemoryError, NumPy does not run it. At the end,
+every array either has NumPy's values, or raises an error because it got no memory.
 """
 
 import gc
@@ -61,7 +61,7 @@ def program(seed):
 
 
 def step(np, state, kind, text, places):
-    """Run one statement; returns what it reads."""
+    """Run one statement; returns the value that it reads."""
     arrays = state["arrays"]
     names = {name: arrays[at % len(arrays)] for name, at in zip("xy", places, strict=True)}
     names |= {"np": np, "N": N, "index": state["index"], "rng": state["rng"]}
@@ -122,14 +122,14 @@ def check(seed, limit):
                 refused += 1
                 continue
             same(value, y if lifted else y[11])
-    # the generator is where NumPy's is
+    # the generator's state is the same as NumPy's
     assert ours["rng"].random() == theirs["rng"].random()
     return refused
 
 
 @pytest.fixture(params=["as it comes", "recorded", "planned", "singleton"])
 def way(request):
-    """Run small things as they come, have everything recorded, planned at once, or not fused."""
+    """Run small operations when they are called, record all of them, plan all batches, or fuse nothing."""
     config = numelt.config
     before = config.at_once, config.piecemeal, config.fuse, config.memory_limit
     if request.param != "as it comes":

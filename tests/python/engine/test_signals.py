@@ -1,7 +1,8 @@
-"""What the handler of a signal raises reaches the program, wherever in numelt it strikes.
+"""An exception that a signal handler raises reaches the program, wherever in numelt it occurs.
 
-A timer's handler raises while a program goes through many calls; each time, the program has to see it. What
-NumPy itself drops (in `__len__` and `__index__` of a program's objects, in `ones` of records) is left out.
+A timer's handler raises while a program makes many calls; each time, the program must get the exception.
+Cases in which NumPy itself drops it are left out (in `__len__` and `__index__` of a program's objects, in
+`ones` of records).
 """
 
 import signal
@@ -164,11 +165,11 @@ def test_no_exception_of_a_handler_is_dropped(tmp_path, kind):
 
 
 class Struck(Exception):
-    """What a handler raises."""
+    """The exception that a handler raises."""
 
 
 class Once:
-    """Code of the program's that is struck when it runs for the first time, and works when it runs again."""
+    """A function of the program that is interrupted when it runs first, and succeeds when it runs again."""
 
     def __init__(self, value):
         self.value, self.calls = value, 0
@@ -189,7 +190,7 @@ class Items(Once):
     def __iter__(self):
         return iter(self.run())
 
-    # NumPy takes only sequences for extents and axes
+    # NumPy accepts only sequences as extents and axes
     def __len__(self):
         return len(self.value)
 

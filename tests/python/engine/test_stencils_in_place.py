@@ -1,4 +1,4 @@
-"""Stencils that overwrite what they read: the bits of NumPy at any rank, reach, dtype and order."""
+"""Stencils that overwrite what they read: NumPy's bits for any rank, reach, dtype and order."""
 
 import numpy
 import pytest
@@ -7,7 +7,7 @@ import numelt
 
 
 def sweep(np, kind, centre, sides):
-    """One step of a program that overwrites the middle of an array by something of its neighbours."""
+    """One step of a program that overwrites the middle of an array by a function of neighbouring elements."""
     total = sides[0]
     for side in sides[1:]:
         total = total + side
@@ -36,7 +36,7 @@ DTYPES = ["f8", "f4", "i8", "i4", "i2", "c16", "f2", "u1"]
 
 
 def views(rng, shape):
-    """The slices of a middle and of a few places around it, in steps of either sign."""
+    """The slices of a middle part and of several positions around it, in steps of either sign."""
     reach = [int(rng.integers(0, min(3, (n - 1) // 2 + 1))) for n in shape]
     steps = [int(rng.choice([1, 1, 1, -1, 2])) for _ in shape]
 

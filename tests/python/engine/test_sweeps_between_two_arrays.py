@@ -1,4 +1,4 @@
-"""Sweeps in place that take turns between two arrays: NumPy's bits, whatever their number."""
+"""Sweeps in place that alternate between two arrays: NumPy's bits for any number of sweeps."""
 
 import numpy
 import pytest

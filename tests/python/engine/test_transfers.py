@@ -1,7 +1,7 @@
-"""Bytes that move between the host and a device: a loop's data stays there.
+"""Bytes that are moved between host and device: the data of a loop stay on the device.
 
-The programs are those of benches/programs.py. The device is that of the tests (crates/testing/src/far), which
-does everything that a plan asks for, so that what moves is what the runtime decides.
+The programs are those of benches/programs.py. The device is the test device (crates/testing/src/far), which
+supports everything that a plan needs, so that only the runtime decides what is moved.
 """
 
 import json
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
     "far" not in numelt._core.engines(), reason="this build has no test device (cargo feature far)"
 )
 
-# Each program's size, and the bytes that it reads while it runs: sums, counts under masks, results.
+# The size of each program, and the bytes that it reads while it runs: sums, counts under masks, results.
 LOOPS = {
     "heat_equation": (200, 80),
     "black_scholes": (20_000, 40),
@@ -66,14 +66,14 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def found():
-    """Return the bytes that each program has moved to the device and back when it ran a second time."""
+    """Return the bytes that each program moves to the device and back in its second run."""
     return json.loads(run(PROGRAM, FAR))
 
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops_move_nothing_but_what_is_read(name, found):
     there, back = found[name]
-    # the program's input is on the device since the first run
+    # the program's input has been on the device since the first run
     assert there == 0
     assert back <= LOOPS[name][1]
 

@@ -1,4 +1,4 @@
-"""Values with a name that nobody reads are left out where they can be had again, and nobody can tell."""
+"""Values that are held but not read are not stored if they can be computed again; results are the same."""
 
 import functools
 import operator
@@ -17,7 +17,7 @@ N = 64
 
 @pytest.fixture(autouse=True)
 def every_size(recorded):
-    """Put off values of any size; record and plan what is small."""
+    """Put off values of any size; record and plan small operations."""
     before = numelt.config.put_off, numelt.config.piecemeal
     numelt.config.put_off, numelt.config.piecemeal = 1, 0
     yield
@@ -25,7 +25,7 @@ def every_size(recorded):
 
 
 def counts(run):
-    """How many values `run` puts off, and how many of them it makes after all."""
+    """Return how many values `run` puts off, and how many of these it computes after all."""
     numelt.flush()
     before = numelt._core.stats()
     kept = run()
@@ -71,7 +71,7 @@ def test_a_copied_value_is_stored_once():
     assert delta > 0
     assert numelt._core.stats()["made"] == made
     assert seen.bytes_moved <= 5 * 2 * grid.nbytes + 1000
-    # the last one is there when it is asked for, also when the place it was copied to changes first
+    # the last value is computed when it is read, also if the view to which it was copied has changed before
     expected = numpy.array(grid[1:-1, 1:-1])
     grid[:] = 0.0
     numelt.flush()
@@ -84,7 +84,7 @@ def test_what_was_asked_for_once_is_stored_from_then_on():
         value, k = leibnitz(3_001)
         return value, float(k[-1])
 
-    # the range, and what is summed
+    # the range, and the operand of the sum
     assert counts(run) == (2, 1)
     assert counts(run) == (0, 0)
 
@@ -143,7 +143,7 @@ def test_memory_is_held_no_longer_than_until_something_runs():
     before = live_bytes()
     del place
     float((x + 1).sum())
-    # the place was four times as large as the value that it was kept for
+    # the memory for which the value was kept was four times as large as the value
     assert live_bytes() <= before - 3 * t.nbytes + 64
     assert float(t[-1]) == 3.0
 

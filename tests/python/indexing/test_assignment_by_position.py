@@ -1,4 +1,4 @@
-"""Assignment by position inside the kernel that makes the values: NumPy's results and warnings."""
+"""Assignment by position in the kernel that computes the values: NumPy's results and warnings."""
 
 import warnings
 
@@ -26,7 +26,7 @@ MODES = ["plain", "stepped", "reversed"]
 
 
 def spread(values, mode):
-    """Give the values as a view of this kind."""
+    """Return the values as a view of this kind."""
     if mode == "plain":
         return values
     wide = numpy.repeat(values, 2)
@@ -34,7 +34,7 @@ def spread(values, mode):
 
 
 def special(dtype, n):
-    """Numbers with NaN, infinities, negative zeros and the extremes of integers among them."""
+    """Numbers that include NaN, infinities, negative zeros and the extremes of integers."""
     rng = numpy.random.default_rng(3)
     kind = numpy.dtype(dtype)
     if kind.kind == "b":
@@ -137,7 +137,7 @@ PROGRAMS = [
 
 
 def same(want, got):
-    """Compare bits, where no rounding is free: sums and products of two are exact in every implementation."""
+    """Compare bits if all implementations must round alike: sums and products of two numbers are exact."""
     for theirs, ours in zip(*(r if isinstance(r, tuple) else (r,) for r in (want, got)), strict=True):
         ours = as_numpy(ours)
         assert ours.dtype == theirs.dtype
@@ -158,7 +158,7 @@ def test_vectors(dtype, n, mode):
     mask = rng.random(n) < 0.4
     for program in PROGRAMS:
         if program is multiply_all and dtype.startswith("complex"):
-            continue  # NumPy's `multiply.at` rounds the parts of complex products in its own way
+            continue  # NumPy's `multiply.at` rounds the parts of complex products differently
         results = []
         for np in (numpy, numelt):
             a = spread(np.array(special(dtype, n)[::-1].copy()), "plain")
@@ -271,7 +271,7 @@ def test_one_kernel():
 
 
 def test_earlier_values_are_gathered():
-    # of equal indices the last wins, and all see what was there before
+    # of equal indices the last one counts, and all of them read the old values
     for n in (10, 5000, 200_000):
         results = []
         for np in (numpy, numelt):

@@ -1,4 +1,4 @@
-"""Programs that touch arrays element by element: scalars of NumPy's on the left, stores, small products."""
+"""Programs that access single elements: NumPy's scalars on the left, assignments, small products."""
 
 import bisect
 import operator
@@ -31,7 +31,7 @@ SHAPES = [((7,), (7,)), ((3, 7), (7,)), ((7,), (7, 4)), ((3, 7), (7, 4)), ((2, 3
 
 
 def outcome(function):
-    """What a call gives: its result, or the class and text of its exception."""
+    """Return the result of a call, or the class and text of its exception."""
     try:
         return function()
     except (TypeError, ValueError, OverflowError, IndexError) as error:
@@ -39,7 +39,7 @@ def outcome(function):
 
 
 def check(function):
-    """`function` of the module gives the same on both."""
+    """Assert that `function` of the module has the same result in both packages."""
     ours, numpys = outcome(lambda: function(numelt)), outcome(lambda: function(numpy))
     if isinstance(numpys, tuple):
         assert ours == numpys
@@ -100,7 +100,7 @@ def test_store_sees_pending_work_and_is_seen_by_it():
     def program(np):
         a = np.arange(6.0)
         b = a * 2
-        a[2] = 100.0  # after b's read of a
+        a[2] = 100.0  # after b has read a
         c = a + b
         a[3] = c[2] + a[2]
         a[0] = a.sum()

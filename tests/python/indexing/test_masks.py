@@ -1,4 +1,4 @@
-"""Masks of several axes and of every density, read and written."""
+"""Masks of several axes and with any share of true values, for reading and writing."""
 
 import numpy
 import pytest

@@ -1,4 +1,4 @@
-"""Storing at pairs of positions, beside readers that wait."""
+"""Assignments to pairs of positions, with pending operations that read the array."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Functions that read and write by position or condition, against NumPy: values, dtypes, errors, layouts."""
+"""Functions that read and write by position or condition: NumPy's values, dtypes, errors and layouts."""
 
 import numpy
 import pytest
@@ -38,7 +38,7 @@ def both(function, *cases):
 
 @pytest.fixture(autouse=True)
 def natively():
-    """Nothing here may fall back, except to raise."""
+    """Nothing here may be a fallback, except to raise an error."""
     before = fallback.policy()
     fallback.set_policy("error")
     yield
@@ -125,7 +125,7 @@ def test_writing(dtype, view):
     written = [1, [1, 0], []]
     if dtype[0] in "fc":
         written.append([1.5, 2.5, 0.5, 1.0, 3.0])
-    # NumPy writes up to the first index that is out of bounds; nothing is written here
+    # NumPy writes up to the first index that is out of bounds; numelt writes nothing
     both(
         put,
         *[
@@ -242,7 +242,7 @@ def test_flat_positions(order):
 
 
 def test_indexing_is_native():
-    """None of these statements may leave for NumPy."""
+    """None of these statements may be a fallback to NumPy."""
 
     def statements(np):
         x = np.arange(24.0).reshape(4, 6)
@@ -255,7 +255,7 @@ def test_indexing_is_native():
         return means, x, x[np.newaxis, labels], x[labels[:2], labels[2:]], [x[i] for i in labels]
 
     assert_same(statements(numelt), statements(numpy))
-    # what remains is not silent
+    # the remaining fallbacks are reported
     with pytest.raises(fallback.FallbackError):
         numelt.array([None, 1])[[0]]
     assert as_numpy(numelt.arange(3)[[True, False, True]]).tolist() == [0, 2]

@@ -1,4 +1,4 @@
-"""What libraries of the array API standard ask of arrays and namespaces: the answers that NumPy's get."""
+"""Libraries of the array API standard get the same answers from arrays and namespaces as from NumPy's."""
 
 import importlib
 from typing import Any

@@ -1,4 +1,4 @@
-"""Classes with ``__array_function__`` are asked wherever NumPy asks; classes of libraries know our class."""
+"""Classes with ``__array_function__`` are called whenever NumPy calls them; libraries know our class."""
 
 import inspect
 import pickle
@@ -33,7 +33,7 @@ def _functions() -> Iterator[tuple[str, str]]:
 
 
 def _calls(function: Any, value: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Yield arguments with the value in each place, by position and by name; the others are arrays."""
+    """Yield arguments with the value at each position and for each name; the others are arrays."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except ValueError:
@@ -65,7 +65,7 @@ def test_whoever_numpy_asks_is_asked(space: str, name: str) -> None:
                     result = error
                 asked = type(result) is tuple and result and type(result[0]) is str
                 found.append(result if asked else None)
-            # functions that ask nobody may call others that do
+            # functions without dispatch may call others that have it
             if found[0] is not None and found[0][1] == getattr(numpys, name).__name__:
                 assert found[1] is not None, (args, kwargs)
                 assert found[0][1] == found[1][1]
@@ -99,7 +99,7 @@ def test_classes_of_libraries_know_our_class() -> None:
             return numpy.ndarray.view(self, dtype or type or self.dtype)
 
     for cls in (Some, Viewing):
-        teach_view(cls)  # as is done with the classes that compat names
+        teach_view(cls)  # as is done with the classes that compat lists
         x = numpy.arange(4.0).view(cls)
         plain = x.view(numelt.ndarray)
         assert type(plain) is numelt.ndarray

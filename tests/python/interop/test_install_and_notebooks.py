@@ -1,4 +1,4 @@
-"""`numelt.install` and ``%load_ext numelt``: unedited scripts and notebooks use numelt."""
+"""`numelt.install` and ``%load_ext numelt``: unmodified scripts and notebooks use numelt."""
 
 import subprocess
 import sys
@@ -93,7 +93,7 @@ print(np.__name__, scipy.special.np.__name__ if hasattr(scipy.special, "np") els
 
 
 def outputs(*cells):
-    """Run cells as a notebook; return the text and the HTML that each has put out."""
+    """Run cells as a notebook; return the text and the HTML that each cell displays."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     return [

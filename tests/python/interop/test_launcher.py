@@ -1,4 +1,4 @@
-"""``python -m numelt``: the program runs as under Python, and its own files get numelt."""
+"""``python -m numelt``: the program runs as under Python, and its own files get numelt for NumPy."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 
 @pytest.fixture
 def program(tmp_path):
-    """Return a function that writes files and runs one of them under Python and under numelt."""
+    """Return a function that writes files, and runs one of them under Python and under numelt."""
 
     def write(name, text):
         path = tmp_path / name
@@ -134,7 +134,7 @@ def test_nothing_to_run(program, arguments):
 def test_interrupt(program):
     body = (
         "import os, signal, time\n"
-        # a shell that starts this in the background has it ignore interrupts
+        # a shell that starts this in the background makes it ignore interrupts
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "os.kill(os.getpid(), signal.SIGINT)\n"
         "time.sleep(5)\n"
@@ -270,7 +270,7 @@ def modules_after(tmp_path, program, *launcher):
 
 @pytest.mark.parametrize("library", ["numpy", "scipy.sparse"])
 def test_nothing_is_loaded_that_a_program_does_without(tmp_path, library):
-    """Command lines without options need no parser, and adapting a library loads no other module of NumPy."""
+    """Command lines without options load no parser, and adapting a library loads no other module of NumPy."""
     if library != "numpy":
         pytest.importorskip(library)
     program = f"import numpy\nimport {library}"
@@ -283,7 +283,7 @@ def test_nothing_is_loaded_that_a_program_does_without(tmp_path, library):
 
 
 def test_modules_are_looked_for_once(tmp_path):
-    """Python's own finder is not asked for what ours has found."""
+    """Python's own finder is not called for modules that ours has found."""
     (tmp_path / "own.py").write_text("import numpy as np\nname = np.__name__\n")
     program = """
 import sys, importlib.machinery
@@ -306,7 +306,8 @@ import own, wave, xml.dom, nothing_of_that_name
 
 
 def test_files_that_are_links_belong_to_what_they_point_at(tmp_path):
-    """A link to an installed module is no file of the program's; one from there to the program's is."""
+    """A link to an installed module is not a file of the program; a link from there to one of its files
+    is."""
     (tmp_path / "site-packages").mkdir()
     (tmp_path / "site-packages" / "installed.py").write_text("import numpy\nname = numpy.__name__\n")
     (tmp_path / "elsewhere").mkdir()

@@ -1,4 +1,4 @@
-"""Other libraries take our arrays, and we take theirs."""
+"""Other libraries accept our arrays, and we accept theirs."""
 
 import copy
 import ctypes

@@ -1,4 +1,4 @@
-"""Pickles between a program on numelt, one on NumPy alone, and libraries in either."""
+"""Pickles are exchanged between programs on numelt, programs on NumPy alone, and libraries in either."""
 
 import copy
 import pickle
@@ -74,7 +74,7 @@ ALONE = "import sys\nsys.modules['numelt'] = None\n"
 
 
 def run(tmp_path, source, on_numelt, given=b""):
-    """Run a program; one that is not on numelt cannot import it."""
+    """Run a program; one without the launcher cannot import numelt."""
     path = tmp_path / "program.py"
     path.write_text(source if on_numelt else ALONE + source)
     command = [sys.executable, *(["-m", "numelt"] if on_numelt else []), str(path)]
@@ -130,7 +130,7 @@ def test_state_and_reconstruction(text, protocol):
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_was_numpys_stays_numpys(protocol):
-    """A library's pickles, and what it reads for itself."""
+    """NumPy's arrays in pickles stay NumPy's, whoever reads the pickle."""
     theirs = numpy.arange(3.0)
     assert type(pickle.loads(pickle.dumps(theirs, protocol))) is numpy.ndarray
     pair = pickle.loads(pickle.dumps((theirs, numelt.arange(3.0)), protocol))

@@ -49,7 +49,7 @@ METHODS = {
 }  # fmt: skip
 for _name, _arguments in METHODS.items():
     _dtypes = ALL if _name in ("reshape", "view", "astype", "tolist", "item", "copy") else NATIVE
-    # long lists are slow to compare
+    # comparing long lists is slow
     _most = {"most": 4097} if _name == "tolist" else {}
     for _given in _arguments:
         TABLE.append(row(f"A.{_name}({_given})", _dtypes, **_most))

@@ -1,4 +1,4 @@
-"""Calls that make arrays: of shapes, ranges, numbers, sequences and lists of arrays; and that join arrays."""
+"""Calls that make arrays of shapes, ranges, numbers, sequences and lists of arrays, and that join arrays."""
 
 import itertools
 
@@ -122,7 +122,7 @@ TABLE += [
     for dtype in ("None", "float", "int", "'f4'", "'f2'", "'u1'", "'?'", "'c8'", "'i1'", "'c16'")
 ]
 TABLE += [row(f"np.array(tuple({sequence}))") for sequence in SEQUENCES if sequence.startswith("[")]
-# sources that are converted, and the words for how
+# sources that are converted, and the arguments of the conversion
 SOURCES = {
     "matrix": "np.arange(12.0).reshape(3, 4)", "turned": "np.arange(12.0).reshape(3, 4).T", "number": "3",
     "strided": "np.arange(12.0).reshape(3, 4)[::2, ::-1]", "rows": "[[1, 2]]", "row": "[1.5, 2]",

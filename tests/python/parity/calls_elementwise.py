@@ -5,8 +5,8 @@ import numpy
 from .driver import row, rows
 from .operands import ALL, FEW, NATIVE
 
-# functions that two good libraries compute differently, by so many units in the last place; where NumPy's
-# float16 goes by way of float32, so does numelt's
+# Functions for which two good libraries differ by this many units in the last place. If NumPy computes
+# float16 as float32, so does numelt.
 ULPS = {
     "hypot": 2, "arctan2": 4, "power": 4, "float_power": 4, "exp": 4, "exp2": 4, "expm1": 4, "log": 4,
     "log2": 4,
@@ -15,11 +15,11 @@ ULPS = {
     "logaddexp2": 4, "pow": 4, "acos": 4, "acosh": 4, "asin": 4, "asinh": 4, "atan": 4, "atan2": 4,
     "atanh": 4,
 }  # fmt: skip
-# NumPy fuses the two products of a complex one where the data are contiguous
+# NumPy fuses the two products of a complex product if the data are contiguous
 NORMS = dict.fromkeys(["multiply", "square", "absolute", "abs", "power", "pow", "divide", "true_divide"], 4)
-# which zero of two wins is not specified, and differs between NumPy's own loops
+# it is not specified which of two zeros is the result, and NumPy's own loops differ
 ZEROS = {"maximum", "minimum", "fmax", "fmin"}
-# need operands of other kinds than `x` and `y`: they have lines of their own
+# functions that need operands of other kinds than `x` and `y`, in rows of their own
 APART = {"matmul", "matvec", "vecmat", "vecdot", "bitwise_count", "ldexp", "left_shift", "right_shift"}
 
 UFUNCS = {
@@ -30,7 +30,7 @@ UFUNCS = {
 
 
 def of_ufunc(name):
-    """Return the rows of a ufunc: the plain call, with numbers, with an output, with a mask, with a dtype."""
+    """Return the rows of a ufunc: the plain call, and calls with numbers, an output, a mask or a dtype."""
     binary = UFUNCS[name].nin == 2
     domain = "small" if name in {*ULPS, "gcd", "lcm"} else "any"
     exact = {"ulp": ULPS.get(name, 0), "norm": NORMS.get(name, 4 if name in ULPS else 0), "domain": domain}
@@ -81,7 +81,7 @@ UFUNC_CALLS += rows(
     domain="small",
 )
 
-# `reduceat` and `at` need positions; the others are tried on what they are defined for
+# `reduceat` and `at` need positions; the other methods are tried on functions that have them
 FOLDS = ["add", "multiply", "maximum", "minimum", "fmax", "logical_and", "logical_or", "logical_xor",
          "bitwise_and", "bitwise_xor", "subtract", "hypot", "gcd", "less"]  # fmt: skip
 for _name in FOLDS:
@@ -332,7 +332,7 @@ CLOSE = [
         f"allclose({a}, {b})", f"allclose({a}, {b}, rtol=[0.1, 2.0])",
     )
 ]  # fmt: skip
-# numbers of NumPy's without an array: their class is NumPy's, but ufuncs of numelt take them
+# NumPy scalars without an array: their class is NumPy's, but numelt's ufuncs accept them
 KINDS = ["np.float64", "np.float32", "np.int32", "np.uint8", "np.bool_", "np.complex64", "int", "float"]
 SCALARS = [
     row(f"np.{name}({one}(3), {other}(2))", ulp=4, norm=8)

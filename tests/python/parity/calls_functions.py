@@ -73,7 +73,7 @@ TABLE = rows(
     """,
     [*NATIVE, "O", "U2", "M8[D]", ">i4"],
 )
-# one position of `i` says how often all is repeated
+# an `i` of one element states how often everything is repeated
 TABLE += rows("np.repeat(A, abs(i[:1]), 1)", most=1025)
 TABLE += rows(
     """
@@ -100,7 +100,7 @@ TABLE += rows(
 )
 TABLE += rows("np.triu(x)", FEW, most=65)
 
-# what goes to BLAS: the bits depend on how its kernels were called, and numelt calls the same ones
+# functions that use BLAS: the bits depend on how its routines are called, and numelt calls the same ones
 PRODUCTS = rows(
     """
     x @ y
@@ -170,7 +170,7 @@ TRANSFORMED = [
     "x, 2.5", "x, np.int64(6)", "x, None, -1, 'ortho'", "z", "A[None]", "A.T",
 ]  # fmt: skip
 for _name in ("fft", "ifft", "rfft", "irfft"):
-    # of no element, NumPy's `irfft` transforms memory that nothing was stored in
+    # without elements, NumPy's `irfft` transforms uninitialized memory
     TABLE += rows(
         "\n".join(f"np.fft.{_name}({given})" for given in TRANSFORMED),
         ["?", "i1", "i8", "u8", "f2", "f4", "f8", "c8", "c16"],
@@ -178,7 +178,7 @@ for _name in ("fft", "ifft", "rfft", "irfft"):
         domain="small",
         most=4097,
     )
-# what is not native goes to NumPy item by item: dates, text, objects
+# NumPy carries out calls on dates, text and objects item by item
 TABLE += rows(
     """
     np.add.reduce(x)

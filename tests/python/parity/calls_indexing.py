@@ -5,7 +5,7 @@ import itertools
 from .driver import row, rows
 from .operands import ALL, FEW, NATIVE
 
-# what a vector is read and written at
+# the keys with which a vector is read and written
 KEYS = [
     "0", "-1", "99", "1:3", "::-1", "5:1:-2", "10:99", "...", "None", "()", "1.0", "'a'", "True", "[]",
     "[0, 2]",
@@ -18,7 +18,7 @@ KEYS = [
     "np.uint64(2**40)", "1 << 40", "-(1 << 62)", "np.bool_(True)", "np.float64(1)", "(..., 0)", "(0, ...)",
     "(i, None)", "np.arange(8)[::3]",
 ]  # fmt: skip
-# what a matrix is
+# the keys for a matrix
 PAIRS = [
     "0", "-1", "9", "0, 1", "-1, -1", "0, 9", "1:, 0", ":, 1", "..., 0", "0, ...", "None, ..., 1",
     "::-1, ::2",
@@ -31,7 +31,7 @@ PAIRS = [
     "..., ...",
     "0, True", "False", "np.array([1, 0], 'u8'), 1:", "[np.int64(1), 0], [0, 1]",
 ]  # fmt: skip
-# what is stored
+# the values that are assigned
 NUMBERS = [
     "7", "-1", "2.5", "True", "300", "1 << 62", "1 << 63", "1 << 70", "-0.0", "np.nan", "np.inf", "1e300",
     "2 + 3j", "np.int64(-7)", "np.int64(2**63 - 1)", "np.float64(1.5)", "np.float64('nan')",
@@ -45,12 +45,12 @@ WRITABLE = ("dense", "Fortran", "strided", "reversed", "negative steps", "read-o
 
 
 def store(code, dtypes, **rest):
-    """Return the row of a call that writes; where elements share memory, NumPy's result is an accident."""
+    """Return the row of a call that writes; if elements share memory, NumPy's result is accidental."""
     return row(code, dtypes, WRITABLE, **rest)
 
 
 def rows_of_elements(key):
-    """Limit the calls that pick a row of a matrix for each of its elements."""
+    """Limit the calls that select a row of a matrix for each of its elements."""
     return {"most": 4097} if key == "i % 2" else {}
 
 
@@ -167,7 +167,7 @@ TABLE += rows(
     FEW,
     layouts=WRITABLE,
 )
-# a key for each axis, of every kind
+# keys with an item for each axis, of every kind
 PARTS_OF_KEYS = [
     "1", "-1", "np.int64(0)", "9", "[0, 2]", "[np.int64(1), 1]", "[0, 1] * 40", "[True, False, True]",
     "True", "[]",

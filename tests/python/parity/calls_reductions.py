@@ -1,4 +1,4 @@
-"""Calls that reduce, scan, sort and search, with every argument that they have."""
+"""Calls that reduce, scan, sort and search, with all of their arguments."""
 
 from .driver import row, rows
 from .operands import ALL, FEW, NATIVE

@@ -1,9 +1,9 @@
-"""The parity driver: runs a call under NumPy and under numelt, and compares all that a program can see.
+"""The parity driver: runs a call under NumPy and under numelt, and compares everything a program can see.
 
-A row of a table is a line of Python that names its operands by letters (`operands.py`). It may be several
-statements; the value is that of the last. Compared are the result (its type by `type() is`, dtype, shape,
-strides, flags, bits, and which operands it shares memory with), what the call left in its operands, the
-exception's type and words, and the warnings.
+A row of a table is a line of Python that names its operands by letters (`operands.py`). It may consist of
+several statements; its value is that of the last. The driver compares the result (its type by `type() is`,
+dtype, shape, strides, flags, bits, and the operands with which it shares memory), the contents of the
+operands after the call, the type and text of an exception, and the warnings.
 """
 
 import ast
@@ -19,12 +19,12 @@ from ..support.compare import ulps
 from .operands import ALL, COMPLEX, LAYOUTS, operands
 
 SMALL = 12
-"""How many elements the operands have where all layouts are tried."""
+"""Number of elements of the operands in all layouts."""
 
 
 @functools.cache
 def program(code):
-    """Return a call as its statements before the last, its last as an expression, and the names in it."""
+    """Return a call as its statements before the last, its last one as an expression, and the names in it."""
     tree = ast.parse(code)
     names = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
     *first, last = tree.body
@@ -36,29 +36,29 @@ def program(code):
 
 @dataclass(frozen=True)
 class Compared:
-    """How far a result may be from NumPy's."""
+    """By how much a result may differ from NumPy's."""
 
     # units in the last place, for functions that two good libraries compute differently
     ulp: float = 0
     # the same for complex results, in units of the number's magnitude
     norm: float = 0
-    # relative, for functions of LAPACK and their kin
+    # relative error, for functions of LAPACK and the like
     rtol: float = 0
 
 
 @dataclass(frozen=True)
 class Row(Compared):
-    """A call, what its operands are, and how far its result may be from NumPy's."""
+    """A call, its operands, and by how much its result may differ from NumPy's."""
 
     code: str = ""
     dtypes: tuple = tuple(ALL)
     layouts: tuple = LAYOUTS
     domain: str = "any"
-    # the most elements that it takes: results of n * n elements, sorts of objects
+    # the most elements on which it runs: limits results of n * n elements, and sorts of objects
     most: int = 1 << 20
 
     def __post_init__(self):
-        """Compile the call, so that a wrong line of a table is told when the table is read."""
+        """Compile the call, so that an invalid line of a table is reported when the table is read."""
         program(self.code)
 
 
@@ -68,13 +68,13 @@ def row(code, dtypes=ALL, layouts=LAYOUTS, **rest):
 
 
 def rows(text, dtypes=ALL, **rest):
-    """Return the rows of a text: a line is a call, an empty line or one that begins with # is not."""
+    """Return the rows of a text: each line is a call, except empty lines and those that begin with #."""
     lines = (line.strip() for line in text.splitlines())
     return [row(line, dtypes, **rest) for line in lines if line and not line.startswith("#")]
 
 
 def settled(value):
-    """Compute what a result still has to compute, so that its warnings come now."""
+    """Compute a result that is still pending, so that its warnings come now."""
     if isinstance(value, numelt.ndarray):
         numpy.asarray(value)
     elif type(value) in (list, tuple) or hasattr(value, "_fields"):
@@ -84,22 +84,22 @@ def settled(value):
 
 
 def words(text):
-    """Return the words of an exception or warning, which name the library that they are of."""
+    """Return the text of an exception or warning as if it were NumPy's."""
     return text.replace("numelt", "numpy")
 
 
 def outcome(call, given):
-    """Return what a call gives, what it raises, and its warnings; all that it left to compute is computed."""
+    """Return a call's result or exception, and its warnings; everything pending is computed."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             result, error = settled(call()), None
-        except Exception as raised:  # what is raised is compared
+        except Exception as raised:  # the exception is compared
             result, error = None, (type(raised), words(str(raised)))
         for value in given.values():
             settled(value)
-    # how often one call warns of the same is not compared: recorded, divisions with remainder and products of
-    # complex numbers are several operations, which each warn
+    # How often a call gives the same warning is not compared: recorded divisions with remainder and products
+    # of complex numbers consist of several operations, each of which warns.
     said = sorted({(w.category.__name__, words(str(w.message))) for w in caught})
     return result, error, said
 
@@ -113,8 +113,8 @@ def run(np, one, given):
 
 
 def check(one, dtype, n, layout):
-    """Raise AssertionError where numelt differs from NumPy in a case of a row."""
-    if dtype in COMPLEX:  # absolute values, angles and parts of complex results are as far off as these
+    """Raise AssertionError if numelt differs from NumPy in a case of a row."""
+    if dtype in COMPLEX:  # absolute values, angles and parts have the errors of complex results
         one = replace(one, ulp=max(one.ulp, one.norm))
     names = program(one.code)[2]
     theirs, ours = (operands(np, names, dtype, n, layout, one.domain) for np in (numpy, numelt))
@@ -126,7 +126,7 @@ def check(one, dtype, n, layout):
 
 
 def compare_calls(call, pairs, limits, where):
-    """Raise AssertionError where a function that takes a library and arrays differs between the libraries."""
+    """Raise AssertionError if a function that takes a library and arrays differs between the libraries."""
     theirs = {str(at): one for at, (one, _) in enumerate(pairs)}
     ours = {str(at): other for at, (_, other) in enumerate(pairs)}
     compare_outcomes(
@@ -138,7 +138,8 @@ def compare_calls(call, pairs, limits, where):
 
 
 def compare_outcomes(theirs, ours, limits, where=""):
-    """Assert that both libraries gave, raised, warned of and left in their operands the same."""
+    """Assert that results, exceptions, warnings and the operands afterwards are the same for both
+    libraries."""
     ((result, expected, told), kept), ((got, error, said), left) = theirs, ours
     assert error == expected, f"{where}raises {error}, NumPy {expected}"
     compare(got, result, limits, kept, left, where)
@@ -148,7 +149,7 @@ def compare_outcomes(theirs, ours, limits, where=""):
 
 
 def same_type(ours, theirs, where):
-    """Assert that a result is of the type that corresponds to NumPy's."""
+    """Assert that a result has the type that corresponds to NumPy's."""
     if type(theirs) is numpy.ndarray:
         assert type(ours) is numelt.ndarray, f"{where}{type(ours)} for an array"
     elif isinstance(theirs, numpy.ndarray) or hasattr(theirs, "_fields"):
@@ -159,7 +160,7 @@ def same_type(ours, theirs, where):
 
 
 def compare(ours, theirs, limits, kept, left, where=""):
-    """Assert that a result is what NumPy gives."""
+    """Assert that a result is equal to NumPy's."""
     same_type(ours, theirs, where)
     if isinstance(theirs, (tuple, list)):
         assert len(ours) == len(theirs), f"{where}{len(ours)} parts, NumPy {len(theirs)}"
@@ -189,7 +190,7 @@ def same_layout(ours, theirs, where):
         assert got == want, f"{where}{name} {got}, NumPy {want}"
     assert ours.dtype.char == theirs.dtype.char, f"{where}dtype {ours.dtype.char}, NumPy {theirs.dtype.char}"
     if theirs.size:
-        # the step along an axis of one element leads nowhere
+        # the stride of an axis of one element has no meaning
         steps = [
             (a, b)
             for a, b, extent in zip(ours.strides, theirs.strides, theirs.shape, strict=True)
@@ -197,7 +198,7 @@ def same_layout(ours, theirs, where):
         ]
         assert all(a == b for a, b in steps), f"{where}strides {ours.strides}, NumPy {theirs.strides}"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a result of `broadcast_arrays` warns when it is asked for its flags
+        warnings.simplefilter("ignore")  # a result of `broadcast_arrays` warns when its flags are read
         same_flags(ours, theirs, where)
 
 
@@ -209,7 +210,7 @@ def same_flags(ours, theirs, where):
 
 
 def same_values(ours, theirs, limits, where):
-    """Assert that values are NumPy's, to the bit or within the tolerance."""
+    """Assert that values are NumPy's, exactly or within the tolerance."""
     kind = theirs.dtype.kind
     if kind == "O" or theirs.dtype.names:
         got, want = ours.tolist(), theirs.tolist()

@@ -1,6 +1,6 @@
-"""Differences from NumPy that the parity driver finds, and why each is left.
+"""Differences from NumPy that the parity driver finds, and the reason why each one remains.
 
-A key is a pattern for the line that the driver would report: the call, its case, and what is wrong.
+A key is a pattern for the line that the driver reports: the call, its case, and the difference.
 """
 
 import re
@@ -18,7 +18,7 @@ KNOWN = {
     ),
     r"astype\('u4'\) \[f[248]": "what NaN becomes depends on the order in which NumPy's loop walks",
     r"^x.*\.view\(complex\) \[g, ": "long doubles have bytes that hold no part of the number",
-    # found by the driver: words and layouts that a program hardly asks for
+    # found by the driver: error texts and layouts on which programs hardly ever depend
     r"^del [xA]\.\w+ .*property has no deleter": "another text for attributes that cannot be deleted",
     r"^x\.imag = 2 \[[OUSMm>]": (
         "the array without imaginary parts is also read-only, and the other error comes first"

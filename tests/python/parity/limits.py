@@ -1,12 +1,12 @@
-"""The sizes at which numelt changes how it runs a call: what the parity driver puts its arrays around.
+"""The sizes at which numelt changes how it runs a call; the parity driver uses array sizes around them.
 
-A result may not depend on the way that a call runs. So every call of the tables runs with as many elements as
-each way takes at most, and with one more.
+A result must not depend on the way in which a call runs. So every call of the tables runs with the most
+elements that each way accepts, and with one more.
 """
 
 import numelt
 
-# Constants of the Rust code, which Python does not see. One number may be a limit in several places.
+# Constants of the Rust code, which Python cannot read. One number may be the limit in several places.
 CONSTANTS = {
     8: "lanes of the interpreter's loops, and how many arrays are joined one by one",
     16: "lanes of reductions and items of lists that are looked at before a call is handed to NumPy",

@@ -34,7 +34,7 @@ ALL = [*NATIVE, *NOT_NATIVE]
 # the names of operands
 LETTERS = frozenset("xyABCimMszw")
 
-# what lies in arrays of floats besides ordinary numbers
+# special values in arrays of floats, besides ordinary numbers
 SPECIAL = [-0.0, 0.0, numpy.nan, numpy.inf, -numpy.inf, 5e-324]
 
 
@@ -48,8 +48,8 @@ class Ours(numelt.ndarray):
 
 Ours.__name__ = Ours.__qualname__ = "Derived"
 
-# layouts in which elements are shared, or which may not be written: for calls that write, they raise or are
-# undefined in NumPy itself
+# Layouts in which elements share memory, or which are read-only. Calls that write to them raise errors, or
+# are undefined in NumPy itself.
 READ_ONLY = ("broadcast", "read-only")
 OVERLAPPING = ("windows",)
 LAYOUTS = (
@@ -86,7 +86,7 @@ def values(dtype, count, seed, domain="any"):
 
 
 def rows_of(count):
-    """Return the shape of a matrix of `count` elements that is as square as it can be."""
+    """Return the shape of a matrix of `count` elements that is as close to a square as possible."""
     rows = next((r for r in range(math.isqrt(count), 1, -1) if count % r == 0), min(count, 1))
     return rows, count // rows if rows else 0
 
@@ -126,7 +126,7 @@ def arranged(np, flat, shape, layout):
 
 
 def windows(np, flat, shape):
-    """Return an array whose rows overlap; a vector lies in memory backwards by every other element."""
+    """Return an array whose rows overlap; a vector is reversed and takes every other element."""
     if len(shape) < 2 or not flat.size:
         return np.array(numpy.repeat(flat[::-1], 2))[::-2]
     base = np.array(flat)
@@ -136,7 +136,7 @@ def windows(np, flat, shape):
 
 def operands(np, names, dtype, n, layout, domain):
     """Return the operands that a call names."""
-    if layout == "0-d":  # which has one element, whatever `n` is
+    if layout == "0-d":  # it has one element, whatever `n` is
         n = 1
     shape = rows_of(n)
     made = {}

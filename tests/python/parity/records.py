@@ -1,7 +1,7 @@
-"""The parity table: one row per function, from which the tests over dtypes and layouts are made.
+"""The parity table: one row per function, from which the tests over dtypes and layouts are generated.
 
-A row gives the call, the dtypes it is tried on, where its arguments lie, and how far the result may be
-from NumPy's: 0 is to the bit; transcendental functions may differ by what two good libraries differ.
+A row states the call, the dtypes and the layouts of the arguments, and by how much the result may differ from
+NumPy's. 0 means identical bits; transcendental functions may differ by as much as two good libraries do.
 """
 
 from collections.abc import Callable
@@ -27,17 +27,17 @@ class Record:
     ulp: float = 0
     rtol: float = 0.0
     layouts: tuple = ()
-    # for complex results: distance in ULP of the number's magnitude rather than of each part
+    # for complex results: the distance in ULP of the number's magnitude instead of each part
     norm: float = 0
 
 
 def ufunc(name, dtypes=FEW, arity=1, domain="any", ulp=0):
-    """Return the row of an element-wise function."""
+    """Return the row of an elementwise function."""
     return Record(name, lambda np, *args: getattr(np, name)(*args), dtypes, arity, domain, ulp)
 
 
 def method(name, *args, dtypes=FEW, label="", rtol=0.0, ulp=0, domain="any", layouts=(), **kwargs):
-    """Return the row of a function and the method of the same name, which have to agree."""
+    """Return the row of a function and the method of the same name, which must agree."""
 
     def call(np, x):
         result = getattr(np, name)(x, *args, **kwargs)
@@ -67,7 +67,7 @@ DEEP = ("matrix", "cube", "strided", "reversed", "transposed", "middle", "one_ro
 ELEMENTWISE = [
     *(ufunc(name, ALL, 2) for name in ("add", "equal", "not_equal")),
     ufunc("multiply", REAL, 2),
-    # NumPy fuses the two products of a complex one where the data are contiguous
+    # NumPy fuses the two products of a complex product if the data are contiguous
     Record("multiply", lambda np, x, y: np.multiply(x, y), COMPLEX, 2, norm=2),
     *(ufunc(name, [*INTEGERS, *FLOATS, *COMPLEX], 2) for name in ("subtract",)),
     *(

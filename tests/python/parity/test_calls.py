@@ -1,9 +1,9 @@
 """Every call of the tables, over dtypes, memory layouts and sizes around each limit, against NumPy.
 
-Each row of a table is tried with every dtype and in every layout that it lists, and with every size; of their
-combinations a row sees a part, and another row another part. `NUMELT_EXPLORE=1` tries all of them.
-`NUMELT_PARITY_STEP` says every how many combinations of a dtype and a layout a row is tried: the runs under
-hostile settings, of which there are many, see a smaller part each, and each setting another part.
+A row of a table has many combinations of dtypes, layouts and sizes, as it lists them. Only a part of these is
+tried for each row, and other parts for other rows; `NUMELT_EXPLORE=1` tries all. With `NUMELT_PARITY_STEP=n`,
+one in `n` combinations of a dtype and a layout is tried. The runs under hostile settings, of which there are
+many, try smaller parts, and each setting a different one.
 """
 
 import os
@@ -34,18 +34,18 @@ MODULES = (
     calls_elementwise, calls_reductions, calls_arrays, calls_indexing, calls_creation, calls_functions,
 )  # fmt: skip
 ROWS = [row for module in MODULES for row in module.TABLE]
-# calls with operands, which have dtypes, layouts and sizes; the others are run once, many in one test
+# calls with operands, which have dtypes, layouts and sizes; the others run once, many of them in one test
 MADE = [row for row in ROWS if program(row.code)[2] & LETTERS]
 PLAIN = [row for row in ROWS if not program(row.code)[2] & LETTERS]
 GROUPS = [PLAIN[at : at + 100] for at in range(0, len(PLAIN), 100)]
 EXPLORE = os.environ.get("NUMELT_EXPLORE") == "1"
-# every how many combinations of a dtype and a layout a row is tried; no divisor of the number of layouts
+# one in this many combinations of a dtype and a layout is tried; it must not divide the number of layouts
 STEP = 1 if EXPLORE else int(os.environ.get("NUMELT_PARITY_STEP", "5"))
-# settings of numelt that this run is under, of which each sees other combinations
+# the settings of numelt in this run; each setting tries different combinations
 SETTINGS = "".join(
     f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("NUMELT_")
 )
-# a row is tried at all small sizes, and at a part of those that take long: both sides of one limit
+# a row is tried at all small sizes, and at some of the large ones, which take long: both sides of one limit
 SMALLER = [n for n in SIZES if n < 10_000]
 LARGER = [n for n in SIZES if n >= 10_000]
 
@@ -57,13 +57,13 @@ def sizes(row):
 
 
 def habits():
-    """Have operations recorded, then have small ones run when they are called."""
+    """Record operations, and then run small ones when they are called."""
     before = numelt.config.at_once
     try:
         numelt.config.at_once = 0
         yield "recorded"
         numelt.config.at_once = before
-        for _ in range(8):  # results that are read soon have small operations run at once
+        for _ in range(8):  # after results that are read soon, small operations run at once
             float((numelt.arange(3.0) + 1)[0])
         yield "at once"
     finally:
@@ -75,12 +75,12 @@ def ids(row):
 
 
 def first(row, step):
-    """Return which combination a row begins with: another one for each row, and under each setting."""
+    """Return the first combination of a row, which differs between rows and between settings."""
     return zlib.crc32((row.code + SETTINGS).encode()) % step
 
 
 def failures(row, cases, ways=None):
-    """Return what is wrong, with a line for each case."""
+    """Return the differences, one line for each case."""
     wrong = []
     for habit in ways or habits():
         for dtype, n, layout in cases:
@@ -112,7 +112,7 @@ def test_sizes_around_limits(row):
     ]
     wrong = []
     for turn, habit in enumerate(habits()):
-        # both sides of a limit run alike, the next limit otherwise
+        # the sizes on both sides of one limit are tried recorded, those around the next limit at once
         chosen = cases if EXPLORE else [case for at, case in enumerate(cases) if (at // 2 + begin + turn) % 2]
         wrong += failures(row, chosen, [habit])
     assert not wrong, "\n".join(wrong)
@@ -130,7 +130,7 @@ def test_calls_without_operands(group):
 @pytest.mark.quick
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
 def test_functions_with_the_method_of_their_name(record):
-    """The rows that the bench of single calls times, too: their calls are functions."""
+    """The rows that the bench of single calls measures, too: their calls are functions."""
     limits = Compared(record.ulp, record.norm, record.rtol)
     for _ in habits():
         for dtype in record.dtypes:

@@ -1,4 +1,5 @@
-"""The same numbers as NumPy for the same seed, bit for bit, and the same generator state afterwards."""
+"""The same numbers as NumPy for the same seed, bit for bit, and the same state of the generator
+afterwards."""
 
 import copy
 import pickle
@@ -54,7 +55,7 @@ def assert_same_bits(ours, theirs, context=""):
 
 
 def check(ours, theirs, draw):
-    """Draw from both, as often as it takes to see that the states agree."""
+    """Draw from both, as often as necessary to see whether the states agree."""
     for _ in range(2):
         assert_same_bits(draw(ours, numelt), draw(theirs, numpy))
     assert same_state(state_of(ours), state_of(theirs))
@@ -178,7 +179,7 @@ def test_every_method_of_the_legacy_state(method):
     for size in (None, 5, (40, 60)):
         check(ours, theirs, lambda g, np, size=size: getattr(g, method)(*arguments, size=size))
         if hasattr(numelt.random, method):
-            # one global state for both
+            # both packages have one global state
             numelt.random.seed(3)
             a = getattr(numelt.random, method)(*arguments, size=size)
             after = numelt.random.get_state(legacy=False)
@@ -349,7 +350,7 @@ def test_states_that_were_set(name):
     assert_same_bits(ours.random(5000), theirs.random(5000))
     assert first.tolist() == numelt.random.Generator(ours.bit_generator).random(0).tolist() + first.tolist()
     if "has_uint32" in saved:
-        # a half word that waits and belongs to no word of the stream
+        # half a word that is kept and is not part of any word of the stream
         for has, half in ((1, 12345), (0, 99)):
             for g in (ours, theirs):
                 g.bit_generator.state = {**g.bit_generator.state, "has_uint32": has, "uinteger": half}
@@ -432,7 +433,7 @@ def test_numbers_are_made_where_they_are_consumed():
         assert max(seen.allocated) <= 8
         text = seen.flushes[0]["kernels"][0]
         assert text.count("pcg64.f64") == 2
-    with numelt.inspect() as seen:  # another seed: no other kernel
+    with numelt.inspect() as seen:  # another seed needs no other kernel
         ours = numelt.random.default_rng(99)
         x, y = ours.random(n), ours.random(n)
         with numelt.lazy():
@@ -509,7 +510,7 @@ def legacy_pair(seed=3):
 def test_legacy_draws(size, draw):
     ours, theirs = legacy_pair()
     check(ours, theirs, lambda g, np: draw(g, size))
-    # a normal number is kept back, and a word is left of the state
+    # a normal number is kept back, and a word of the state is left over
     assert_same_bits(ours.randn(3), theirs.randn(3))
     assert_same_bits(ours.bytes(4), theirs.bytes(4))
     check(ours, theirs, lambda g, np: draw(g, size))

@@ -1,4 +1,4 @@
-"""The functions of `np.random` leave the state that NumPy's leave, and say what NumPy's say."""
+"""The functions of `np.random` leave the same state as NumPy's, and give the same errors and warnings."""
 
 import numpy
 import pytest

@@ -1,4 +1,4 @@
-"""Deferred scalars act as the NumPy scalars they become."""
+"""Deferred scalars behave like the NumPy scalars that they become."""
 
 import collections.abc
 import json
@@ -252,7 +252,7 @@ def test_operations_with_numbers_scalars_and_arrays(dtype, function):
                 result = np.asarray(result)
             except (TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
                 return type(error)
-        # which of several NaNs it is, nothing says
+        # it is not specified which of several NaNs is the result
         value = np.where(result != result, 0, result).tolist()
         return result.dtype, repr(value), sorted(str(w.message) for w in caught)
 

@@ -1,4 +1,4 @@
-"""NumPy's scalars on the left of our arrays: results, warnings and errors as with NumPy's arrays."""
+"""NumPy's scalars to the left of our arrays: results, warnings and errors as with NumPy's arrays."""
 
 import operator
 import warnings
@@ -31,7 +31,7 @@ OPERATORS = [
 
 
 def values(dtype):
-    """Return elements of a dtype, its extremes and special values among them."""
+    """Return elements of a dtype, including its extremes and special values."""
     if dtype.kind == "b":
         return numpy.array([True, False, True])
     if dtype.kind in "iu":
@@ -45,7 +45,7 @@ def values(dtype):
 
 
 def outcome(act, left, right):
-    """Return what an operation gives: its array, or its error, and its warnings."""
+    """Return the result of an operation (its array or its error) and its warnings."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         try:
@@ -171,7 +171,7 @@ def test_modes_of_errors():
 
 
 def outcome_of_index(array, key):
-    """Return what an index gives, and the words of its error."""
+    """Return the result of an index, or the text of its error."""
     try:
         return array[key], None
     except IndexError as error:

@@ -1,4 +1,4 @@
-"""Comparing a numelt result with NumPy's: class, dtype, shape and values, to the bit or to a few ULP."""
+"""Compares a numelt result with NumPy's: class, dtype, shape and values, exactly or to a few ULP."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -30,7 +30,7 @@ def ulps(x, y):
 
 
 def assert_same(ours, theirs, ulp=0, rtol=0.0, context="", norm=0):
-    """Assert that `ours` is what NumPy gives."""
+    """Assert that `ours` is what NumPy returns."""
     if isinstance(theirs, (tuple, list)):
         assert len(ours) == len(theirs), context
         for a, b in zip(ours, theirs, strict=True):
@@ -70,7 +70,7 @@ def assert_same_values(ours, theirs, ulp, rtol, context):
 
 
 def in_threads(work, items):
-    """Call `work` with each item, each in a thread of its own; returns the results, or raises."""
+    """Call `work` with each item in a thread of its own; returns the results, or raises."""
     items = list(items)
     with ThreadPoolExecutor(len(items)) as threads:
         return list(threads.map(work, items))
@@ -85,7 +85,7 @@ def outcome(function, *args):
 
 
 def some(dtype, shape, seed):
-    """Return values that do not overflow, of which a few are special."""
+    """Return values that do not overflow, a few of which are special."""
     rng = numpy.random.default_rng(seed)
     values = rng.integers(-9, 9, shape) if numpy.dtype(dtype).kind in "iub" else rng.normal(size=shape)
     values = values.astype(dtype)
@@ -95,7 +95,7 @@ def some(dtype, shape, seed):
 
 
 def works_on_devices():
-    """Return whether work runs on devices: plans are made for them then, and each batch gets one."""
+    """Return whether work runs on devices: then plans are made for these, and each batch gets a plan."""
     before, numelt.config.at_once = numelt.config.at_once, 1
     try:
         return not numelt._core.runs_at_once()

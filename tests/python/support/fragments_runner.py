@@ -1,9 +1,8 @@
-"""Run the programs of a file of fragments; print what their bare expressions give, and their warnings.
+"""Run the programs of a file of fragments; print the values of their bare expressions, and their warnings.
 
-A fragment begins with a line ``### name``. Results are shown with class, dtype, strides and flags;
-exceptions and warnings with the lines of the fragment that they name.
-`python fragments_runner.py file.txt` shows what NumPy gives, `python -m
-numelt fragments_runner.py file.txt` what numelt does.
+A fragment begins with a line ``### name``. Results are shown with class, dtype, strides and flags; exceptions
+and warnings with the lines of the fragment to which they are attributed. `python fragments_runner.py
+file.txt` shows NumPy's results, and `python -m numelt fragments_runner.py file.txt` shows numelt's.
 """
 
 import ast
@@ -19,7 +18,7 @@ FLAGS = ("c_contiguous", "f_contiguous", "writeable", "aligned")
 
 
 def describe(value):
-    """Show a value, and of arrays how they lie."""
+    """Show a value; for arrays, also their memory layout."""
     parts = [repr(type(value)), repr(value)]
     if hasattr(value, "dtype") and hasattr(value, "strides") and not isinstance(value, type):
         flags = "".join(name[0] for name in FLAGS if getattr(value.flags, name))
@@ -38,7 +37,7 @@ def lines(error, filename):
 
 
 class Shown(ast.NodeTransformer):
-    """Hands every expression that stands as a statement to `show`."""
+    """Passes every expression that is a statement to `show`."""
 
     def visit_Expr(self, node):
         kept = (ast.Yield, ast.Await, ast.YieldFrom, ast.NamedExpr)

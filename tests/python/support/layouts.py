@@ -1,4 +1,4 @@
-"""Arrays in every memory layout that matters, made the same way in NumPy and in numelt."""
+"""Arrays in every memory layout that matters, made in the same way in NumPy and in numelt."""
 
 import numpy
 
@@ -55,10 +55,10 @@ def pair(np, dtype, layout, seed, domain="any"):
     return view(base), view(np.array(base))
 
 
-# name -> for n rows: the first row, and the extents and strides, in rows, of the two axes that replace them
+# name -> for n rows: the first row, and the extents and strides (in rows) of the two axes that replace them
 OVERLAPPING = {
     "windows": lambda n: (0, (n - 1, 2), (1, 1)),
-    # fewer windows of a long array: NumPy takes a minute for the sums of 32,000 of them
+    # fewer windows for long arrays, because NumPy takes a minute for the sums of 32,000 of them
     "wide windows": lambda n: (0, (min(n // 2, 300), n // 2), (1, 1)),
     "every other": lambda n: (0, ((n - 1) // 2, 3), (2, 1)),
     "repeated": lambda n: (0, (3, n), (0, 1)),
@@ -66,13 +66,13 @@ OVERLAPPING = {
     "one": lambda n: (1, (4, 3), (0, 0)),
     "turned": lambda n: (1, (n - 1, 2), (1, -1)),
     "backwards": lambda n: (n - 1, (n - 1, 2), (-1, -1)),
-    # distinct elements, although no axis steps over all that the other reaches
+    # all elements are distinct, although no axis steps over everything that the other one reaches
     "interleaved": lambda n: (0, (2, 3), (3, 2)),
 }
 
 
 def overlapping(np, array, way):
-    """Return a view in which several indices share an element; `None` where the array has too few rows."""
+    """Return a view in which several indices share an element; `None` if the array has too few rows."""
     if array.ndim == 0 or len(array) < (8 if way == "interleaved" else 3):
         return None
     first, lengths, rows = OVERLAPPING[way](len(array))

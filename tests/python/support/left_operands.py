@@ -1,4 +1,4 @@
-"""Calls that are compared with NumPy's in all that they give, raise, say and leave in their operands."""
+"""Calls whose results, exceptions, messages and operands afterwards are compared with NumPy's."""
 
 import warnings
 
@@ -20,7 +20,7 @@ def values(dtype, n, seed=3):
 
 
 def same(call, *arrays):
-    """Assert that `call` gives, raises and leaves in its operands what it does with NumPy."""
+    """Assert that `call` returns, raises and leaves in its operands the same as with NumPy."""
     found = []
     for np in (numelt, numpy):
         own = [np.array(array) for array in arrays]

@@ -1,4 +1,4 @@
-"""What a call gives under numelt and under NumPy: results and warnings, or the exception."""
+"""The outcome of a call under numelt and under NumPy: results and warnings, or the exception."""
 
 import warnings
 
@@ -10,7 +10,7 @@ from .compare import as_numpy, assert_same
 
 
 def outcome(function, np):
-    """What a call gives: its result and the warnings, or the class and text of its exception."""
+    """The outcome of a call: its result and the warnings, or the class and text of its exception."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -1,6 +1,6 @@
-"""Run a program and print what each of its bare expressions gives, or the exception it raises.
+"""Run a program and print the value of each of its bare expressions, or the exception that it raises.
 
-`python show.py program.py` shows what NumPy gives, `python -m numelt show.py program.py` what numelt does.
+`python show.py program.py` shows NumPy's results, `python -m numelt show.py program.py` shows numelt's.
 """
 
 import ast
@@ -17,7 +17,7 @@ def show(expression):
 
 
 class Shown(ast.NodeTransformer):
-    """Hands every expression that stands as a statement to `show`."""
+    """Passes every expression that is a statement to `show`."""
 
     def visit_Expr(self, node):
         arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])

@@ -1,4 +1,4 @@
-"""What runs where: every recorded call under NumPy and numelt, with numelt's counters around it.
+"""Where calls run: every recorded call under NumPy and numelt, with numelt's counters read around it.
 
 In: `surface_records`. Out: the status of each public function, and the table in docs/coverage.md.
 """
@@ -29,7 +29,7 @@ def home(module, np):
 
 
 def public_names(module):
-    """Return the names that need a record: functions of modules, methods and attributes of classes."""
+    """Return the names that need a record: functions of modules, and methods and attributes of classes."""
     space = home(module, numpy)
     names = [name for name in dir(space) if not name.startswith("_")]
     if isinstance(space, types.ModuleType):
@@ -58,7 +58,8 @@ def evaluate(call, space):
 
 
 def call_status(name, call):
-    """Return how numelt runs a call: the worst of what its parts do, small calls recorded like large ones."""
+    """Return how numelt runs a call: the worst status of its parts, with small calls recorded like large
+    ones."""
     before, numelt.config.at_once = numelt.config.at_once, 0
     try:
         return recorded_status(name, call)
@@ -69,7 +70,7 @@ def call_status(name, call):
 def recorded_status(name, call):
     """Return how numelt runs a call."""
     space = operands(numelt)
-    evaluate(call, space)  # what is set up once is set up
+    evaluate(call, space)  # after this, everything that is set up once has been set up
     space = operands(numelt)
     numelt.flush()
     fallbacks, before = numelt.coverage().fallback_calls, sum(library.calls().values())
@@ -82,7 +83,7 @@ def recorded_status(name, call):
 
 
 def status(module, name):
-    """Return the status of a function: of all its recorded calls, which may differ."""
+    """Return the status of a function, from all its recorded calls, which may differ."""
     found = {call_status(name, call) for call in calls(module)[name]}
     return " or ".join(word for word in STATUSES if word in found)
 
@@ -122,6 +123,6 @@ A function with two words is one or the other, depending on its arguments.
 
 
 def refresh():
-    """Load what is loaded on first use, so that it does not count."""
+    """Load everything that is loaded at first use, so that it does not count."""
     for module in ("linalg", "fft", "random", "ma", "lib"):
         importlib.import_module(f"numelt.{module}")

@@ -1,8 +1,8 @@
-"""The records of NumPy's public functions: how to call each one, once or a few times.
+"""The records of NumPy's public functions: one or several calls of each.
 
-A line reads ``name: call ; call``; several names that are called alike share a line, and ``@`` stands for the
-name. The operands are those that `operands` makes. Which status a call has (native, library, metadata,
-fallback) is found by running it; docs/coverage.md holds the expectation, see scripts/coverage_table.py.
+A line reads ``name: call ; call``. Several names that are called alike share a line, in which ``@`` stands
+for the name. `operands` makes the operands. The status of a call (native, library, metadata, fallback) is
+found by running it; docs/coverage.md contains the expected status, see scripts/coverage_table.py.
 """
 
 # ruff: noqa: E501 - a record is one line
@@ -16,7 +16,7 @@ __all__ = ["RECORDS", "calls", "operands"]
 
 
 def operands(np):
-    """Return the operands of the calls, made anew by NumPy or numelt."""
+    """Return new operands for the calls, made by NumPy or numelt."""
     rng = numpy.random.default_rng(11)
     x, y = rng.uniform(0.1, 0.9, 12), rng.uniform(0.1, 0.9, 12)
     m, q = rng.uniform(-2, 2, (3, 4)), rng.uniform(0, 1, (4, 4))

@@ -1,4 +1,4 @@
-"""What a call gives, with the words of its exception as NumPy has them."""
+"""The outcome of a call, with the text of its exception as NumPy writes it."""
 
 import warnings
 
@@ -6,7 +6,7 @@ from .compare import as_numpy
 
 
 def outcome(function, *args, **kwargs):
-    """Return what a call gives: the result, or the exception's class and words."""
+    """Return the outcome of a call: the result, or the exception's class and text."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -1,4 +1,4 @@
-"""`ufunc.at` beside pending work, and `reduceat` with any number of segments."""
+"""`ufunc.at` with pending work on its operands, and `reduceat` with any number of segments."""
 
 import numpy
 import pytest

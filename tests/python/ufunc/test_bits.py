@@ -1,7 +1,7 @@
-"""Bit identity: every operation that IEEE 754 or integer arithmetic fixes, over dtypes and layouts.
+"""Identical bits for every operation that IEEE 754 or integer arithmetic determines, in all layouts.
 
-Operands come from NumPy's own bytes, special values included, in every layout; outputs too, and may lie over
-the inputs.
+The operands are made from NumPy's own bytes, with special values, in every layout; so are the outputs, which
+may overlap the inputs.
 """
 
 import operator
@@ -20,7 +20,7 @@ INTEGERS = "bBhHiIqQ"
 FLOATS = "efd"
 ALL = "?" + INTEGERS + FLOATS + "FD"
 
-# operations whose bits are fixed, and the loops they have
+# operations whose bits are determined, and their loops
 EXACT = {
     "add subtract multiply maximum minimum fmax fmin": INTEGERS + FLOATS + "FD",
     "divide": FLOATS + "FD",
@@ -62,7 +62,7 @@ def same_bits(ours, theirs, context, signs=True):
     if theirs.dtype.kind == "f" and not signs:
         equal = equal | numpy.isnan(ours) & numpy.isnan(theirs)
     elif theirs.dtype.kind == "f":
-        # NaN is NaN whatever its payload; zeros have signs
+        # all NaNs are equal, whatever their payload is; zeros have signs
         equal = equal & (numpy.signbit(ours) == numpy.signbit(theirs)) | numpy.isnan(ours) & numpy.isnan(
             theirs
         )
@@ -120,7 +120,7 @@ def test_same_bits(name, codes, data):
     context = f"{name} of {[(x.dtype.char, x.shape, x.strides) for x in theirs]}"
     results = zip(got, expected, strict=True) if function.nout > 1 else [(got, expected)]
     for ours, want in results:
-        # which of two zeros NumPy's fmax and fmin take depends on the place in its vectors
+        # which of two zeros NumPy's fmax and fmin return depends on the position in its vectors
         signs = name not in ("fmax", "fmin") or want.dtype.char not in "fd"
         same_bits(ours, want, f"{context} on {theirs}", signs)
 
@@ -130,8 +130,9 @@ def test_same_bits(name, codes, data):
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_signs_of_zeros_and_first_nan(name, code, data):
-    """Of equal values that can be told apart halves and complex numbers keep the first, floats the last."""
-    by_place = code in "fd" and name in ("fmax", "fmin")  # NumPy's choice depends on the place in its vectors
+    """Of equal values with different bits, float16 and complex numbers keep the first, other floats the
+    last."""
+    by_place = code in "fd" and name in ("fmax", "fmin")  # depends on the position in NumPy's vectors
     values = [0.0, -0.0, *data.draw(st.sampled_from([[], [-1.0], [1.0], [-1.0, numpy.nan]]))]
     rng = numpy.random.default_rng(data.draw(st.integers(0, 10**6)))
     size = data.draw(st.integers(1, 90))
@@ -148,13 +149,13 @@ def test_signs_of_zeros_and_first_nan(name, code, data):
     a, b = layout(numelt.array(x)), layout(numelt.array(y))
     with numpy.errstate(all="ignore"):
         want = function(layout(x), layout(y))
-        if by_place:  # ours is the last of equal values everywhere, as in NumPy's whole vectors
+        if by_place:  # numelt returns the last of equal values everywhere, as NumPy does in whole vectors
             want = numpy.where(layout(x) == layout(y), layout(y), want)
         same_bits(ours(a, b), want, f"{name} {code}")
         same_bits(
             ours.accumulate(a), function.accumulate(layout(x)), f"{name}.accumulate {code}", not by_place
         )
-        # vectors of several lanes: which of several zeros is the last is the processor's business
+        # in vectors of several lanes, it depends on the processor which of several zeros is the last
         signs = code not in "fd"
         same_bits(ours.reduce(a), function.reduce(layout(x)), f"{name}.reduce {code}", signs)
         for axis in (0, 1):
@@ -167,7 +168,7 @@ def test_signs_of_zeros_and_first_nan(name, code, data):
 @pytest.mark.parametrize("code", ["e", "f", "d", "F", "D", "b", "Q"])
 @pytest.mark.parametrize("shift", [-3, -1, 0, 1, 2])
 def test_overlapping_output(name, code, shift):
-    """The output lies over an input, shifted: every input is read before it is overwritten."""
+    """The output overlaps an input, with an offset: every input element is read before it is overwritten."""
     base = (numpy.arange(40) % 7 + 1).astype(code)
 
     def run(np, x):
@@ -183,7 +184,7 @@ HALF_TWO = "add subtract multiply divide floor_divide remainder nextafter maximu
 
 
 def test_every_half():
-    """All 65,536 halves, alone and in pairs, and conversions both ways."""
+    """All 65,536 values of float16, alone and in pairs, and conversions in both directions."""
     every = numpy.arange(2**16, dtype="u2").view("e")
     other = numpy.roll(every, 12345)
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
@@ -202,7 +203,7 @@ def test_every_half():
 @pytest.mark.parametrize("code", ["e", "F", "D"])
 @pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod"])
 def test_folds_in_numpys_order(name, code, shape):
-    """Halves are f32 within a run, complex products round there."""
+    """Sums of float16 use float32 within a run; complex products of float16 are rounded to it."""
     rng = numpy.random.default_rng(5)
     x = (1 + rng.standard_normal(shape) / 50).astype(code)
     if code in "FD":
@@ -219,7 +220,7 @@ COMPLEX = "exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan arcsin arccos ar
 @pytest.mark.parametrize("name", [*COMPLEX.split(), "arcsinh", "arccosh", "arctanh", "absolute", "sign"])
 @pytest.mark.parametrize("code", ["F", "D"])
 def test_complex_functions_at_special_values(name, code):
-    """C99's Annex G, as NumPy has it."""
+    """The special cases of C99's Annex G, as NumPy has them."""
     z = numpy.array([complex(x, y) for x in SPECIAL for y in SPECIAL], code)
     with warnings.catch_warnings(), numpy.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -231,7 +232,7 @@ def test_complex_functions_at_special_values(name, code):
 @pytest.mark.parametrize("layout", ["contiguous", "strided", "negative", "fortran"])
 @pytest.mark.parametrize("size", [1, 3, 4, 7, 8, 33, 1000, 5003])
 def test_numbers_that_do_not_fit_uint32(dtype, layout, size):
-    """NumPy's vectors convert them through int32, single numbers through int64."""
+    """NumPy's vector code converts them through int32, its scalar code through int64."""
     values = [
         -1.0,
         1e10,
@@ -273,7 +274,7 @@ FUNCTIONS = (  # noqa: SIM905
 @pytest.mark.core
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_of_scalars_are_numpys(name):
-    """The last place does not depend on whether the scalar has been computed before the call."""
+    """The last bit does not depend on whether the scalar has been computed before the call."""
     rng = numpy.random.default_rng(5)
     for x in rng.uniform(0.05, 0.95, 200):
         ours, theirs = (np.array([x, x]).mean() for np in (numelt, numpy))
@@ -302,7 +303,7 @@ ONE_BY_ONE = {
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_complex_numbers_in_all_layouts(name, code, data):
-    """NumPy's loops round differently where they cannot use whole vectors."""
+    """NumPy's loops round differently if they cannot use whole vectors."""
     rank = data.draw(st.integers(1, 2))
     shape = tuple(data.draw(st.sampled_from([2, 3, 7, 8, 17, 40, 70])) for _ in range(rank))
     steps = [data.draw(st.sampled_from(STEPS)) for _ in shape]
@@ -320,7 +321,7 @@ def test_complex_numbers_in_all_layouts(name, code, data):
     got = ONE_BY_ONE[name](numelt, mine[window], numelt.asarray(other.copy(order="K")))
     want = ONE_BY_ONE[name](numpy, theirs[window], other.copy(order="K"))
     if name.startswith("abs") and code == "D":
-        # NumPy's formula depends on the processor where it walks backwards
+        # NumPy's formula for reversed operands depends on the processor
         numpy.testing.assert_array_max_ulp(numpy.asarray(got), want, 2)
         return
     same_bits(got, want, f"{name} {shape} {steps}")

@@ -1,4 +1,5 @@
-"""The list that `catch_warnings(record=True)` gives: a plain one, with what pending work warns of."""
+"""The list that `catch_warnings(record=True)` returns is a plain one, and gets the warnings of pending
+work."""
 
 import warnings
 
@@ -84,7 +85,7 @@ except KeyError:
 @pytest.mark.core
 @pytest.mark.parametrize("block", BLOCKS)
 def test_recorded_warnings_are_in_a_list(block):
-    """The list is looked at while work is pending, in ways that the program's bytecode shows."""
+    """The list is examined while work is pending, in ways that the program's bytecode shows."""
     results = []
     for np in (numelt, numpy):
         names = {"np": np, "warnings": warnings, "seen": []}
@@ -94,7 +95,7 @@ def test_recorded_warnings_are_in_a_list(block):
 
 
 def test_lines_are_known_after_many_other_ones():
-    """A program that makes functions while it runs records at more positions than are remembered."""
+    """A program that makes functions while it runs records at more positions than numelt remembers."""
     for number in range(17_000):
         exec(compile("a = np.ones(300) + 1", f"program{number}.py", "exec"), {"np": numelt})
     names = {"np": numelt, "warnings": warnings, "seen": []}

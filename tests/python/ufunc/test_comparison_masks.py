@@ -1,4 +1,4 @@
-"""Comparisons that are stored, counted or asked about: every length around the width of registers."""
+"""Comparisons that are stored, counted or tested: every length around the size of a register."""
 
 import numpy
 import pytest

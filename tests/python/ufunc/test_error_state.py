@@ -1,4 +1,4 @@
-"""What `errstate` says holds in its block, its thread and its context."""
+"""The settings of `errstate` hold in its block, its thread and its context."""
 
 import contextvars
 import threading

@@ -1,4 +1,4 @@
-"""The error state is seen after its first change."""
+"""The error state is noticed when it is first changed."""
 
 import numpy
 import pytest

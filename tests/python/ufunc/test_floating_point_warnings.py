@@ -1,4 +1,4 @@
-"""Floating-point warnings: NumPy's texts, for the operations that NumPy warns of, at the user's line."""
+"""Floating-point warnings: NumPy's texts, for the operations for which NumPy warns, at the user's line."""
 
 import concurrent.futures
 import io
@@ -44,7 +44,7 @@ BINARY = (  # noqa: SIM905
 
 
 def said(call, np=numelt):
-    """Return category and text of the warnings that computing and reading `call(np)` gives."""
+    """Return category and text of the warnings from computing and reading `call(np)`."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = call(np)
@@ -81,7 +81,7 @@ def test_binary(name, dtype):
             continue
         b = [x for x in SPECIAL if not (name.startswith("logaddexp") and not numpy.isfinite(x))]
         for x in b:
-            # NumPy's logaddexp warns of NaN arguments; the true function has no reason to
+            # NumPy's logaddexp warns of NaN arguments, for which the function itself has no reason
             def call(np, a=a, x=x):
                 return getattr(np, name)(array(np, [a] * 3, dtype), array(np, [x] * 3, dtype))
 
@@ -94,8 +94,8 @@ def test_binary(name, dtype):
 def true_power_warnings(a, b, dtype):
     """Return the warnings of one power as the C library computes it, for arrays.
 
-    NumPy's loops of powers on processors with AVX-512 warn of more than that: of a division by zero in
-    `0.0 ** -inf`, which IEEE 754 says is exact, and of an overflow in `1e300 ** inf`. Its scalars call the
+    On processors with AVX-512, NumPy's loops of powers give additional warnings: of a division by zero in
+    `0.0 ** -inf`, which is exact by IEEE 754, and of an overflow in `1e300 ** inf`. NumPy's scalars call the
     C library.
     """
     with warnings.catch_warnings(record=True) as caught:
@@ -123,7 +123,7 @@ def test_integer_reciprocal(dtype):
 
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide"])
 def test_complex(name):
-    # NaN operands aside: NumPy's complex products and quotients meet 0 * inf on the way
+    # except for NaN operands, for which NumPy's complex products and quotients compute 0 * inf
     for a in (0.0, 1.0, 1e300, 1j, 1e300j):
         for b in (0.0, 1.0, 1e300, 1j):
             same(lambda np: getattr(np, name)(array(np, [a] * 3, "c16"), array(np, [b] * 3, "c16")))  # noqa: B023
@@ -225,7 +225,7 @@ def test_state_counts_when_recorded():
         warnings.simplefilter("always")
         with numelt.errstate(divide="ignore"):
             numpy.asarray(loud)
-    assert caught == []  # already given when the block was entered
+    assert caught == []  # the warnings were given when the block was entered
 
 
 def test_state_of_a_library_counts():
@@ -265,7 +265,7 @@ def test_warning_appears_where_the_value_is_read():
     x = numelt.ones(3) / numelt.zeros(3)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        assert caught == []  # pending work was settled on entering
+        assert caught == []  # pending work ran when the block was entered
         y = numelt.ones(3) / numelt.zeros(3)
         print(y, file=io.StringIO())
     assert [w.filename for w in caught] == [__file__]
@@ -479,7 +479,7 @@ def test_each_pair_of_complex_numbers(name, dtype):
 @pytest.mark.core
 @pytest.mark.parametrize("name", ["divide", "less", "multiply", "subtract", "power"])
 def test_complex_nan_in_compiled_kernels(name):
-    """One number among many, with and without anything to tell."""
+    """One special number among many, with and without a condition to report."""
     for special in (1 + 1j, complex(numpy.nan, 1), complex(numpy.inf, numpy.nan), 1e300 + 1e300j):
 
         def program(np, special=special):
@@ -572,7 +572,7 @@ def test_what_is_ignored_explains_a_flag_whose_operands_are_gone():
 
 
 def test_conditions_beside_random_numbers():
-    """A kernel that draws random numbers tells which of its operations met a condition, and where."""
+    """A kernel that draws random numbers reports which of its operations met a condition, and where."""
     for m in (numpy, numelt):
         rng, a = m.random.default_rng(1), m.full(100_000, -1.0)
         with warnings.catch_warnings(record=True) as caught:

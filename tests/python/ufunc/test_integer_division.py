@@ -8,12 +8,12 @@ import pytest
 import numelt as np
 
 SIZE = 70_001
-"""More elements than run while they are recorded."""
+"""More elements than are computed at once."""
 
 
 @pytest.fixture(autouse=True)
 def compiled():
-    """Compile kernels before they run; what was set before comes back."""
+    """Compile kernels before they run; the previous setting is restored."""
     before = np.config.jit
     np.config.jit = "sync"
     yield
@@ -21,7 +21,7 @@ def compiled():
 
 
 def dividends(dtype, seed):
-    """Return stretches of small numbers, of any numbers, and of limits, in that order."""
+    """Return ranges of small numbers, of any numbers, and of extremes, in that order."""
     rng = numpy.random.default_rng(seed)
     info = numpy.iinfo(dtype)
     out = rng.integers(max(info.min, -(2**50)), min(info.max, 2**50 - 1), SIZE, dtype=dtype, endpoint=True)
@@ -34,7 +34,7 @@ def dividends(dtype, seed):
 
 
 def divisors(dtype):
-    """Return numbers that divide easily, hardly and not at all."""
+    """Return divisors for which division is easy, hard or impossible."""
     info = numpy.iinfo(dtype)
     near = (2**8, 2**16, 2**31, 2**32, 2**50, 2**51, 2**53)
     wanted = [0, 1, 2, 3, 7, 10, 100, info.max, info.min, *near]
@@ -95,7 +95,7 @@ def test_warnings_come_from_divisors_of_zero_alone():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", [1, 15, 16, 100, 1000, 5000])
 def test_while_recorded(dtype, size):
-    """Few elements, which are divided operation by operation: by one number, by many, in every layout."""
+    """Few elements, which are divided operation by operation: by one number or by many, in every layout."""
     np.config.at_once = np.config.at_once
     for _ in range(8):
         float((np.arange(3.0) + 1)[0])
@@ -114,7 +114,7 @@ def test_while_recorded(dtype, size):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", [40, 5000, SIZE])
 def test_warnings(dtype, size):
-    """A divisor of zero, and a quotient that does not fit, are reported as NumPy reports them."""
+    """A divisor of zero, and a quotient that does not fit, are reported as by NumPy."""
     info = numpy.iinfo(dtype)
     a = numpy.full(size, info.min, dtype)
     a[:-1] = 7

@@ -18,7 +18,7 @@ CASTINGS = ["no", "equiv", "safe", "same_kind", "unsafe"]
 
 
 def values(rng, shape, dtype):
-    """Return small values, zeros among them."""
+    """Return small values, including zeros."""
     data = rng.integers(-4, 5, shape)
     if numpy.dtype(dtype).kind in "bu":
         data = abs(data)
@@ -37,7 +37,7 @@ def outcome(np, build):
 
 
 def check(build):
-    """Assert that `build` gives with numelt what it gives with NumPy."""
+    """Assert that `build` returns the same with numelt and with NumPy."""
     theirs, ours = outcome(numpy, build), outcome(numelt, build)
     if isinstance(theirs, tuple) and theirs and isinstance(theirs[0], type):
         assert isinstance(ours, tuple), (theirs, ours)
@@ -67,7 +67,7 @@ def test_binary_keywords(name, first, second, target, loop, casting, mask, order
     masks = {"full": rng.random(shape) < 0.5, "row": rng.random(4) < 0.5, "true": True, "false": False}
     masks["ints"] = numpy.arange(4)
     if shape == () or (mask in ("row", "full", "ints") and target is None):
-        mask = None  # without an output the masked elements are whatever was there
+        mask = None  # without an output, masked elements are undefined
     old = values(rng, shape, target or "float64")
 
     def build(np):

@@ -1,4 +1,4 @@
-"""`longlong` beside `long`: as long, but another type, which results tell apart as NumPy's do."""
+"""`longlong` next to `long`: of equal size, but a different type, which results distinguish as NumPy's do."""
 
 import operator
 

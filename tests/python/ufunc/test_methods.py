@@ -1,4 +1,4 @@
-"""reduce, accumulate, outer, at and reduceat of every ufunc that has them, against NumPy."""
+"""reduce, accumulate, outer, at and reduceat of every ufunc with these methods, against NumPy."""
 
 import warnings
 
@@ -19,7 +19,7 @@ REDUCED = [
 
 
 def sample(dtype, shape, seed=0):
-    """Return values with NaN among them where there can be."""
+    """Return values, including NaN if the dtype has it."""
     rng = numpy.random.default_rng(seed)
     data = values(rng, shape, dtype)
     if data.dtype.kind == "f":

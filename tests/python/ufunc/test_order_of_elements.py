@@ -1,4 +1,4 @@
-"""Numbers that depend on how NumPy walks its operands: complex64 products backwards, floats beyond uint32."""
+"""Results that depend on the order in which NumPy reads: complex64 products, floats beyond uint32."""
 
 import operator
 import warnings

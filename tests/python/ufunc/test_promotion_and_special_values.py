@@ -59,7 +59,7 @@ def test_special_values():
             signs = numpy.signbit(numpy.asarray(getattr(numelt, name)(a, b), float))
             expected = numpy.signbit(numpy.asarray(getattr(numpy, name)(x, y), float))
             numbers = ~numpy.isnan(numpy.asarray(getattr(numpy, name)(x, y), float))
-            if name not in ("maximum", "minimum", "fmax", "fmin"):  # which zero wins is not specified
+            if name not in ("maximum", "minimum", "fmax", "fmin"):  # which zero is not specified
                 assert (signs == expected)[numbers].all(), name
         for name in [
             "sqrt",

@@ -1,6 +1,6 @@
-"""Every numeric ufunc of NumPy on every row of its type table: native, with NumPy's dtypes.
+"""Every numeric ufunc of NumPy on every row of its type table runs natively, with NumPy's dtypes.
 
-A new ufunc, or a new row of an old one, fails here until the op table has it.
+A new ufunc, or a new row of an existing one, makes a test fail here until the op table has it.
 """
 
 import warnings
@@ -23,19 +23,19 @@ UFUNCS = sorted(EVERY - {numpy._core.umath._ones_like}, key=lambda u: u.__name__
 
 
 def rows(ufunc):
-    """Return the rows of the type table that are numeric throughout."""
+    """Return the rows of the type table that contain only numeric types."""
     return [
         row for row in dict.fromkeys(ufunc.types) if all(code in NATIVE for code in row.replace("->", ""))
     ]
 
 
 def ours(ufunc):
-    # `numpy.clip` is a function around the ufunc
+    # `numpy.clip` is a function that wraps the ufunc
     return ufunc_for(ufunc)
 
 
 def operands(ufunc, codes):
-    """Return operands that no ufunc refuses: small, positive, square where matrices are asked for."""
+    """Return operands that every ufunc accepts: small, positive, and square if matrices are required."""
     shape = (2, 2) if ufunc.signature else (4,)
     shapes = {"matvec": [(2, 2), (2,)], "vecmat": [(2,), (2, 2)], "vecdot": [(2, 2), (2,)]}
     chosen = shapes.get(ufunc.__name__, [shape] * len(codes))
@@ -50,7 +50,7 @@ def no_fallback():
 
 
 def ulp(values):
-    """Return two units in the last place, relative; exact numbers have none."""
+    """Return two units in the last place as a relative error; zero for exact dtypes."""
     return 2 * numpy.finfo(values.dtype).eps if values.dtype.kind in "fc" else 0
 
 
@@ -62,7 +62,7 @@ def test_every_row_is_native(ufunc, no_fallback):
         for row in rows(ufunc):
             arrays = operands(ufunc, row.split("->")[0])
             expected = ufunc(*arrays)
-            # a call that ran in NumPy would raise; the types that are `long` by another name are NumPy's
+            # a call that runs in NumPy would raise; types that are `long` by another name run in NumPy
             numelt.config.fallback = "silent" if LONGLONG & set(row) else "error"
             result = ours(ufunc)(*[numelt.array(a) for a in arrays])
             pairs = zip(expected, result, strict=True) if ufunc.nout > 1 else [(expected, result)]
@@ -79,7 +79,7 @@ DTYPES = [numpy.dtype(code) for code in "?bBhHiIqQefdFD"]
     "ufunc", [u for u in UFUNCS if rows(u) and u.nin <= 2 and not u.signature], ids=lambda u: u.__name__
 )
 def test_result_dtypes_are_numpys(ufunc):
-    """Mixed dtypes and Python numbers resolve as NumPy's own tables say."""
+    """Mixed dtypes and Python numbers are resolved by NumPy's own tables."""
     choices = [*DTYPES, *WEAK]
     cases = [(a,) for a in DTYPES] if ufunc.nin == 1 else [(a, b) for a in DTYPES for b in choices]
     for case in cases:

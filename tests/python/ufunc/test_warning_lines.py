@@ -1,4 +1,4 @@
-"""Warnings of recorded work: at the operation's line, seen by whoever looks, obeyed by filters."""
+"""Warnings of recorded work are attributed to the operation's line, and warnings filters apply to them."""
 
 import os
 import subprocess

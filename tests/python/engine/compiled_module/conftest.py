@@ -1,4 +1,4 @@
-"""What every test of the compiled core runs under."""
+"""The settings for all tests of the compiled module."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from numelt import _core
 
 @pytest.fixture(autouse=True)
 def quiet():
-    """NumPy warns where lazily computed results do not."""
+    """Ignore warnings, because NumPy warns where lazily computed results do not."""
     with np.errstate(all="ignore"):
         yield
         _core.flush()

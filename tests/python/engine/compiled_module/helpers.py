@@ -1,4 +1,4 @@
-"""Shared helpers: the compiled core and comparison with NumPy."""
+"""Helpers for these tests: access to the compiled module, and comparison with NumPy."""
 
 import numpy as np
 
@@ -15,12 +15,12 @@ def ours(array):
 
 
 def real(value):
-    """NumPy's form of a result."""
+    """Return a result as NumPy's."""
     return _core.to_numpy(value)
 
 
 def sample(dtype, shape, seed=0):
-    """Values that keep every operation away from warnings."""
+    """Return values for which no operation warns."""
     dtype = np.dtype(dtype)
     rng = np.random.default_rng(seed)
     if dtype.kind == "b":
@@ -33,7 +33,7 @@ def sample(dtype, shape, seed=0):
 
 
 def same(got, want, ulp=0):
-    """Assert equal type, dtype, shape and elements (within `ulp` units in the last place)."""
+    """Assert equal class, dtype, shape and elements (within `ulp` units in the last place)."""
     assert isinstance(got, np.ndarray) == isinstance(want, np.ndarray), (type(got), type(want))
     got, want = np.asarray(got), np.asarray(want)
     assert got.dtype == want.dtype

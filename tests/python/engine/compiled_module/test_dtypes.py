@@ -78,7 +78,7 @@ def test_unary_dtypes(name):
     original = getattr(np, name)
     for dtype in DTYPES:
         a = sample(dtype, (3, 4), 4)
-        # NumPy's complex loops contract to fused multiply-adds on some machines
+        # NumPy's complex loops are contracted to fused multiply-adds on some machines
         ulp = 8 if dtype in ("c8", "c16") else UNARY[name]
         check(outcome(ufunc, ours(a)), outcome(original, a), ulp)
 

@@ -1,4 +1,5 @@
-"""Indexing with arrays and masks against NumPy: every kind of key, layout and dtype, reading and writing."""
+"""Indexing with arrays and masks against NumPy: all kinds of keys, layouts and dtypes, reading and
+writing."""
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def laid_out(array, layout):
 
 @st.composite
 def index_arrays(draw, shape, n):
-    """An array of integers for an axis of `n`, now and then out of range."""
+    """An array of integers for an axis of `n`, sometimes out of bounds."""
     low, high = (-n, n - 1) if n > 0 else (0, 0)
     if draw(st.integers(0, 40)) == 0:
         high = n + 1
@@ -97,7 +98,7 @@ def keys(draw, shape):
 
 
 def key_for(key, convert):
-    """The key with its arrays made by `convert`."""
+    """The key with its arrays converted by `convert`."""
     if isinstance(key, tuple) and len(key) == 3 and isinstance(key[0], str):
         return key[2](convert(key[1]))
     if isinstance(key, tuple):
@@ -118,7 +119,7 @@ def assert_same_error(got, want):
 
 
 def same_layout(got, want):
-    """The same strides, axes of one and empty arrays aside."""
+    """Assert the same strides, except for axes of one element and empty arrays."""
     if want.size == 0:
         return True
     return (
@@ -163,7 +164,7 @@ def test_reading(data):
 
 @st.composite
 def values(draw, shape, dtype):
-    """Something to assign to a selection of a shape."""
+    """A value to assign to a selection of a shape."""
     kind = draw(st.sampled_from(["number", "whole", "whole", "broadcast", "other", "wrong"]))
     if kind == "number":
         return 3

@@ -1,4 +1,4 @@
-"""Memory shared with plain NumPy: exports, adoption, the way back; protocols."""
+"""Memory shared with plain NumPy: exports, adoption, and back; protocols."""
 
 import copy
 import gc
