@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes this checkout ready to build and test: system packages, cargo-nextest, .venv.
 #
-# Goes in: a Debian 12 machine with Rust and Python 3.11 or later. Comes out: everything that the
-# Makefile's targets need. Runs any number of times; with nothing missing it takes well under a second.
+# In: a Debian 12 machine with Rust and Python 3.11 or later. Out: everything that the Makefile's targets
+# need. It may run any number of times; if nothing is missing, it takes much less than a second.
 #
 #   PYTHON                 the interpreter for .venv (default: the first of python3, python3.11, ... that is new enough)
 #   LLVM_SYS_191_PREFIX    an LLVM 19 of your own; its apt packages are then left alone
@@ -17,9 +17,9 @@ die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
 # --- system packages -------------------------------------------------------------------------
 
-# Prints the Debian packages the build and the tests need. libzstd and zlib stand on the
-# link line of a static LLVM but llvm-19-dev does not depend on them; gmp, mpfr and m4 are for the
-# multi-precision reference that the vector-math tests compare with; PoCL is an OpenCL device that any processor is.
+# Prints the Debian packages that the build and the tests need. A static LLVM is linked with libzstd and zlib,
+# although llvm-19-dev does not depend on them; gmp, mpfr and m4 are for the multi-precision reference of the
+# vector-math tests; PoCL makes any processor an OpenCL device.
 wanted_packages() {
   printf '%s\n' gcc g++ libc6-dev make pkg-config ca-certificates libgmp-dev libmpfr-dev m4
   printf '%s\n' ocl-icd-libopencl1 pocl-opencl-icd
@@ -73,7 +73,7 @@ setup_rust() {
   done
   cargo nextest --version >/dev/null 2>&1 && return 0
   say "cargo install cargo-nextest (some minutes, once)"
-  # The runner's own speed does not matter; a light build of it takes a third of the time.
+  # The runner's own speed does not matter, and a build without optimization takes a third of the time.
   CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_DEBUG=0 \
     CARGO_PROFILE_RELEASE_CODEGEN_UNITS=256 cargo install --quiet --locked "cargo-nextest@$NEXTEST"
 }
