@@ -47,7 +47,7 @@ enum Value {
     None,
 }
 
-/// The arguments of a call, by their places.
+/// The arguments of a call, by their positions.
 struct Values(Vec<Value>);
 
 impl Argument for Value {
@@ -140,9 +140,9 @@ fn scalars(dtype: DType, hex: &str) -> Vec<Scalar> {
     bytes.chunks(dtype.size()).map(|bytes| Scalar::from_bytes(dtype, bytes)).collect()
 }
 
-/// `dtype:shape:bytes:layout`: an array in C order, of which the layout makes a window. The steps of a layout are `t` (the axes in
-/// the opposite order), `f` (the first axis reversed), `l` (the last axis reversed), `s` (every second along the first
-/// axis), `b` with a number (stretched along a new first axis of that extent).
+/// `dtype:shape:bytes:layout`: an array in C order, of which the layout selects a window. The steps of a layout are `t`
+/// (the axes in the opposite order), `f` (the first axis reversed), `l` (the last axis reversed), `s` (every second
+/// element along the first axis), `b` with a number (broadcast along a new first axis of that extent).
 fn array(text: &str) -> AnyArray {
     let parts: Vec<&str> = text.split(':').collect();
     let [name, shape, hex, layout] = parts[..] else { panic!("{text}") };
@@ -324,7 +324,7 @@ fn moved(name: &str, args: &Values) -> All {
 
 fn picked(name: &str, args: &Values) -> All {
     let array = || args.array(0);
-    // functions that change the array answer with a changed copy
+    // functions that change an array return the changed copy
     let changed = |change: &dyn Fn(&AnyArray) -> Result<(), Error>| {
         let copy = array().copy();
         change(&copy).map(|()| copy)

@@ -1,4 +1,5 @@
-//! NumPy's results, in tables that `scripts/rust_tables.py` has written: dtypes of results, and random streams.
+//! Compares with NumPy's results in tables that `scripts/rust_tables.py` has written: dtypes of results, random
+//! streams.
 
 use numelt::{AnyArray, Argument, DType, Error, Generator, Over};
 

@@ -8,7 +8,7 @@ use numelt_ir::Op;
 use numelt_ir::interp::{apply, cast};
 use proptest::prelude::*;
 
-/// A window: its shape, and the place of each element among those of the base, in C order.
+/// A window: its shape, and the position of each element among those of the base, in C order.
 #[derive(Debug, Clone)]
 struct Model {
     shape: Vec<i64>,
@@ -24,7 +24,7 @@ impl Model {
         self.places.len()
     }
 
-    /// The window of which each element is given by the index of one in this window.
+    /// The window whose elements are those of this one at the given indices.
     fn window(&self, shape: Vec<i64>, source: impl Fn(&[i64]) -> Vec<i64>) -> Model {
         let places = indices(&shape).iter().map(|index| self.places[flat(&self.shape, &source(index))]).collect();
         Model { shape, places }
@@ -42,7 +42,7 @@ fn flat(shape: &[i64], index: &[i64]) -> usize {
     index.iter().zip(shape).fold(0, |at, (i, n)| at * n + i) as usize
 }
 
-/// One step from a window to the next; numbers that do not fit are made to.
+/// One step from a window to the next; numbers that do not fit are changed so that they do.
 #[derive(Debug, Clone)]
 enum Step {
     Transpose,
@@ -151,7 +151,7 @@ fn number(dtype: DType, seed: u64) -> Scalar {
     }
 }
 
-/// A window made by some steps on a new array, the base's elements, and the model.
+/// A window that some steps make on a new array, the base's elements, and the model.
 fn made(dtype: DType, shape: &[i64], seed: u64, steps: &[Step]) -> (AnyArray, AnyArray, Vec<Scalar>, Model) {
     let mut model = Model::whole(shape);
     let values: Vec<Scalar> = (0..model.size() as u64).map(|i| number(dtype, seed.wrapping_mul(i + 3) >> 5)).collect();
@@ -188,7 +188,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step(), 0..5)
 }
 
-/// Operations whose results are exact, so that every engine gives the same bits.
+/// Operations whose results are exact, so that every engine returns the same bits.
 const EXACT: [Op; 12] = [
     Op::Add,
     Op::Subtract,
@@ -264,7 +264,7 @@ proptest! {
                 apply(found.op, found.ty, &ins).unwrap()
             })
             .collect();
-        // complex quotients are computed in another order by vectors
+        // vector code computes complex quotients in another order
         if !(op == Op::Divide && found.ty.is_complex()) {
             let got = result.to_scalars().unwrap();
             prop_assert!(same(&got, &expected), "{got:?} instead of {expected:?}");

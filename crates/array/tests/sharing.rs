@@ -42,7 +42,7 @@ fn threads_write_to_windows_of_one_array() {
 fn a_guard_keeps_its_values() {
     let x = numelt::arange(5000);
     let values = x.read::<i64>().unwrap();
-    // recorded, and put off until the guard has ended
+    // it is recorded, and runs when the guard has ended
     x.fill(7);
     assert_eq!(values[3], 3);
     // this thread would wait for itself
@@ -103,7 +103,7 @@ fn operators_in_place_keep_the_dtype() {
     x /= 2;
 }
 
-/// A tensor of somebody else, and a count of those that were given back.
+/// A tensor of another owner, and a count of the tensors that have been returned.
 struct Foreign {
     managed: ManagedTensor,
     elements: Vec<f32>,
@@ -161,7 +161,7 @@ fn tensors_of_others_are_arrays() {
 #[test]
 fn tensors_of_ours_keep_the_array() {
     let tensor = numelt::arange(6).reshape(&[2, 3]).unwrap().slice(s![.., ..;-1]).to_dlpack().unwrap().into_raw();
-    // SAFETY: the tensor is valid until it is given back.
+    // SAFETY: the tensor is valid until it is returned.
     let raw = unsafe { &tensor.as_ref().tensor };
     assert_eq!((raw.ndim, raw.dtype, raw.device), (2, [0, 64], [1, 0]));
     // SAFETY: a tensor has as many extents and strides as axes.
@@ -170,7 +170,7 @@ fn tensors_of_ours_keep_the_array() {
     assert_eq!((shape, strides), (&[2, 3][..], &[3, -1][..]));
     // SAFETY: the first element is there.
     assert_eq!(unsafe { raw.data.cast::<i64>().read() }, 2);
-    // SAFETY: this is the tensor that was let go of.
+    // SAFETY: this is the tensor that was released.
     let back = AnyArray::from_dlpack(unsafe { Tensor::from_raw(tensor) }).unwrap();
     assert_eq!(back.to_vec::<i64>(), [2, 1, 0, 5, 4, 3]);
     let empty = numelt::zeros(&[0, 2]).to_dlpack().unwrap();

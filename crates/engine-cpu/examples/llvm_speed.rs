@@ -1,5 +1,5 @@
-//! Compile time and speed of the LLVM tier on three kernels: a polynomial, a five-point stencil with a
-//! fold, Black-Scholes. One thread. Run with `--release`.
+//! Compile time and speed of the LLVM tier on three kernels, on one thread: a polynomial, a five-point stencil with a
+//! fold, and Black-Scholes. Run with `--release`.
 //!
 //! `cargo run --release -p numelt-engine-cpu --example llvm_speed [asm|ir]`
 
@@ -59,7 +59,7 @@ impl Maker {
     }
 }
 
-/// x*x + 2*x*y + y*y; all operands of one stride class.
+/// x*x + 2*x*y + y*y, with all operands of one stride class.
 fn polynomial(class: StrideClass) -> Kernel {
     let mut m = Maker::new();
     let (x, y, two) = (m.load(class), m.load(class), m.param());
@@ -73,7 +73,7 @@ fn polynomial(class: StrideClass) -> Kernel {
     m.0
 }
 
-/// 0.2 * (c + n + s + w + e), and |new - c| for a sum.
+/// 0.2 * (c + n + s + w + e), and |new - c|, which is summed.
 fn stencil() -> Kernel {
     let mut m = Maker::new();
     let loads: Vec<u32> = (0..5).map(|_| m.load(StrideClass::Unit)).collect();
@@ -139,7 +139,7 @@ fn black_scholes() -> Kernel {
 #[repr(align(16))]
 struct Slot([u8; 16]);
 
-/// Nanoseconds per point, the best of several runs over `rows` rows of `inner` points.
+/// Nanoseconds per point, the shortest of several runs over `rows` rows of `inner` points.
 fn time(kernel: &Kernel, body: &Arc<dyn Body>, inner: usize, rows: usize, stride: usize) -> f64 {
     let n = inner * rows * stride + 64;
     let mut arrays: Vec<Vec<f64>> = kernel.args.iter().map(|_| vec![0.75; n]).collect();
@@ -197,7 +197,7 @@ fn main() {
         let body = body.expect("compiled above");
         bodies.push((*name, kernel, *stride, body, best));
     }
-    // From here on, objects are kept on disk: the first compile saves, the others load.
+    // From here on, objects are stored on disk: the first compilation writes them, the others read them.
     let directory = std::env::temp_dir().join(format!("numelt-speed-{}", std::process::id()));
     llvm::set_options(llvm::Options {
         cache_dir: Some(directory.clone()),

@@ -1,5 +1,5 @@
-//! Speed of the interpreter and the folds: nanoseconds per point and bandwidth, on one thread (processor
-//! time) and on all (time of day).
+//! Speed of the interpreter and the folds: nanoseconds per point and bandwidth, on one thread (processor time) and on
+//! all threads (elapsed time).
 //!
 //! Run with `cargo run --release -p numelt-engine-cpu --example speed [-- threads…]`.
 
@@ -15,7 +15,7 @@ use support::{Build, noise};
 
 const F: DType = DType::F64;
 
-/// Time of this thread on a processor, which other processes do not disturb; for one thread only.
+/// The processor time of this thread, which other processes do not disturb; for one thread only.
 fn cpu_time() -> Duration {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call fills the structure.
@@ -23,13 +23,13 @@ fn cpu_time() -> Duration {
     Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
 }
 
-/// What a clock of the right kind shows: processor time for one thread, time of day for several.
+/// The time by the appropriate clock: processor time for one thread, elapsed time for several.
 fn now(threads: usize) -> Duration {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     if threads == 1 { cpu_time() } else { START.get_or_init(Instant::now).elapsed() }
 }
 
-/// Best time of several launches, in nanoseconds.
+/// The shortest time of several launches, in nanoseconds.
 fn best(engine: &CpuEngine, b: &Build) -> f64 {
     let executable = engine.compile(&Arc::new(b.kernel.clone())).expect("compiles");
     let buffers = b.buffers();

@@ -1,6 +1,6 @@
-//! What code for one geometry gains: launches on one thread with the code for all geometries, with variants for every
-//! tile, and with those that the engine selects. Stencils of one to four dimensions, the update step of Gauss and LU,
-//! and arrays of short rows. Run with `--release`.
+//! Measures what code for one geometry gains: launches on one thread with the code for all geometries, with variants
+//! for every tile, and with those that the engine selects. The kernels are stencils of one to four axes, the update
+//! step of Gauss elimination and LU, and kernels on arrays of short rows. Run with `--release`.
 //!
 //! `cargo run --release -p numelt-engine-cpu --example variants` prints one line of JSON per case.
 
@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A stencil of two neighbours along each axis, and its middle.
+/// A stencil of two neighbours along each axis and the middle element.
 fn stencil(extents: &[i64]) -> String {
     let padded: Vec<i64> = extents.iter().map(|n| n + 2).collect();
     let mut strides = vec![8i64; padded.len()];
@@ -40,7 +40,7 @@ fn stencil(extents: &[i64]) -> String {
     text
 }
 
-/// What Gauss elimination and LU do to the rows below the pivot, in a matrix of 600 columns.
+/// The step of Gauss elimination and LU on the rows below the pivot, in a matrix of 600 columns.
 fn elimination(rows: i64, columns: i64) -> String {
     let pitch = 8 * 600;
     format!(
@@ -53,7 +53,7 @@ fn elimination(rows: i64, columns: i64) -> String {
     )
 }
 
-/// `(a - row) * column` on rows of so many elements, perhaps summed by rows.
+/// `(a - row) * column` on rows of this many elements, perhaps summed by rows.
 fn rows(n: i64, inner: i64, sums: bool) -> String {
     let shape = format!("({n}, {inner})");
     let bytes = 8 * n * inner;
@@ -119,7 +119,7 @@ impl Case {
         start.elapsed().as_secs_f64() / f64::from(batch)
     }
 
-    /// Runs until the engine has chosen its code; returns how many launches take long enough for the clock.
+    /// Runs until the engine has chosen its code; returns how many launches take long enough to be timed.
     fn settle(&self, on: &Prepared) -> u32 {
         let start = Instant::now();
         let mut launches = 0;

@@ -7,7 +7,7 @@ use numelt_runtime::{BlasTable, Buffer, Host, LibraryCall, Operand, Work, run};
 use std::sync::Mutex;
 use support::{engine, noise};
 
-/// What the routines below were asked for.
+/// The arguments of the calls of the routines below.
 static CALLS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn note(call: String) {
@@ -37,7 +37,7 @@ unsafe extern "C" fn dgemm(
             for l in 0..k {
                 let at = if ta == 111 { i * lda + l } else { l * lda + i };
                 let bt = if tb == 111 { l * ldb + j } else { j * ldb + l };
-                // SAFETY: the engine's matrices.
+                // SAFETY: the engine passes valid matrices.
                 sum += unsafe { *a.offset(at as isize) * *b.offset(bt as isize) };
             }
             // SAFETY: as above.
@@ -59,7 +59,7 @@ unsafe extern "C" fn dgemv(
         let mut sum = 0.0;
         for j in 0..columns {
             let at = if turned(order, t) { j * lda + i } else { i * lda + j };
-            // SAFETY: the engine's operands.
+            // SAFETY: the engine passes valid operands.
             sum += unsafe { *a.offset(at as isize) * *x.offset((j * incx) as isize) };
         }
         // SAFETY: as above.
@@ -78,7 +78,7 @@ unsafe extern "C" fn dsyrk(
     let place = |i: i64, l: i64| if t == 111 { i * lda + l } else { l * lda + i };
     for i in 0..n {
         for j in i..n {
-            // SAFETY: the engine's matrices.
+            // SAFETY: the engine passes valid matrices.
             let sum = (0..k).map(|l| unsafe { *a.offset(place(i, l) as isize) * *a.offset(place(j, l) as isize) }).sum();
             // SAFETY: as above.
             unsafe { *c.offset((i * ldc + j) as isize) = sum };
@@ -89,7 +89,7 @@ unsafe extern "C" fn dsyrk(
 unsafe extern "C" fn daxpy(n: i64, factor: f64, x: *const f64, incx: i64, y: *mut f64, incy: i64) {
     note("axpy".to_string());
     for i in 0..n {
-        // SAFETY: the engine's vectors.
+        // SAFETY: the engine passes valid vectors.
         unsafe { *y.offset((i * incy) as isize) += factor * *x.offset((i * incx) as isize) };
     }
 }
@@ -97,7 +97,7 @@ unsafe extern "C" fn daxpy(n: i64, factor: f64, x: *const f64, incx: i64, y: *mu
 unsafe extern "C" fn ddot(n: i64, x: *const f64, incx: i64, y: *const f64, incy: i64) -> f64 {
     assert!(incx > 0 && incy > 0);
     note("dot".to_string());
-    // SAFETY: the engine's vectors.
+    // SAFETY: the engine passes valid vectors.
     (0..n).map(|i| unsafe { *x.offset((i * incx) as isize) * *y.offset((i * incy) as isize) }).sum()
 }
 
@@ -142,13 +142,13 @@ fn products_of_floats() {
     routines_are_numpys();
 }
 
-/// The products that these extents allow.
+/// The products that exist for these extents.
 fn ops(m: i64, n: i64) -> impl Iterator<Item = Op> {
     let narrow = [(Op::Matvec, n == 1), (Op::Vecmat, m == 1), (Op::Vecdot, m == 1 && n == 1)];
     [Op::Matmul, Op::Dot].into_iter().chain(narrow.into_iter().filter_map(|(op, fits)| fits.then_some(op)))
 }
 
-/// Which routine serves which operands, as NumPy has it; "" is a plain loop.
+/// Which routine computes which products, as in NumPy; "" is a plain loop.
 fn routines_are_numpys() {
     let rows = |_: i64, c: i64| (0, c, 1);
     let columns = |r: i64, _: i64| (0, 1, r);

@@ -35,7 +35,7 @@ fn compiled_at_once() {
     conforms(Tested::host(&CpuEngine::new(options)), 150);
 }
 
-/// Plans for other machines.
+/// Plans for other targets.
 #[test]
 fn other_targets() {
     for (_, target) in targets::all() {
@@ -64,8 +64,8 @@ fn stencil(n: i64, dtype: &str, size: i64) -> String {
     text
 }
 
-/// `inner += sum of moved inner`, on an array of some rank, through a temporary as the recorder makes it; with `fold` also the
-/// sum of what is written.
+/// `inner += sum of moved inner`, on an array of some rank, through a temporary as the recorder makes it. With `fold`,
+/// what is written is also summed.
 fn in_place(extents: &[i64], steps: &[i64], moves: &[Vec<i64>], dtype: &str, size: i64, fold: bool) -> String {
     const REACH: i64 = 2;
     let mut pitches = vec![size];
@@ -128,8 +128,9 @@ fn in_place_stencils() {
     assert!(delayed > 75, "{delayed} programs with a delay");
 }
 
-/// A scatter of what a kernel makes, and of positions that it makes, too, or that are in memory: `target[i] = x + x`, or, with
-/// `update`, `target[i] = target[i] + x`; with `rows` of rows, and with `step` in the name of an accumulating one.
+/// A scatter of values that a kernel computes: `target[i] = x + x` or, with `update`, `target[i] = target[i] + x`. With
+/// `made`, the kernel computes the positions, too; otherwise they are in memory. With `row` above one, rows are
+/// scattered. `op` is the name of the scatter.
 fn scatter((n, k, row): (i64, i64, i64), (made, update): (bool, bool), op: &str, (dtype, size): (&str, i64)) -> String {
     let tail = if row > 1 { format!(", {row}") } else { String::new() };
     let (xs, bytes) = (format!("{dtype} ({k}{tail})"), k * row * size);

@@ -1,4 +1,4 @@
-//! Runtimes with devices whose memory the host cannot read give the reference interpreter's bits, wherever steps run.
+//! Runtimes with devices whose memory the host cannot read have the reference interpreter's bits, wherever steps run.
 
 mod recording;
 mod support;
@@ -14,7 +14,7 @@ use recording::record;
 use std::sync::Arc;
 use support::{engine, numbers};
 
-/// Random programs that each test runs; more by `NUMELT_PROGRAMS`.
+/// The number of random programs of each test; `NUMELT_PROGRAMS` sets it.
 fn programs() -> u64 {
     std::env::var("NUMELT_PROGRAMS").ok().and_then(|text| text.parse().ok()).unwrap_or(2000)
 }
@@ -66,7 +66,7 @@ fn random_programs_over_two_devices_and_the_host_by_cost() {
     let second = FarOptions { name: "further", seed: 2, without: &[Op::Multiply, Op::Sum], ..FarOptions::default() };
     let sets = || set(Rule::Cost, vec![FarOptions::default(), second.clone()]);
     let recorded = Config { at_once: 0, piecemeal: 0, ..Config::default() };
-    // with short cuts on the host in between
+    // operations on few elements run on the host in between
     let mixed = Config { at_once: 8, piecemeal: 8, ..Config::default() };
     for config in [recorded, mixed] {
         let rt = Runtime::new(sets(), config);
@@ -124,7 +124,7 @@ fn what_a_device_has_no_room_for_moves_to_the_host() {
         out
     };
     let arrays: Vec<ArrayView> = (0..20).map(sum).collect();
-    // one that fits nowhere there runs on the host
+    // an array that does not fit into the device's memory is computed on the host
     let large = apply(&rt, Op::Multiply, &array(&rt, &[2.0; 10_000]), 3.0);
     assert!(values(&rt, &large).unwrap().iter().all(|&value| value == 6.0));
     for (n, a) in arrays.iter().enumerate() {
@@ -146,12 +146,12 @@ fn a_lost_device_is_an_error_where_its_values_are_read_and_nowhere_else() {
             out
         })
         .collect();
-    // whatever is computed from now on runs on the host
+    // everything that is computed from now on runs on the host
     let later = apply(&rt, Op::Add, &start, 2.0);
     assert_eq!(values(&rt, &later).unwrap()[7], 3.0);
     assert_eq!(values(&rt, &start).unwrap()[7], 1.0);
     assert!(kept[..2].iter().all(|a| matches!(values(&rt, a), Err(Error::Lost(_)))));
-    // it died while it computed the third, which needs nothing that was there
+    // the device died while it computed the third result, which needs no value from the device
     assert_eq!(values(&rt, &kept[2]).unwrap()[7], 2.0);
     let of_lost = apply(&rt, Op::Add, &kept[0], 1.0);
     assert!(matches!(values(&rt, &of_lost), Err(Error::Lost(_))));
@@ -194,7 +194,7 @@ fn memory_that_others_see_is_written_back_before_a_flush_returns() {
         .unwrap();
     rt.flush(Reason::Visible).unwrap();
     assert_eq!(seen(), [8.0; 100]);
-    // somebody writes there: the device's copy is stale
+    // the export's owner writes to the memory, so the device's copy is stale
     // SAFETY: the export keeps the memory in place, and nothing is pending on it.
     unsafe { export.ptr().cast::<f64>().write(1.0) };
     assert_eq!(values(&rt, &apply(&rt, Op::Add, &b, 0.0)).unwrap()[..2], [1.0, 8.0]);

@@ -1,5 +1,5 @@
-//! Calls of extension methods run in their order among recorded operations, and the operations that they record
-//! themselves do not disturb it.
+//! Calls of extension methods run in order among the recorded operations, which the operations that the methods record
+//! themselves do not change.
 
 mod support;
 
@@ -37,7 +37,7 @@ fn by<F: Fn(&mut [f64], &[Vec<f64>]) -> Result<()> + Send + Sync>(run: F) -> Arc
     Arc::new(By { calls: AtomicUsize::new(0), run })
 }
 
-/// Fills with the first input plus ten times the second.
+/// Fills the output with the first input plus ten times the second.
 fn mix(out: &mut [f64], inputs: &[Vec<f64>]) -> Result<()> {
     for (at, out) in out.iter_mut().enumerate() {
         *out = inputs[0][at] + 10.0 * inputs[1][at];
@@ -45,7 +45,7 @@ fn mix(out: &mut [f64], inputs: &[Vec<f64>]) -> Result<()> {
     Ok(())
 }
 
-/// Everything is recorded: nothing runs because it is small.
+/// Settings under which everything is recorded, and nothing runs because it is small.
 fn runtime() -> Runtime {
     Runtime::new(Arc::new(engine(2, 0)), Config { at_once: 0, ..Config::default() })
 }
@@ -137,7 +137,7 @@ fn random_programs_with_calls_give_what_running_at_once_gives() {
                 6 => rt.flush(Reason::Explicit).unwrap(),
                 _ => assert_eq!(values(&rt, &arrays[a]), plain[a], "seed {seed}"),
             }
-            // large numbers would differ in rounding
+            // large numbers would be rounded differently
             for (array, values) in arrays.iter_mut().zip(&mut plain) {
                 if values.iter().any(|value| value.abs() > 1e12) {
                     (*array, *values) = (self::array(&rt, &[1.0, 2.0, 3.0]), vec![1.0, 2.0, 3.0]);
@@ -182,7 +182,7 @@ fn what_a_method_can_not_have_is_an_error() {
     let later = ArrayView::fresh(&rt, DType::F64, &[2]);
     let (inner, wanted, own) = (Arc::clone(&rt), later.clone(), x.clone());
     let method = by(move |out: &mut [f64], _: &[Vec<f64>]| {
-        // recorded after the call, and in need of its result
+        // it was recorded after the call and needs its result
         assert_eq!(inner.read(&wanted.base).err(), Some(Error::Busy));
         assert_eq!(inner.write(&own.base).map(|_: WriteGuard<'_>| ()).err(), Some(Error::Busy));
         out.fill(7.0);
@@ -210,7 +210,7 @@ fn a_method_that_fails_loses_its_result_alone() {
     for failed in [&y, &w] {
         assert_eq!(rt.read(&failed.base).err(), Some(Error::Extension("by".into())));
     }
-    // an assignment to all of it makes it whole again
+    // an assignment to all of the array makes it valid again
     apply(&rt, Op::Add, &y, &x, 0.0);
     assert_eq!(values(&rt, &y), [1.0, 2.0]);
 }
@@ -232,7 +232,7 @@ fn threads_wait_for_a_method_that_runs() {
     let (other, wanted) = (Arc::clone(&rt), z.clone());
     let reader = std::thread::spawn(move || {
         begun.wait();
-        // recording does not wait; reading does
+        // recording does not wait, but reading does
         let w = ArrayView::fresh(&other, DType::F64, &[2]);
         apply(&other, Op::Multiply, &w, &wanted, 3.0);
         inside.wait();

@@ -92,7 +92,7 @@ fn swapped_additions_agree_with_the_interpreter() {
 fn what_a_filter_makes_is_what_runs_and_nothing_passes_it_by() {
     let rt = runtime(Config::default());
     let a = array(&rt, 4);
-    // a filter that comes while something is pending sees that, too
+    // a filter that is added while something is pending gets that, too
     rt.inspect_start();
     let pending = apply(&rt, Op::Add, &a, 1.0);
     rt.inspect_stop();
@@ -109,7 +109,7 @@ fn what_a_filter_makes_is_what_runs_and_nothing_passes_it_by() {
         assert_eq!(calls(&times), passed + 1);
     }
     assert_eq!(values(&rt, &pending), [1.0, 2.0, 3.0, 4.0]);
-    // in the order in which they were added
+    // filters are applied in the order in which they were added
     let ten = by("ten", |program: &Program| edit(program, |new| new.consts.fill(Scalar::F64(10.0))));
     rt.add_filter(ten);
     assert_eq!(values(&rt, &apply(&rt, Op::Add, &a, 3.0)), [10.0, 20.0, 30.0, 40.0]);
@@ -200,7 +200,7 @@ fn front_ends_filter_before_they_flush() {
     let a = array(&rt, 4);
     let first = apply(&rt, Op::Add, &a, 1.0);
     let mut filtering = rt.filtering().unwrap();
-    // what is recorded meanwhile stays pending
+    // operations that are recorded meanwhile stay pending
     let second = apply(&rt, Op::Add, &first, 1.0);
     let mut program = filtering.program().clone();
     program.instrs[0].op = Op::Subtract;
@@ -210,13 +210,13 @@ fn front_ends_filter_before_they_flush() {
     assert_eq!(rt.flush_filtered(Reason::Explicit, filtering), Ok(true));
     assert!(second.base.is_pending());
     assert_eq!(values(&rt, &first), [0.0, 1.0, 2.0, 3.0]);
-    // somebody else has run it
+    // another thread has run the batch
     let late = rt.filtering().unwrap();
     assert_eq!(values(&rt, &second), [1.0, 2.0, 3.0, 4.0]);
     let third = apply(&rt, Op::Add, &a, 1.0);
     assert_eq!(rt.flush_filtered(Reason::Explicit, late), Ok(false));
     assert!(third.base.is_pending());
-    // that of another runtime
+    // the program of another runtime
     let other = runtime(Config { at_once: 0, ..Config::default() });
     let _kept = apply(&other, Op::Add, &array(&other, 4), 1.0);
     assert_eq!(rt.flush_filtered(Reason::Explicit, other.filtering().unwrap()), Ok(false));

@@ -1,4 +1,4 @@
-//! A process that was forked while the pool had threads goes on working.
+//! A child that was forked while the pool had threads can compute.
 
 #![cfg(unix)]
 
@@ -20,7 +20,7 @@ fn forked_child_computes() {
         out
     };
     let want = sum();
-    // SAFETY: the child only computes and leaves without running destructors.
+    // SAFETY: the child only computes, and exits without running destructors.
     let child = unsafe { libc::fork() };
     if child == 0 {
         let same = (0..20).all(|_| sum().to_bits() == want.to_bits());

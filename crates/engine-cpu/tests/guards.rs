@@ -1,4 +1,4 @@
-//! Guards of values, with threads that record, run, read and write at the same time and share no lock of their own.
+//! Guards of values, with threads that record, run, read and write at the same time and share no other lock.
 
 mod recording;
 mod support;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use support::{engine, numbers};
 
-/// Runtimes of all kinds: operations run at once, are recorded, are planned, or run on a device.
+/// Runtimes of all kinds: their operations run at once, are recorded, are planned, or run on a device.
 fn runtimes() -> Vec<Runtime> {
     let recorded = || Config { at_once: 0, piecemeal: 0, ..Config::default() };
     let near = |config| Runtime::new(Arc::new(engine(2, 0)) as Arc<dyn Host>, config);
@@ -34,7 +34,7 @@ fn far() -> EngineSet {
     EngineSet { host: Arc::new(engine(2, 0)), devices: vec![device], rule: Rule::Always(0) }
 }
 
-/// An array that holds one number everywhere.
+/// An array all of whose elements are this number.
 fn array(rt: &Runtime, value: f64, n: usize) -> ArrayView {
     let view = ArrayView::fresh(rt, DType::F64, &[n as i64]);
     rt.overwrite(&view.base).unwrap().bytes_mut().copy_from_slice(&value.to_ne_bytes().repeat(n));
@@ -148,7 +148,7 @@ fn a_thread_that_waits_for_itself_is_told() {
         assert_eq!(rt.write(&x.base).err(), Some(Error::Busy));
         assert_eq!(rt.overwrite(&x.base).err(), Some(Error::Busy));
         assert!(rt.export(&x.base).is_err());
-        // what is in the queue does not touch it
+        // the queue does not use the array
         assert_eq!(values(rt, &y), [1.0; 100]);
         drop(guard);
         assert_eq!(values(rt, &x), [2.0; 100]);
@@ -189,11 +189,11 @@ fn recording_never_waits_for_guards() {
     let rt = &runtimes()[0];
     let x = array(rt, 1.0, 10);
     let guard = rt.read(&x.base).unwrap();
-    // it would run at once
+    // without the guard, it would run at once
     record_to(rt, Op::Add, &x, &x, 1.0);
     assert!(x.base.is_pending());
     assert_eq!(numbers(guard.bytes()), [1.0; 10]);
-    // more than a batch holds
+    // more operations than a batch holds
     let most = rt.config().max_pending;
     for _ in 0..most {
         record_to(rt, Op::Add, &x, &x, 1.0);
@@ -213,7 +213,7 @@ fn overwriting_drops_nothing_that_others_read() {
     for rt in &runtimes() {
         let x = array(rt, 1.0, 3000);
         let y = apply(rt, Op::Multiply, &x, 3.0);
-        // a value that a plan may leave to be made later, of x
+        // a value of x that a plan may put off
         let kept = apply(rt, Op::Add, &x, 2.0);
         rt.flush(Reason::Explicit).unwrap();
         let z = apply(rt, Op::Add, &x, 4.0);
@@ -302,8 +302,8 @@ impl Shared {
     }
 }
 
-/// One random step of a thread: it adds to a shared array, by recorded work or by hand, looks at one, runs what is pending, or checks a program of
-/// its own against the interpreter.
+/// One random step of a thread: it adds to a shared array (by recorded work or through a guard), reads one, runs
+/// pending work, or compares a program of its own with the interpreter.
 fn step(rt: &Runtime, shared: &Shared, rng: &mut Rng) {
     let at = rng.below(shared.arrays.len());
     let (array, more) = (&shared.arrays[at], 1 + rng.bits() % 5);
@@ -328,7 +328,7 @@ fn step(rt: &Runtime, shared: &Shared, rng: &mut Rng) {
             assert_eq!(now, numbers(guard.bytes()));
         }
         4 => {
-            // a copy of what the array holds somewhere on the way
+            // a copy of an intermediate value of the array
             let copy = apply(rt, Op::Add, array, 0.0);
             let found = values(rt, &copy);
             assert!(found.iter().all(|&value| value == found[0]));

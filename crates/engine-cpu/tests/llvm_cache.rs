@@ -53,7 +53,7 @@ fn objects_are_kept_and_damaged_ones_replaced() {
     std::fs::write(file, b"not an object").unwrap();
     assert_eq!(run(Op::Square, &input), squares);
     assert!(std::fs::metadata(file).unwrap().len() > 100);
-    // The directory goes away under a running process: a warning, and results as before.
+    // The directory is removed while a process runs: there is a warning, and results are as before.
     std::fs::remove_dir_all(&directory).unwrap();
     assert_eq!(run(Op::Negative, &[1.0]), [-1.0]);
     assert_eq!(run(Op::Absolute, &[-1.0]), [1.0]);

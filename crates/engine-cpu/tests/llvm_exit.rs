@@ -31,7 +31,7 @@ fn compile_for_ever() {
     while llvm::compile(&kernel(), Isa::detect()).is_ok() {}
 }
 
-/// Ends the process while two threads compile, after the time that the environment says.
+/// Ends the process while two threads compile, after the time that the environment states.
 fn child(first: bool) {
     let after = std::env::var(AFTER).unwrap().parse().unwrap();
     if first {
@@ -43,7 +43,7 @@ fn child(first: bool) {
     std::process::exit(0);
 }
 
-/// Runs one test of this program in children that end after more and more time.
+/// Runs one test of this program in child processes that end after increasing times.
 fn parent(test: &str) {
     for after in (0..24).map(|k| 700 * k) {
         let mut child = Command::new(std::env::current_exe().unwrap());

@@ -1,4 +1,4 @@
-//! Without LLVM's library, kernels on disk are used all the same, and the rest stays on the interpreter, with one
+//! Without LLVM's library, kernels on disk are used nevertheless, and the others stay on the interpreter, with one
 //! warning.
 
 mod support;
@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::Mutex;
 use support::unary;
 
-/// The cache's directory, for the child.
+/// The cache's directory, for the child process.
 const DIRECTORY: &str = "NUMELT_TEST_CACHE";
 
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());

@@ -1,4 +1,4 @@
-//! Every elementwise operation on every dtype it lists, and every conversion, against the reference.
+//! Compares every elementwise operation on every dtype that it lists, and every conversion, with the reference.
 
 mod support;
 
@@ -9,7 +9,7 @@ use numelt_testing::closeness::{Closeness, of_result};
 use numelt_testing::compare::{Tolerance, agree};
 use support::Build;
 
-/// Values that stress a dtype: limits, zeros of both signs, NaN, infinities, fractions.
+/// Difficult values of a dtype: limits, zeros of both signs, NaN, infinities, fractions.
 fn values(dtype: DType) -> Vec<Scalar> {
     let floats = [
         0.0,
@@ -105,7 +105,7 @@ fn engines() -> Vec<CpuEngine> {
         .into()
 }
 
-/// How closely a result is fixed when the inputs are exact.
+/// How closely a result is determined if the inputs are exact.
 fn closeness(op: Op, ty: DType) -> Closeness {
     let view = |dtype| numelt_ir::View::contiguous(0, dtype, &[1]);
     let instr = numelt_ir::Instr {
@@ -128,8 +128,8 @@ fn operands(op: Op, ty: DType) -> Vec<Vec<Scalar>> {
     }
     rows.truncate(4000);
     if ty.is_complex() && closeness(op, ty) == Closeness::Unknown {
-        // huge, infinite and undefined parts are the business of the C library, as they are in NumPy: the
-        // reference has the formulas, and the Python tests compare special values with NumPy
+        // huge, infinite and undefined parts are computed by the C library, as in NumPy, whereas the reference uses the
+        // formulas; the Python tests compare special values with NumPy
         rows.retain(|r| r.iter().all(|v| modest(*v)));
     }
     (0..op.arity()).map(|i| rows.iter().map(|r| r[i]).collect()).collect()

@@ -1,5 +1,5 @@
-//! Values that their holders are about to release, and values that are put off on a guess: the numbers are right,
-//! whether or not the values are needed later.
+//! Values that their holders are about to release, and values that are put off because they may not be needed: results
+//! are correct, whether or not the values are needed later.
 
 mod support;
 
@@ -23,7 +23,7 @@ fn range(rt: &Runtime) -> ArrayView {
     out
 }
 
-/// `exp(x)`, which no recipe but that of a passing value makes again.
+/// `exp(x)`, which is only computed again if the value is about to be released.
 fn exp(rt: &Runtime, x: &ArrayView) -> ArrayView {
     let out = ArrayView::fresh(rt, DType::F64, &[N]);
     let scaled = ArrayView::fresh(rt, DType::F64, &[N]);
@@ -78,7 +78,7 @@ fn a_value_that_is_looked_at_nevertheless_is_made() {
     drop(passing);
     assert!(is_close(&values(&rt, &y), &expected()));
     assert_eq!(rt.stats().made, 1);
-    // the same again is stored at once
+    // the second time, the value is stored at once
     let y = exp(&rt, &x);
     let passing = y.base.passing();
     sum(&rt, &y);
@@ -121,7 +121,7 @@ fn somebody_else_who_holds_the_value_finds_it_stored() {
     assert!(is_close(&values(&rt, &other), &expected()));
 }
 
-/// `new = (x[1:] + x[:-1]) / 2; s = sum(new); x[:-1] = new; new = None`, over and over.
+/// `new = (x[1:] + x[:-1]) / 2; s = sum(new); x[:-1] = new; new = None`, repeatedly.
 #[test]
 fn a_value_that_the_next_batch_uses_for_the_last_time_is_computed_there() {
     let rt = runtime();

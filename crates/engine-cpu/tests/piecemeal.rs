@@ -1,4 +1,4 @@
-//! Random programs that run operation by operation agree with the reference interpreter, at first and when their
+//! Random programs that run operation by operation agree with the reference interpreter, both before and after their
 //! kernels are known.
 
 mod recording;

@@ -1,4 +1,4 @@
-//! Steps run where all of them together take least time: decisions by given rates, and rates that are measured.
+//! Steps run where all of them together take the least time: decisions with given rates, and measured rates.
 
 mod support;
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use support::{engine, numbers};
 
-/// A host, and a device that computes ten times as fast, is slow where work is serial, and is far away.
+/// A host, and a device that computes ten times as fast, is slow at serial work, and is slow to copy to.
 const HOST: Rates = Rates { launch: 1e3, byte: 0.1, work: 0.2, serial: 1.0, upload: 0.0, download: 0.0, latency: 0.0 };
 const DEVICE: Rates =
     Rates { launch: 1e4, byte: 0.01, work: 0.02, serial: 50.0, upload: 0.3, download: 0.3, latency: 1e4 };
@@ -24,7 +24,7 @@ fn runtime(options: FarOptions, config: Config) -> Runtime {
     Runtime::new(EngineSet { host, devices: vec![device], rule: Rule::Cost }, config)
 }
 
-/// A runtime that goes by the rates above and makes a step of each operation.
+/// A runtime that uses the rates above and makes a step of each operation.
 fn by_rates(options: FarOptions) -> Runtime {
     let rt = runtime(options, Config { fuse: Fuse::Singleton, ..Config::default() });
     rt.use_rates(&[HOST, DEVICE]);
@@ -64,7 +64,7 @@ fn a_chain_of_large_steps_moves_once_and_stays() {
     let b = times(&rt, 12, plus_one, &a);
     let stats = rt.stats();
     assert_eq!((stats.on_devices, stats.bytes_there, stats.bytes_back), (12, 8 * MANY as u64, 0));
-    // a single step on what is there already stays, although it would not have moved for its own sake
+    // a single step on an array that is there already stays there, although it alone would not be worth a move
     let c = times(&rt, 1, plus_one, &b);
     let stats = rt.stats();
     assert_eq!((stats.on_devices, stats.bytes_there, stats.bytes_back), (13, 8 * MANY as u64, 0));
@@ -113,7 +113,7 @@ fn what_others_see_counts_its_way_home() {
     let b = times(&rt, 1, plus_one, &a);
     assert_eq!(rt.stats().on_devices, 13);
     let export = rt.export(&b.base).unwrap();
-    // in place: it has to be back before the flush returns, so that the device would gain nothing
+    // in place: the array must be back before the flush returns, so the device would gain nothing
     rt.record(Op::Add, DType::F64, &b, &[Input::Array(&b), Input::Const(Scalar::F64(1.0))], Axes::default()).unwrap();
     rt.flush(Reason::Visible).unwrap();
     assert_eq!(rt.stats().on_devices, 13);
@@ -126,7 +126,7 @@ fn a_loop_moves_when_staying_has_cost_as_much() {
     let rt = by_rates(FarOptions::default());
     let b = (0..40).fold(array(&rt, 0.0, MANY), |a, _| times(&rt, 1, plus_one, &a));
     let stats = rt.stats();
-    // the third run moves, and those after it find their array there
+    // the third run moves the array, and later runs find it there
     assert_eq!((stats.on_devices, stats.bytes_there, stats.bytes_back), (38, 8 * MANY as u64, 0));
     assert_eq!(first(&rt, &b), 40.0);
 }
@@ -177,7 +177,7 @@ impl Folder {
         Folder(trusted::private_folder(&path, trusted::user()).unwrap())
     }
 
-    /// The files and what is in them, by name.
+    /// The files and their contents, by name.
     fn files(&self) -> Vec<(PathBuf, String)> {
         let Ok(entries) = std::fs::read_dir(self.0.join("rates")) else { return Vec::new() };
         let read = |path: PathBuf| (path.clone(), std::fs::read_to_string(path).unwrap());
@@ -193,7 +193,7 @@ impl Drop for Folder {
     }
 }
 
-/// Runs enough for the engines to be measured, or little.
+/// Runs enough work for the engines to be measured, or only little.
 fn measures(cache: &Path, n: usize) {
     let rt = runtime(FarOptions::default(), Config { cache_dir: Some(cache.into()), ..Config::default() });
     let b = times(&rt, 2, plus_one, &array(&rt, 1.0, n));
@@ -211,7 +211,7 @@ fn rates_are_measured_when_there_is_something_to_move_and_kept() {
     assert_eq!((kept.len(), of("cpu"), of("far")), (2, 1, 1));
     measures(&folder.0, MANY);
     assert_eq!(folder.files(), kept, "the next process finds them");
-    // damaged, another machine's: measured again, and written again
+    // a damaged file, or one of another machine: the engine is measured again, and the file is written again
     std::fs::write(&kept[0].0, "launch = 1").unwrap();
     std::fs::write(&kept[1].0, kept[1].1.replace("machine = \"", "machine = \"another, ")).unwrap();
     measures(&folder.0, MANY);

@@ -1,4 +1,4 @@
-//! Reductions of random shapes, strides, operations and dtypes against the definition in the kernel form.
+//! Compares reductions of random shapes, strides, operations and dtypes with the definition in the kernel form.
 
 mod support;
 
@@ -14,7 +14,7 @@ use support::{Build, engines};
 const OPS: [Op; 8] = [Op::Sum, Op::Prod, Op::Min, Op::Max, Op::Any, Op::All, Op::Argmin, Op::Argmax];
 const DTYPES: [DType; 7] = [DType::F64, DType::F32, DType::C128, DType::C64, DType::I32, DType::U8, DType::Bool];
 
-/// One random kernel: loops, an input array with some memory order, what is folded.
+/// One random kernel: its loops, an input array with some memory order, and the operation.
 #[derive(Debug, Clone)]
 struct Case {
     loops: Vec<(i64, bool)>,
@@ -72,7 +72,7 @@ fn strides(case: &Case, size: i64) -> (Vec<i64>, i64) {
     (strides, (next / size).abs())
 }
 
-/// Small values that repeat, with a rare NaN in the floats.
+/// Small values that occur repeatedly, with a rare NaN among floats.
 fn values(dtype: DType, n: i64, seed: u64) -> Vec<Scalar> {
     let mut state = seed | 1;
     (0..n)
@@ -101,7 +101,7 @@ fn points(case: &Case, data: &[Scalar], strides: &[i64], size: i64, start: i64) 
         .collect()
 }
 
-/// What the kernel form says: runs of innermost reduced loops, outer reduced loops one after the other.
+/// The definition in the kernel form: runs of innermost reduced loops, outer reduced loops one after the other.
 fn reference(case: &Case, op: Op, values: &[Scalar]) -> Vec<Scalar> {
     let rank = case.loops.len();
     let first = (0..rank).rev().take_while(|&l| case.loops[l].1).last().unwrap_or(rank);
@@ -186,7 +186,7 @@ fn check(case: &Case, engine: &CpuEngine) -> Result<(), TestCaseError> {
     b.run(engine);
     for (op, out, dtype, want) in &expected {
         for (i, (got, want)) in out.read(*dtype, want.len()).into_iter().zip(want).enumerate() {
-            // which of equal complex NaNs or zeros is met first is free
+            // it is not determined which of equal complex NaNs or zeros comes first
             let close = if matches!(op, Op::Min | Op::Max) { Closeness::ZeroSign } else { Closeness::Exact };
             let free = matches!(op, Op::Min | Op::Max) && dtype.is_complex();
             prop_assert!(

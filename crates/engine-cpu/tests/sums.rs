@@ -5,7 +5,7 @@ mod support;
 use numelt_ir::{DType, Op};
 use support::{Build, engines, noise};
 
-/// NumPy's pairwise sum, written down as its definition says.
+/// NumPy's pairwise sum, as it is defined.
 fn pairwise(x: &[f64]) -> f64 {
     let n = x.len();
     if n < 8 {
@@ -91,7 +91,7 @@ fn row_and_column_sums() {
     }
 }
 
-/// Numbers that NumPy can make as well: exact in every step.
+/// Numbers that NumPy can make as well, because each step is exact.
 fn data(n: usize) -> Vec<f64> {
     (0..n).map(|i| (i * 7919 % 1_000_003) as f64 / 1_000_003.0 - 0.5).collect()
 }
@@ -100,7 +100,7 @@ fn fold_bits(x: &[f64]) -> u64 {
     x.iter().fold(0, |a, v| a ^ v.to_bits())
 }
 
-/// Loops, strides of the input in elements, strides of the result in elements.
+/// Loops, strides of the input in elements, and strides of the result in elements.
 fn sum(
     x: &[f64],
     loops: &[(i64, bool)],
@@ -118,7 +118,7 @@ fn sum(
     out
 }
 
-/// Bits that NumPy 2.4.6 gave for `data(n).reshape(…).sum(…)`; of several results the exclusive or.
+/// The bits that NumPy 2.4.6 returned for `data(n).reshape(…).sum(…)`; the exclusive or of several results.
 #[test]
 fn numpys_own_bits() {
     for engine in engines().iter().filter(|e| e.threads() != 3) {

@@ -1,4 +1,5 @@
-//! Variants for one geometry: the same bits as the code for all, compiled when a geometry recurs, never when it shrinks.
+//! Variants for one geometry: they have the same bits as the code for all, and are compiled when a geometry recurs, but
+//! never when it shrinks.
 
 mod support;
 
@@ -22,7 +23,8 @@ fn the_suite_on_variants() {
     assert!(engine.variants()[0] > 0);
 }
 
-/// A program on rows of `inner` elements, whose operands are whole, broadcast either way, padded or re-used in place.
+/// A program on rows of `inner` elements, whose operands are whole, broadcast in either direction, padded or reused in
+/// place.
 fn short_rows(rows: i64, inner: i64, ty: &str, size: i64, choice: u64) -> String {
     let mut state = choice.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut pick = |n: u64| {

@@ -1,5 +1,5 @@
-//! Scans and scatters, against the reference interpreter: lines of all lengths along each axis, strides of both signs,
-//! operands of other dtypes; equal positions, positions beyond the end, with and without rows.
+//! Compares scans and scatters with the reference interpreter: lines of all lengths along each axis, strides of both
+//! signs, operands of other dtypes; equal positions, positions beyond the end, with and without rows.
 
 mod support;
 
@@ -13,7 +13,7 @@ fn list(numbers: &[i64]) -> String {
     numbers.iter().map(|n| n.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// Runs a program on the device, whose one call it has to support.
+/// Runs a program on the device, which must support its only call.
 fn check(device: &dyn numelt_runtime::Engine, text: &str, seed: u64) {
     let program: Program = text.parse().unwrap_or_else(|why| panic!("{why}\n{text}"));
     let options = Options { target: *device.target(), ..Options::default() };
@@ -33,7 +33,7 @@ const LINES: &[(&[i64], usize)] = &[
     (&[4, 1, 5, 6], 2),
 ];
 
-/// Scans of few long lines whose order matters are the host's.
+/// Scans of few long lines whose order matters run on the host.
 fn in_any_order(op: Op, ty: DType) -> bool {
     match op {
         Op::Cumsubtract | Op::Cumdivide => false,
@@ -50,12 +50,14 @@ fn scans() {
         for ty in op.info().dtypes.iter().filter(|&ty| device.supports(&Task::Call(op, ty))) {
             for (at, &(shape, axis)) in LINES.iter().enumerate() {
                 seed += 1;
-                // each shape with a few operations and types: a compiler of drivers takes a good tenth of a second for each
+                // each shape is tested with a few operations and types only, because a driver takes more than a tenth
+                // of a second to compile each
                 let few = shape.iter().product::<i64>() / shape[axis] < 256 && shape[axis] > 1024;
                 if (seed + at) % 31 != 0 && (op, ty) != (Op::Cumsum, DType::I64) || few && !in_any_order(op, ty) {
                     continue;
                 }
-                // the input goes backwards, every other element of its memory; the output is of another dtype now and then
+                // the input is reversed and uses every other element of its memory; sometimes the output has another
+                // dtype
                 let size = ty.size() as i64;
                 let mut strides = vec![-2 * size; shape.len()];
                 for axis in (0..shape.len() - 1).rev() {

@@ -1,5 +1,5 @@
-//! The workspace's conformance suite on the best OpenCL device here, or on the one that `NUMELT_TEST_ENGINE` names;
-//! `NUMELT_TEST_PROGRAMS` says how many random programs.
+//! The workspace's conformance suite on the best OpenCL device of this machine, or on the engine that
+//! `NUMELT_TEST_ENGINE` names; `NUMELT_TEST_PROGRAMS` sets the number of random programs.
 
 mod support;
 

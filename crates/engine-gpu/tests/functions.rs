@@ -94,7 +94,7 @@ fn op(name: &str) -> Op {
 
 const COUNT: usize = 20_000;
 
-/// Functions that one kernel computes: a compiler takes as long for one as for a few.
+/// The functions that one kernel computes; compiling a kernel takes as long for one function as for a few.
 const TOGETHER: usize = 4;
 
 #[test]
@@ -123,7 +123,7 @@ fn functions_of_one_argument() {
 fn functions_of_two_arguments() {
     let Some(device) = device() else { return };
     let a = numbers(COUNT);
-    // small whole and half exponents among them
+    // including small integral and half-integral exponents
     let halves = |(at, x): (usize, &f64)| if at % 3 == 0 { ((at / 3 % 41) as f64 - 20.0) / 2.0 } else { *x };
     let b: Vec<f64> = numbers(COUNT + 991)[991..].iter().enumerate().map(halves).collect();
     let [a32, b32] = [&a, &b].map(|v| v.iter().map(|&x| x as f32).collect::<Vec<_>>());

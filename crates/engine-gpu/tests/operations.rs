@@ -1,5 +1,5 @@
-//! Every elementwise operation on every dtype that it supports, and every conversion, against the reference
-//! interpreter; and the floating-point conditions that a device reports.
+//! Compares every elementwise operation on every dtype that it supports, and every conversion, with the reference
+//! interpreter; and tests the floating-point conditions that a device reports.
 
 mod support;
 
@@ -12,7 +12,7 @@ use numelt_testing::compare::{Tolerance, agree};
 use std::collections::BTreeMap;
 use support::{bytes, device, kernel, run};
 
-/// Values that stress a dtype: limits, zeros of both signs, NaN, infinities, fractions.
+/// Difficult values of a dtype: limits, zeros of both signs, NaN, infinities, fractions.
 fn values(dtype: DType) -> Vec<Scalar> {
     const FLOATS: &[f64] = &[
         0.0,
@@ -99,7 +99,7 @@ fn combinations(dtypes: &[DType]) -> Vec<Vec<Scalar>> {
 
 fn compare(what: &str, inputs: &[Vec<Scalar>], got: &[u8], want: &[Scalar], closeness: Closeness) {
     for (at, (got, want)) in read(got, want[0].dtype()).into_iter().zip(want).enumerate() {
-        // where the inverse of cosh is no number, the reference's library has one for large arguments
+        // where the inverse of cosh is NaN, the reference's library returns a number for large arguments
         if what.starts_with("arccosh") && got.is_nan() {
             continue;
         }
@@ -108,7 +108,7 @@ fn compare(what: &str, inputs: &[Vec<Scalar>], got: &[u8], want: &[Scalar], clos
     }
 }
 
-/// Operations that one kernel computes: a compiler takes as long for one as for a few.
+/// The operations that one kernel computes; compiling a kernel takes as long for one operation as for a few.
 const TOGETHER: usize = 4;
 
 #[test]
@@ -163,7 +163,7 @@ fn conversions() {
     }
 }
 
-/// What a device says it met holds at least what NumPy would warn of.
+/// The conditions that a device reports contain at least those for which NumPy would warn.
 #[test]
 fn conditions() {
     let Some(device) = device() else { return };

@@ -1,5 +1,5 @@
-//! Reductions of all kinds, against the reference interpreter: each axis, several axes, both orders of memory, runs that NumPy cuts
-//! into pieces, nothing at all.
+//! Compares reductions of all kinds with the reference interpreter: along each axis and several axes, in both memory
+//! orders, with runs that NumPy divides into pieces, and without elements.
 
 mod support;
 
@@ -8,7 +8,8 @@ use numelt_opt::{Fuse, Options};
 use numelt_testing::engine::{Tested, check_engine, supports};
 use support::device;
 
-/// A reduction of an array over some axes, its elements `stretched` times as far apart as they need be; with `fused` of its square.
+/// A reduction of an array over some axes, whose elements are `stretched` times as far apart as necessary; with
+/// `fused`, of its square.
 fn program(op: Op, ty: DType, shape: &[i64], axes: &[usize], stretched: i64, fused: bool) -> String {
     let size = ty.size() as i64;
     let list = |numbers: &[i64]| numbers.iter().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
@@ -57,7 +58,8 @@ fn reductions() {
         for ty in op.info().dtypes.iter() {
             for (at, (shape, axes)) in SHAPES.iter().enumerate() {
                 seed += 1;
-                // each shape with a few operations and types: a compiler of drivers takes a good tenth of a second for each
+                // each shape is tested with a few operations and types only, because a driver takes more than a tenth
+                // of a second to compile each
                 if (seed + at) % 23 != 0 && !(op == Op::Sum && ty == DType::F64) {
                     continue;
                 }

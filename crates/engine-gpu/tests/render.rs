@@ -1,5 +1,5 @@
-//! Texts of kernels, which need no device: a few complete ones beside this file (`NUMELT_BLESS=1` rewrites them), and
-//! properties of those of random programs.
+//! Texts of kernels, for which no device is needed: a few complete ones, which are in files next to this one
+//! (`NUMELT_BLESS=1` writes them again), and properties of those of random programs.
 
 use numelt_engine_gpu::render::{Dialect, Param, Source, Variant, render};
 use numelt_ir::Program;
@@ -49,7 +49,7 @@ const $0 = f32 2
 %4[f64 (20, 10)] = add.f64 %3[f64 (20, 10)], %0[i32 (20, 10):(0, 8)]
 ";
 
-/// The sums of rows, of squares that are made on the way.
+/// The sums of rows of squares that are computed in the same kernel.
 const ROWS: &str = "\
 base %0 40000 in
 base %1 40000
@@ -73,7 +73,7 @@ fn texts_are_as_they_were() {
     check("elementwise.cu", &source(ELEMENTWISE, Dialect::Cuda, PLAIN).text);
 }
 
-/// What follows the prologue, whose end is a blank line.
+/// The text after the prologue, which ends with a blank line.
 fn body(text: &str) -> &str {
     text.split_once("\n\n").unwrap().1
 }
@@ -95,7 +95,7 @@ fn parameters_stand_for_what_the_kernel_has() {
     let params = source(ELEMENTWISE, Dialect::OpenCl, PLAIN).params;
     let memory = params.iter().filter(|param| matches!(param, Param::Memory(_))).count();
     assert_eq!(memory, 4);
-    // strides of one are in the text, others are numbers of a launch
+    // strides of one are in the text, others are arguments of a launch
     assert!(params.contains(&Param::Stride(0, 1)) || params.contains(&Param::Stride(0, 0)), "{params:?}");
     let rolled = source(ELEMENTWISE, Dialect::OpenCl, Variant { narrow: true, rolled: true }).params;
     assert!(!params.iter().any(|param| matches!(param, Param::Wrap(..))));

@@ -1,4 +1,5 @@
-//! Random streams, against the reference interpreter: each generator and dtype, at positions near the ends of words.
+//! Compares random streams with the reference interpreter: each generator and dtype, at positions near the ends of
+//! words.
 
 mod support;
 
@@ -7,7 +8,7 @@ use numelt_opt::{Fuse, Options};
 use numelt_testing::engine::{Tested, check_engine, supports};
 use support::device;
 
-/// Words that carry into each other, and some without a pattern.
+/// Words with carries into each other, and some random ones.
 const STATES: [[u64; 6]; 2] = [
     [u64::MAX, u64::MAX, u64::MAX, u64::MAX, 0, u64::MAX],
     [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, 0x5851_f42d_4c95_7f2d, 0x1405_7b7e_f767_814f, 7, 0x9e37_79b9],

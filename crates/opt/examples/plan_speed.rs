@@ -1,4 +1,4 @@
-//! How long planning takes, by size and shape of the program. Run in release mode.
+//! Measures how long planning takes, by size and form of the program. Run in release mode.
 //!
 //! `cargo run --release -p numelt-opt --example plan_speed`
 
@@ -80,10 +80,10 @@ fn slices(count: usize, columns: bool) -> Program {
     program
 }
 
-/// Makes a program of so many instructions.
+/// Makes a program of this many instructions.
 type Make = fn(usize) -> Program;
 
-/// What the command line asks for: all kinds and sizes, or `KIND COUNT FUSE [REPEATS]` (to profile one).
+/// The options of the command line: all kinds and sizes, or `KIND COUNT FUSE [REPEATS]` (to profile one).
 fn main() {
     let kinds: [(&str, Make); 4] =
         [("steps", steps), ("shared", shared_scalar), ("rows", |n| slices(n, false)), ("columns", |n| slices(n, true))];
@@ -105,7 +105,7 @@ fn main() {
     }
 }
 
-/// Prints the best time of some.
+/// Prints the shortest time of several runs.
 fn measure(name: &str, program: &Program, fuse: Fuse, repeats: usize) {
     let (mut best, mut steps) = (f64::INFINITY, 0);
     for _ in 0..repeats {

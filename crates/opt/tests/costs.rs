@@ -1,4 +1,4 @@
-//! The costs of steps, counted by hand.
+//! Compares the costs of steps with counts made by hand.
 
 use numelt_ir::Program;
 use numelt_opt::{Cost, Options, Plan, Step, plan};
@@ -12,13 +12,13 @@ fn planned(text: &str) -> Plan {
     plan
 }
 
-/// What the steps of a program read, write, compute, and compute in a row.
+/// What the steps of a program read, write, compute, and compute serially.
 fn costs(text: &str) -> Vec<[u64; 4]> {
     let costs = planned(text).costs;
     costs.iter().map(|&Cost { read, written, work, serial }| [read, written, work, serial]).collect()
 }
 
-/// The one step of a program.
+/// The only step of a program.
 fn cost(text: &str) -> [u64; 4] {
     let all = costs(text);
     assert_eq!(all.len(), 1, "{text}");
@@ -71,17 +71,17 @@ fn reductions() {
             30 * size
         ))
     };
-    // a tree
+    // the additions form a tree
     assert_eq!(of("sum", "f64", "(1, 1)", 8, "(0, 1)"), [240, 8, 30, 0]);
     assert_eq!(of("sum", "f64", "(6, 1)", 8, "(1)"), [240, 48, 30, 0]);
-    // row upon row
+    // the rows are added one after the other
     assert_eq!(of("sum", "f64", "(1, 5)", 8, "(0)"), [240, 40, 30, 5]);
     assert_eq!(of("sum", "f16", "(1, 5)", 2, "(0)"), [60, 10, 30, 5]);
-    // one factor after the other
+    // the factors are multiplied one after the other
     assert_eq!(of("prod", "f64", "(1, 1)", 8, "(0, 1)"), [240, 8, 30, 29]);
     assert_eq!(of("prod", "f64", "(6, 1)", 8, "(1)"), [240, 48, 30, 4]);
     assert_eq!(of("prod", "c128", "(1, 5)", 16, "(0)"), [480, 80, 120, 20]);
-    // any order
+    // the order is free
     assert_eq!(of("prod", "i64", "(1, 1)", 8, "(0, 1)"), [240, 8, 30, 0]);
     assert_eq!(of("sum", "i32", "(1, 5)", 4, "(0)"), [120, 20, 30, 0]);
     assert_eq!(of("max", "f64", "(1, 5)", 8, "(0)"), [240, 40, 30, 0]);
@@ -96,21 +96,21 @@ fn sums_that_pass_through_a_buffer() {
 
 #[test]
 fn nests() {
-    // the deviations from the means of rows: means stay in cache, so that they are never brought back
+    // the deviations from the means of rows: the means stay in the cache, and are not read from memory again
     let text = "base %0 800000 in\nbase %1 8000\nbase %2 800000 out
 %1[f64 (1000, 1)] = sum.f64 %0[f64 (1000, 100)] axes=(1)
 %2[f64 (1000, 100)] = subtract.f64 %0[f64 (1000, 100)], %1[f64 (1000, 100):(8, 0)]";
     let plan = planned(text);
     assert!(matches!(&plan.steps[..], [Step::Nest(nest)] if nest.scratch.len() == 1));
     assert_eq!(plan.costs, [Cost { read: 800_000, written: 800_000, work: 200_000, serial: 0 }]);
-    // stages wait for each other
+    // the stages wait for each other
     let products = text.replace("sum", "prod");
     assert_eq!(cost(&products), [800_000, 800_000, 200_000, 99]);
 }
 
 #[test]
 fn matrix_products() {
-    // 3 x 4 by 4 x 5, real and complex
+    // matrices of 3 x 4 and 4 x 5, real and complex
     let text = "base %0 96 in\nbase %1 160 in\nbase %2 120 out
 %2[f64 (3, 5)] = matmul.f64 %0[f64 (3, 4)], %1[f64 (4, 5)]";
     assert_eq!(cost(text), [256, 120, 2 * 3 * 4 * 5, 0]);
@@ -132,7 +132,7 @@ fn scans() {
 
 #[test]
 fn gathers() {
-    // as many elements of the source as are picked, and their positions
+    // as many elements of the source as are selected, and their positions
     let text = "base %0 800 in\nbase %1 80 in\nbase %2 80 out
 %2[f64 (10)] = gather.f64 %0[f64 (100, 10):(8, 0)], %1[u64 (10)]";
     assert_eq!(cost(text), [160, 80, 10, 0]);
@@ -150,7 +150,7 @@ fn scatters() {
 
 #[test]
 fn scatters_of_what_a_kernel_makes() {
-    // the values are squares that nobody else needs, so that they are never stored
+    // the values are squares that nothing else needs, so they are never stored
     let text = "base %0 80000 in out\nbase %1 8000 in\nbase %2 8000 in\nbase %3 8000
 %3[f64 (1000)] = square.f64 %1[f64 (1000)]
 %0[f64 (10000)] = scatter_add.f64 %0[f64 (10000)], %3[f64 (1000)], %2[i64 (1000)]";

@@ -1,14 +1,14 @@
-//! Arrays that begin or end at memory that must not be touched.
+//! Arrays that begin or end next to memory that must not be accessed.
 
 use numelt_ir::DType;
 
-/// Pages of memory between two that trap.
+/// Pages of memory between two pages without access rights.
 pub struct Guarded {
     map: *mut u8,
     page: usize,
 }
 
-/// Bytes of an array between the guards.
+/// The number of bytes between the inaccessible pages.
 const ROOM: usize = 1 << 16;
 
 impl Guarded {
@@ -28,7 +28,7 @@ impl Guarded {
         }
     }
 
-    /// First of `n` elements, `stride` elements apart, that reach to the end of the memory (or from its start).
+    /// The first of `n` elements, `stride` elements apart, that reach to the end of the memory (or from its start).
     pub fn place(&self, dtype: DType, n: usize, stride: i64, at_end: bool) -> *mut u8 {
         let size = dtype.size();
         let reach = (n - 1) * size * stride.unsigned_abs() as usize + size;

@@ -1,4 +1,4 @@
-//! Kernels on hand-made tiles: random memory, a run of compiled code, the same point by point.
+//! Runs compiled code on hand-made tiles with random memory, and computes the same point by point.
 
 use numelt_codegen::{Body, Tile};
 use numelt_ir::interp::{apply, cast};
@@ -56,7 +56,7 @@ impl Random {
         }
     }
 
-    /// A value with a fair share of the special ones.
+    /// A random value, often a special one.
     pub fn scalar(&mut self, dtype: DType) -> Scalar {
         match dtype {
             DType::Bool => Scalar::Bool(self.below(2) == 0),
@@ -142,7 +142,7 @@ impl Memory {
     }
 }
 
-/// Equal bits, or both NaN, in each part.
+/// Whether the bits are equal, or both are NaN, in each part.
 pub fn same(a: Scalar, b: Scalar) -> bool {
     let float = |a: f64, b: f64| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
     match (a, b) {
@@ -154,7 +154,7 @@ pub fn same(a: Scalar, b: Scalar) -> bool {
     }
 }
 
-/// Equal as far as two good library functions are: a few units in the last place.
+/// Whether values differ by no more than two good library functions do: a few units in the last place.
 fn close(a: Scalar, b: Scalar) -> bool {
     let near = |a: f64, b: f64, unit: f64| a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= unit * b.abs();
     match (a, b) {
@@ -172,18 +172,18 @@ fn close(a: Scalar, b: Scalar) -> bool {
 pub struct Options {
     pub inner: i64,
     pub outer: i64,
-    /// Let stores write over loads of the same dtype and class.
+    /// Whether stores may write over loads of the same dtype and class.
     pub in_place: bool,
-    /// Library functions: the last places may differ.
+    /// Whether the last places may differ, because of library functions.
     pub close: bool,
 }
 
-/// What a target argument's memory holds.
+/// The contents of a target argument's memory.
 fn target_dtype(kernel: &Kernel, arg: usize) -> DType {
     kernel.reductions.iter().find(|r| r.arg as usize == arg).map_or(kernel.args[arg].dtype, |r| r.ty)
 }
 
-/// Runs `body` on random memory and compares all of it with the evaluation point by point.
+/// Runs `body` on random memory, and compares all of the memory with the evaluation point by point.
 pub fn check(kernel: &Kernel, body: &Arc<dyn Body>, options: &Options, random: &mut Random) {
     let (inner, outer) = (options.inner, options.outer);
     let params: Vec<Scalar> = kernel.params.iter().map(|d| random.scalar(*d)).collect();
@@ -267,7 +267,7 @@ fn run(
     }
     let inner_strides: Vec<i64> = memories.iter().map(|m| m.inner).collect();
     let outer_strides: Vec<i64> = memories.iter().map(|m| m.outer).collect();
-    // a hint, which must not change anything
+    // this is a hint, which must not change anything
     let results = || (0..memories.len()).filter(|&id| kernel.args[id].kind == ArgKind::Store);
     let place = |id: usize| (pointers[id] as i64 % 64, outer_strides[id] % 64, inner_strides[id]);
     let alike = results().map(place).collect::<std::collections::BTreeSet<_>>().len() <= 1;
@@ -284,7 +284,7 @@ fn run(
     unsafe { body.run(&tile) }
 }
 
-/// Every argument's memory after the kernel.
+/// The memory of every argument after the kernel.
 fn expect(kernel: &Kernel, before: &[Memory], params: &[Scalar], inner: i64, outer: i64) -> Vec<Memory> {
     let mut after = before.to_vec();
     for row in 0..outer {
@@ -323,7 +323,7 @@ fn expect(kernel: &Kernel, before: &[Memory], params: &[Scalar], inner: i64, out
     after
 }
 
-/// Is the result of the operation fixed to the bit (library functions are not)?
+/// Whether all bits of the operation's result are determined; those of library functions are not.
 pub fn is_exact(op: Op, ty: DType) -> bool {
     use Op::*;
     let function =

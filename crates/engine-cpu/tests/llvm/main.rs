@@ -1,5 +1,5 @@
-//! Compiled kernels against an evaluation point by point: every operation, dtype, stride class, odd
-//! extents, in place, on every instruction set of this machine.
+//! Compares compiled kernels with an evaluation point by point: every operation, dtype and stride class, odd extents,
+//! in place, on every instruction set of this machine.
 
 #[cfg(unix)]
 mod guard;
@@ -33,13 +33,13 @@ fn empty() -> Kernel {
 
 type Bodies = Vec<(Isa, Arc<dyn Body>)>;
 
-/// Compiled code for each instruction set that runs here.
+/// Compiled code for each instruction set that this machine has.
 fn bodies(kernel: &Kernel) -> Result<Bodies, Error> {
     here().iter().map(|isa| Ok((*isa, llvm::compile(kernel, *isa)?))).collect()
 }
 
-/// The instruction sets of this machine; of these only the one that `NUMELT_TEST_ISA` names, if it does
-/// (an emulator has no time for all).
+/// The instruction sets of this machine; only the one that `NUMELT_TEST_ISA` names, if it is set (an emulator would
+/// take too long for all).
 fn here() -> &'static [Isa] {
     static HERE: OnceLock<Vec<Isa>> = OnceLock::new();
     HERE.get_or_init(|| {
@@ -57,7 +57,7 @@ fn unary(op: Op, ty: DType) -> Kernel {
     one_op(op, ty, &[StrideClass::Unit; 4])
 }
 
-/// Appends an operation in the dtype it is computed in, its result in its loop dtype.
+/// Appends an operation in the dtype in which it is computed; its result has its loop dtype.
 fn push_op(kernel: &mut Kernel, op: Op, ty: DType, mut args: SmallVec<[u32; 3]>) -> u32 {
     let wide = op.computes_in(ty);
     let cast = |kernel: &mut Kernel, to: DType, value: u32| {
@@ -151,7 +151,7 @@ fn every_operation_on_floats_and_complex() {
     }
 }
 
-/// Operations without code of their own are calls.
+/// Operations without generated code are calls.
 #[test]
 fn no_operation_stays_behind() {
     for &op in Op::ALL.iter().filter(|op| op.kind() == OpKind::Elementwise) {
@@ -244,7 +244,7 @@ fn is_op(op: Op, ty: DType) -> bool {
     op.kind() == OpKind::Elementwise && is_exact(op, ty)
 }
 
-/// Stores of the last value and a few others, and now and then a fold.
+/// Stores of the last value and several others, and sometimes a fold.
 fn finish(kernel: &mut Kernel, random: &mut Random) {
     for k in 0..1 + random.below(3) {
         let last = kernel.body.len() - 1;
@@ -277,7 +277,7 @@ fn random_kernels() {
     }
 }
 
-/// The 64-byte vectors and masks of AVX-512, split up by the code generator where the machine has less.
+/// The 64-byte vectors and masks of AVX-512, which the code generator splits if the machine has smaller ones.
 #[test]
 fn long_chains() {
     let mut random = Random(11);
@@ -327,7 +327,7 @@ fn masked_tails() {
     }
 }
 
-/// No access outside the operands: the kernels would die.
+/// There is no access outside the operands: the kernels would crash.
 #[cfg(unix)]
 #[test]
 fn nothing_beyond_the_ends() {
@@ -360,7 +360,7 @@ fn nothing_beyond_the_ends() {
     }
 }
 
-/// Quotients that round up to an integer, where a fast remainder is off by one divisor.
+/// Quotients that round up to an integer, for which a fast remainder would be wrong by one divisor.
 #[test]
 fn remainders_beside_integers() {
     let mut random = Random(9);
@@ -395,7 +395,7 @@ fn remainders_beside_integers() {
     }
 }
 
-/// Library functions give the vector math's own results, whatever the width.
+/// Library functions return the vector math's own results, whatever the register width is.
 #[test]
 fn library_functions() {
     let mut random = Random(7);
@@ -491,7 +491,7 @@ fn same_as_slices<T: Float>(body: &Arc<dyn Body>, arity: usize, random: &mut Ran
     }
 }
 
-/// f32 and f64.
+/// Tests f32 and f64.
 trait Float: Copy + PartialEq + std::fmt::Debug {
     const DTYPE: DType;
     fn from_scalar(v: Scalar) -> Self;
@@ -567,7 +567,7 @@ fn empty_tiles_do_nothing() {
                 inner,
                 outer,
             };
-            // SAFETY: no point, no access.
+            // SAFETY: there are no points, so there is no access.
             unsafe { body.run(&tile) };
         }
     }

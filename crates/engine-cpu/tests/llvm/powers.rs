@@ -1,10 +1,10 @@
-//! Powers by one number have the bits of the vector math function, whichever way they are computed.
+//! Powers by one number have the bits of the vector math function, in whichever way they are computed.
 
 use super::*;
 use numelt_ir::interp::cast;
 use numelt_vecmath::binary_f32;
 
-/// Bases of all sizes: rows of ordinary numbers, which go the short way together, and rows with something special.
+/// Bases of all sizes: rows of ordinary numbers, which take the fast path together, and rows with a special number.
 fn bases<T: Float>(n: usize, random: &mut Random) -> Vec<T> {
     (0..n)
         .map(|i| match (i / 64) % 2 {
@@ -48,7 +48,7 @@ fn check_powers<T: Float>(f: impl Fn(&[T], &[T], &mut [T])) {
             let x: Vec<T> = bases(n, &mut random);
             let (mut got, mut want) = (x.clone(), x.clone());
             f(&x, &vec![T::from_scalar(exponent); n], &mut want);
-            // a slot of a tile's parameters has the alignment of its size
+            // a slot for a tile's parameters has the alignment of its size
             let slot = u128::from_ne_bytes(exponent.to_bytes());
             let (size, pointers) = (T::DTYPE.size() as i64, [x.as_ptr().cast_mut().cast(), got.as_mut_ptr().cast()]);
             let tile = Tile {

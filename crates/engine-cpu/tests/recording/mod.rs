@@ -1,4 +1,4 @@
-//! Programs recorded in a runtime, as a front end does.
+//! Records programs in a runtime, as a front end does.
 
 use numelt_ir::{Operand, Program, Result, View};
 use numelt_runtime::{ArrayView, BaseRef, Input, Reason, Runtime};
@@ -8,7 +8,7 @@ fn array(bases: &[Option<BaseRef>], view: &View) -> ArrayView {
     ArrayView { base, dtype: view.dtype, offset: view.offset, shape: view.shape.clone(), strides: view.strides.clone() }
 }
 
-/// Records a program, runs it, and takes the values of its outputs out.
+/// Records a program, runs it, and returns the values of its outputs.
 pub fn record(rt: &Runtime, program: &Program, memory: &mut [Vec<u8>]) -> Result<()> {
     let mut bases = Vec::new();
     for (base, bytes) in program.bases.iter().zip(&*memory) {

@@ -1,4 +1,4 @@
-//! Kernels built by hand and memory to run them on.
+//! Hand-made kernels, and memory to run them on.
 #![allow(dead_code)] // each test file uses a part
 
 use numelt_engine_cpu::{CpuEngine, Isa, Jit, Options};
@@ -21,7 +21,7 @@ pub fn unary(op: Op) -> Kernel {
     }
 }
 
-/// Builds a kernel node by node, with the numbers of its launch.
+/// Builds a kernel node by node, with the extents and strides of its launch.
 pub struct Build {
     pub kernel: Kernel,
     pub geometry: Geometry,
@@ -118,7 +118,7 @@ impl Build {
         self.kernel.reductions.push(Reduction { op, ty, value, arg });
     }
 
-    /// Where the arguments lie.
+    /// The positions of the arguments.
     pub fn buffers(&self) -> Vec<Buffer> {
         self.pointers.iter().map(|&pointer| Buffer::at(pointer)).collect()
     }
@@ -132,7 +132,7 @@ impl Build {
 }
 
 pub fn engine(threads: usize, block: usize) -> CpuEngine {
-    // nothing is too small to be shared
+    // every size is large enough to be shared
     CpuEngine::new(Options { threads, jit: Jit::Off, block, serial_below: 0, ..Options::default() })
 }
 
@@ -160,7 +160,7 @@ pub fn noise(n: usize) -> Vec<f64> {
     (0..n).map(|_| next()).collect()
 }
 
-/// The doubles that these bytes are.
+/// These bytes as doubles.
 pub fn numbers(bytes: &[u8]) -> Vec<f64> {
     bytes.as_chunks().0.iter().map(|&bytes| f64::from_ne_bytes(bytes)).collect()
 }

@@ -9,8 +9,8 @@ use numelt_runtime::{Buffer, Engine, Launch, Task, Ticket, Work};
 use std::env;
 use std::sync::Arc;
 
-/// The device that tests run on: `NUMELT_TEST_ENGINE` names `cuda`, which has to be there then; else the best OpenCL device, and
-/// nothing where there is none, as on a machine without a driver.
+/// The device for the tests. If `NUMELT_TEST_ENGINE` names `cuda`, that device must exist; otherwise it is the best
+/// OpenCL device, or `None` if there is none, as on a machine without a driver.
 pub fn device() -> Option<Box<dyn Engine>> {
     let options = Options { devices: Devices::All, memory: None, cache_dir: None };
     if env::var_os("NUMELT_TEST_ENGINE").is_some_and(|name| name == "cuda") {
@@ -25,7 +25,8 @@ pub fn device() -> Option<Box<dyn Engine>> {
     }
 }
 
-/// An elementwise kernel of one loop: operands of these dtypes, and nodes that are computed of their loads, each of which is stored.
+/// An elementwise kernel of one loop: operands of these dtypes, and nodes that are computed from their loads and are
+/// all stored.
 pub fn kernel(inputs: &[DType], nodes: Vec<Node>) -> Kernel {
     let strides = || [StrideClass::Unit].into_iter().collect();
     let arg = |kind, dtype| Arg { kind, dtype, strides: strides(), near: None };
@@ -42,7 +43,7 @@ pub fn kernel(inputs: &[DType], nodes: Vec<Node>) -> Kernel {
     kernel
 }
 
-/// Memory of a device that is given back.
+/// Memory of a device, which is freed when this is dropped.
 struct Piece<'a>(&'a dyn Engine, u64, usize);
 
 impl<'a> Piece<'a> {
@@ -67,8 +68,8 @@ pub fn bytes(values: &[Scalar]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_bytes()[..v.dtype().size()].to_vec()).collect()
 }
 
-/// Runs a kernel of [`kernel`] on elements of its operands: the bytes that each node stores, and the conditions that the device says it
-/// met.
+/// Runs a kernel that [`kernel`] has made on elements of its operands; returns the bytes that each node stores, and the
+/// conditions that the device reports.
 pub fn run(device: &dyn Engine, kernel: Kernel, inputs: &[Vec<u8>], n: usize) -> (Vec<Vec<u8>>, u8) {
     assert!(device.supports(&Task::Kernel(&kernel, None)), "{kernel}");
     let outputs: Vec<usize> = kernel.args[inputs.len()..].iter().map(|arg| n * arg.dtype.size()).collect();

@@ -1,9 +1,9 @@
-//! Public functions as objects, with the one road that each call takes.
+//! Public functions as objects, which decide how each call is answered.
 //!
-//! In: the user's call. Out: the result of the compiled function of the same name (`functions::table`); or that of
-//! NumPy's function on our memory, if the policy decides so (`record::policy`: library calls, small arrays,
-//! non-native dtypes); or that of the general compiled function; or that of the package's Python function. NumPy's function is called from the user's own
-//! frame, so that its warnings are attributed to it.
+//! In: the user's call. Out: the first of these results: that of the compiled function of the same name
+//! (`functions::table`); that of NumPy's function on our memory, if the policy decides so (`record::policy`: library
+//! calls, small arrays, non-native dtypes); that of the general compiled function; or that of the package's Python
+//! function. NumPy's function is called from the user's own frame, so that its warnings are attributed to it.
 
 use crate::array::ndarray::NdArray;
 use crate::cpython::calls;

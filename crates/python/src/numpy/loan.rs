@@ -68,7 +68,7 @@ impl<'py> Loan<'py> {
 pub struct Spare(AtomicPtr<ffi::PyObject>);
 
 impl Spare {
-    /// An empty place.
+    /// Without a spare object.
     pub const fn none() -> Spare {
         Spare(AtomicPtr::new(std::ptr::null_mut()))
     }

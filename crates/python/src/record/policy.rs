@@ -16,8 +16,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-/// Numbers of elements at which a call takes another road. At these numbers both roads took the same time on the
-/// machine of the measurement (`benches/calls.py`). The limits of public functions that NumPy runs are in the
+/// Numbers of elements at which a call is answered in another way. At these numbers, both ways took the same time on
+/// the machine of the measurement (`benches/calls.py`). The limits of public functions that NumPy runs are in the
 /// package's table (`_dispatch/table.py`).
 pub mod limits {
     /// On at most this many elements, NumPy does several steps in less time than recording the first would take.

@@ -53,7 +53,7 @@ pub struct Ufunc {
 }
 
 impl Ufunc {
-    /// The ufunc that stands for NumPy's, with a native operation or without.
+    /// The ufunc that corresponds to NumPy's, with a native operation or without.
     pub fn new(numpy: Py<PyAny>, name: String, op: Option<Op>, composed: bool) -> Ufunc {
         Ufunc { numpy, name, op, composed, vectorcall: ufunc_direct::call }
     }
