@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(store.load(b"key"), None);
         fs::write(&path, encode(b"key", b"forged", &Secret::of_test(1))).unwrap();
         assert_eq!(store.load(b"key").as_deref(), Some(&b"forged"[..]), "only the secret made the difference");
-        // an object of ours in place of that of another key
+        // the valid object of one key in place of that of another
         store.save(b"other", b"other object").unwrap();
         fs::copy(store.path(b"other"), &path).unwrap();
         assert_eq!(store.load(b"key"), None);

@@ -140,7 +140,7 @@ for _base in (SubclassBase, OverridingBase):
 
 
 def call_view(view: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call the method `view` of a subclass of NumPy's array with NumPy's class in place of ours."""
+    """Call the method `view` of a subclass of NumPy's array with NumPy's class instead of numelt's."""
     if any(arg is ndarray for arg in (*args, *kwargs.values())):
         args = tuple(numpy.ndarray if arg is ndarray else arg for arg in args)
         kwargs = {key: numpy.ndarray if arg is ndarray else arg for key, arg in kwargs.items()}
@@ -186,7 +186,7 @@ def seal() -> None:
 
 
 class UfuncType(type):
-    """Metaclass under which NumPy's ufuncs, also those of installed libraries, are instances of ours."""
+    """Metaclass under which NumPy's ufuncs, also those of installed libraries, are instances of numelt's."""
 
     __doc__ = property(lambda cls: numpy.ufunc.__doc__)
 

@@ -50,7 +50,7 @@ def _parts(value: Any) -> int:
 
 
 def _sorted(array: Any) -> bool:
-    """Sort a dense vector of ours in place with all cores, or leave it as it was and return False."""
+    """Sort a dense numelt vector in place with all cores, or leave it as it was and return False."""
     parts = _parts(array)
     if parts < _MANY or array.ndim != 1 or array.dtype not in _SORTED or not array.flags.c_contiguous:
         return False
@@ -271,7 +271,7 @@ def _counted(a: Any, bins: int, limits: Any) -> tuple[Any, Any] | None:
 
 
 def _columns(values: Any) -> bool:
-    """Return whether these are large vectors of ours, whose search is shared among threads."""
+    """Return whether these are large numelt vectors, whose search is shared among threads."""
     return all(type(value) is ndarray and value.ndim == 1 and _parts(value) > 1 for value in values)
 
 

@@ -52,7 +52,7 @@ def reduce(
     op : str
         A reduction of the op table.
     array : ndarray
-        A native array of ours.
+        A native numelt array.
     """
     keepdims = keeps_axes(keepdims)
     if type(out) is tuple and len(out) == 1:

@@ -15,7 +15,7 @@ COMPILED: tuple[str, ...] = ()
 
 
 def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function whose result holds NumPy's modules, functions and arrays in place of ours."""
+    """Return a function whose result holds NumPy's modules, functions and arrays, not numelt's."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

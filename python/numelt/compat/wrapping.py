@@ -1,6 +1,6 @@
 """Wrappers of functions of libraries: the functions get NumPy's views of our arrays.
 
-A wrapped function is called with NumPy's arrays in place of ours, also inside lists, tuples and dicts; the
+A wrapped function is called with NumPy's arrays instead of numelt's, also inside lists, tuples and dicts; the
 views share the memory. A `Name` says which function of which module is wrapped, how, and why. The module
 about a library holds a list of them.
 
@@ -39,7 +39,7 @@ class Name(NamedTuple):
 
 
 def _numpys(args: tuple[Any, ...], kwargs: dict[str, Any], views: fallback.Views | None = None) -> Any:
-    """Return arguments with NumPy's arrays in place of ours."""
+    """Return arguments with NumPy's arrays instead of numelt's."""
     if not HOLDING.isdisjoint(map(type, args)):
         args = tuple(fallback.unwrap(arg, views) if type(arg) in HOLDING else arg for arg in args)
     if kwargs:
@@ -48,7 +48,7 @@ def _numpys(args: tuple[Any, ...], kwargs: dict[str, Any], views: fallback.Views
 
 
 def converting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function: NumPy's arrays in place of ours."""
+    """Wrap a function: NumPy's arrays instead of numelt's."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -59,7 +59,7 @@ def converting(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def giving_back(function: Callable[..., Any], generators: Set[type] = frozenset()) -> Callable[..., Any]:
-    """Wrap a function: NumPy's arrays in place of ours; a result that is one of the views becomes our array.
+    """Wrap a function: NumPy's arrays instead of numelt's; a result that is such a view becomes our array.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def giving_back(function: Callable[..., Any], generators: Set[type] = frozenset(
 
 
 def drawing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a compiled function, which also gets NumPy's random generators in place of ours."""
+    """Wrap a compiled function, which also gets NumPy's random generators instead of numelt's."""
     return giving_back(function, fallback.GENERATORS)
 
 
@@ -94,7 +94,7 @@ def _given(value: Any, views: fallback.Views) -> Any:
 
 
 class _Made:
-    """An object whose methods get NumPy's arrays in place of ours."""
+    """An object whose methods get NumPy's arrays instead of numelt's."""
 
     def __init__(self, made: Any) -> None:
         self._made = made
@@ -123,7 +123,7 @@ def making(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def naming(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function: NumPy's modules and classes in place of ours."""
+    """Wrap a function: NumPy's modules and classes instead of numelt's."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -133,7 +133,7 @@ def naming(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def numpys_module(value: Any) -> Any:
-    """Return NumPy's module for one of ours, and any other object itself."""
+    """Return NumPy's module for one of numelt, and any other object itself."""
     if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "numelt":
         return sys.modules.get("numpy" + value.__name__.removeprefix("numelt"), value)
     return value

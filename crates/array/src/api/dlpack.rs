@@ -129,7 +129,7 @@ impl Drop for Tensor {
     }
 }
 
-/// The owner of a tensor of ours.
+/// The owner of a tensor of numelt.
 struct Owner {
     tensor: ManagedTensor,
     array: AnyArray,
@@ -138,7 +138,7 @@ struct Owner {
     _export: Option<Export>,
 }
 
-/// Releases a tensor of ours.
+/// Releases a tensor of numelt.
 unsafe extern "C" fn take_back(tensor: *mut ManagedTensor) {
     // SAFETY: whoever calls this got the tensor from `to_dlpack`, and calls it once; the owner is where it says.
     drop(unsafe { Box::from_raw((*tensor).manager.cast::<Owner>()) });

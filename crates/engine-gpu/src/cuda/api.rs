@@ -196,7 +196,7 @@ impl DeviceId {
     }
 }
 
-/// The device's primary context, which all libraries of a process share, with a stream and a memory pool of ours.
+/// The device's primary context, which all libraries of a process share, with this engine's stream and memory pool.
 struct Context {
     api: &'static Api,
     device: DeviceId,

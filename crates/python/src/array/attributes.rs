@@ -21,7 +21,7 @@ use pyo3::types::{PyDict, PyInt, PyTuple};
 
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
 
-/// The extents of an array of ours.
+/// The extents of a numelt array.
 pub fn extents(array: &Bound<'_, NdArray>) -> PyResult<Dims> {
     match array.get().payload() {
         Payload::Native(view) => Ok(view.shape.clone()),

@@ -60,7 +60,7 @@ impl NdArray {
         }
     }
 
-    /// An array of a non-native dtype; `parent` is what `.base` returns, if that is an array of ours.
+    /// An array of a non-native dtype; `parent` is what `.base` returns, if that is a numelt array.
     pub fn foreign(array: Py<PyAny>, parent: Option<Py<PyAny>>) -> NdArray {
         NdArray {
             payload: Versioned::new(Payload::Foreign(array)),
@@ -169,7 +169,7 @@ impl Drop for NdArray {
     }
 }
 
-/// The arrays of non-native dtypes that stand for a `numpy.ndarray`, by the address of the latter. One array of ours
+/// The arrays of non-native dtypes that stand for a `numpy.ndarray`, by the address of the latter. One numelt array
 /// stands for each owner of memory, so that `.base` of all its views is the same object.
 static STANDING: Mutex<Option<FxHashMap<usize, usize>>> = Mutex::new(None);
 
@@ -229,7 +229,7 @@ pub fn wrap_window(py: Python<'_>, whole: ArrayView, window: ArrayView) -> PyRes
 #[inline(always)]
 pub fn wrap_view<'py>(of: &Bound<'py, NdArray>, view: ArrayView) -> PyResult<Bound<'py, PyAny>> {
     let array = of.get();
-    // The `.base` of a view of a view is the first array, as in NumPy. A parent that is not an array of ours (a
+    // The `.base` of a view of a view is the first array, as in NumPy. A parent that is not a numelt array (a
     // buffer) stays the `.base` of `of` only.
     let parent = match array.parent() {
         Some(parent) if parent.bind(of.py()).is_exact_instance_of::<NdArray>() => parent.clone_ref(of.py()),
@@ -273,7 +273,7 @@ impl NdArray {
     }
 }
 
-/// The dtype object of an array of ours.
+/// The dtype object of a numelt array.
 pub fn dtype_object<'py>(array: &Bound<'py, NdArray>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
     match array.get().payload() {

@@ -73,7 +73,7 @@ impl<'py> Operand<'py> {
         None
     }
 
-    /// The operand of an array of ours with a native dtype; `None` for any other object.
+    /// The operand of a numelt array with a native dtype; `None` for any other object.
     fn array(obj: &Bound<'py, PyAny>) -> PyResult<Option<Operand<'py>>> {
         Ok(match obj.cast_exact::<NdArray>() {
             Ok(array) if array.get().view().is_some() => Some(Operand::Array(array.clone())),
@@ -158,7 +158,7 @@ impl<'py> Operand<'py> {
     }
 }
 
-/// Whether a binary operator of ours leaves the operation to the other operand. This is NumPy's rule:
+/// Whether a binary operator of numelt leaves the operation to the other operand. This is NumPy's rule:
 /// `__array_ufunc__ = None`, or no `__array_ufunc__` and a higher `__array_priority__`.
 pub fn defers_to(other: &Bound<'_, PyAny>, in_place: bool) -> PyResult<bool> {
     let py = other.py();

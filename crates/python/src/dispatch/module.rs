@@ -48,7 +48,7 @@ fn dtype_argument(dtype: Maybe<'_, '_>) -> PyResult<Result<Option<DType>, ()>> {
     }
 }
 
-/// The value of an `out=` argument: the inner `Err(())` if it is not an array of ours.
+/// The value of an `out=` argument: the inner `Err(())` if it is not a numelt array.
 fn out_argument<'a, 'py>(out: Maybe<'a, 'py>) -> Result<Option<&'a Bound<'py, NdArray>>, ()> {
     match out.filter(|o| !o.is_none()) {
         Some(out) => out.cast_exact::<NdArray>().ok().filter(|o| is_ordered(o)).map(Some).ok_or(()),

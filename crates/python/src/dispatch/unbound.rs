@@ -26,7 +26,7 @@ static METHODS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 /// NumPy's array class.
 static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
-/// A method of the class. It calls `ours(...)` if its first argument is an array of ours, `numpys(...)` if it is a
+/// A method of the class. It calls `ours(...)` if its first argument is a numelt array, `numpys(...)` if it is a
 /// NumPy array, and `others(...)` if only the package can decide.
 #[pyclass(subclass, dict, frozen, module = "numelt._core")]
 pub struct UnboundCall {

@@ -48,7 +48,7 @@ pub fn given_value<'a, 'py>(arg: &Arg<'a, 'py>) -> Option<Borrowed<'a, 'py, PyAn
     arg.given().filter(|value| !Numpy::get(value.py()).is_ok_and(|numpy| numpy.no_value.is(value)))
 }
 
-/// The array that `out=` names; the outer `None` if that is not an array of ours to which results can be written in
+/// The array that `out=` names; the outer `None` if that is not a numelt array to which results can be written in
 /// any order.
 pub fn output<'py>(out: Arg<'_, 'py>) -> Option<Option<Bound<'py, NdArray>>> {
     match out.given().filter(|out| !out.is_none()) {

@@ -38,7 +38,7 @@ pub fn array<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     }
 }
 
-/// A view of an array of a derived class as an array of ours; `None` for other objects.
+/// A view of an array of a derived class as a numelt array; `None` for other objects.
 fn plain_of_derived<'py>(object: Any<'_, 'py>) -> Quick<'py> {
     match !object.is_exact_instance_of::<NdArray>() && subclass::passes(object, false)? {
         true => subclass::plain(object).map(Some),
@@ -133,7 +133,7 @@ fn converted<'py>(
     any_array(object, dtype, copy, order, least)
 }
 
-/// NumPy's error for a class whose `__array__` does not return a NumPy array, but one of ours.
+/// NumPy's error for a class whose `__array__` returns a numelt array instead of a NumPy array.
 const NOT_AN_ARRAY: &str = "__array__ method not producing an array";
 
 /// [`as_array`] of the arguments of a call; `None` if `__array__` of an object returns one of our arrays, which the

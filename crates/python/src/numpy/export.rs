@@ -1,7 +1,7 @@
 //! Memory shared with NumPy: exports of our bases, adoption of NumPy's arrays, and views of exports that return to
 //! us.
 //!
-//! In: an array of ours, or a `numpy.ndarray`. Out: the array of the other library on the same memory. An export is a
+//! In: a numelt array, or a `numpy.ndarray`. Out: the array of the other library on the same memory. An export is a
 //! `numpy.ndarray` whose `.base` is an [`Exporter`]; while one exists, the runtime runs operations on that base at
 //! once. A NumPy array that lies in our memory has an exporter at the end of its `.base` chain, or lies inside a base
 //! of the [`registry`]; it becomes a view of our base again.
@@ -138,7 +138,7 @@ pub fn as_numpy<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAn
     Ok(None)
 }
 
-/// NumPy's ufunc for one of ours.
+/// NumPy's ufunc for one of numelt's.
 pub fn numpy_ufunc_of<'py>(obj: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
     obj.cast_exact::<Ufunc>().ok().map(|u| u.get().numpy(obj.py()))
 }
@@ -217,7 +217,7 @@ pub fn type_number(obj: &Bound<'_, PyAny>) -> c_int {
     unsafe { (*(*obj.as_ptr().cast::<PyArrayObject>()).fields.descr).fields.type_num }
 }
 
-/// Converts a `numpy.ndarray` to an array of ours. `fresh` says that nobody else holds it. Objects of all other
+/// Converts a `numpy.ndarray` to a numelt array. `fresh` says that nobody else holds it. Objects of all other
 /// classes, derived ones included, are returned unchanged.
 pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'py, PyAny>> {
     let py = obj.py();
@@ -327,7 +327,7 @@ fn below(py: Python<'_>, real: &RealArray, fresh: bool) -> PyResult<Option<Py<Py
     }
 }
 
-/// Converts a NumPy array of a non-native dtype to an array of ours.
+/// Converts a NumPy array of a non-native dtype to a numelt array.
 fn not_native<'py>(real: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     match foreign_below(real)? {
         None if let Some(known) = standing_for(real) => Ok(known),
@@ -538,8 +538,8 @@ fn back_to_ours<'py>(obj: &Bound<'py, PyAny>, real: &RealArray, dtype: DType) ->
     Ok(Some(fresh::object(py, || NdArray::new(view, parent, real.writeable()))?.into_any()))
 }
 
-/// An array of ours on the memory of an array of a class that is derived from NumPy's, if the latter is a view of a
-/// `numpy.ndarray` on memory of ours; `None` for others.
+/// A numelt array on the memory of an array of a class that is derived from NumPy's, if the latter is a view of a
+/// `numpy.ndarray` on memory of numelt; `None` for others.
 pub fn derived_to_ours<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(dtype) = RealArray::dtype(obj) else { return Ok(None) };
     let (real, numpy) = (RealArray::of(obj), Numpy::get(obj.py())?);
@@ -548,7 +548,7 @@ pub fn derived_to_ours<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'p
     if is_view { back_to_ours(obj, &real, dtype) } else { Ok(None) }
 }
 
-/// The array that owns the memory of an array of ours; other objects are returned unchanged.
+/// The array that owns the memory of a numelt array; other objects are returned unchanged.
 fn root_of(py: Python<'_>, array: Py<PyAny>) -> Py<PyAny> {
     match array.bind(py).cast::<NdArray>() {
         Ok(ours) => ours.get().parent().map_or_else(|| array.clone_ref(py), |p| p.clone_ref(py)),
@@ -559,7 +559,7 @@ fn root_of(py: Python<'_>, array: Py<PyAny>) -> Py<PyAny> {
 /// A base, the address at which its memory starts, and the array on all of it.
 type OurMemory = (BaseRef, usize, Option<Py<PyAny>>);
 
-/// Follows a `.base` chain to a base of ours.
+/// Follows a `.base` chain to a base of the runtime.
 fn owner_of(py: Python<'_>, first: *mut ffi::PyObject) -> Option<OurMemory> {
     // SAFETY: a base is a living object.
     let mut base = unsafe { Bound::from_borrowed_ptr(py, first) };

@@ -32,7 +32,7 @@ fn note(py: Python<'_>, name: &str, reason: &str) -> PyResult<()> {
     }
 }
 
-/// An item that NumPy returned: an array becomes one of ours, anything else is returned unchanged.
+/// An item that NumPy returned: an array becomes a numelt array, anything else is returned unchanged.
 pub fn given<'py>(item: Bound<'py, PyAny>) -> Out<'py> {
     export::from_numpy(&item, export::references(&item) == 1)
 }
@@ -92,7 +92,7 @@ fn is_element(key: &Bound<'_, PyAny>, rank: usize) -> bool {
     }
 }
 
-/// An operator with two operands, at least one of which is an array of ours; `act` applies it in NumPy.
+/// An operator with two operands, at least one of which is a numelt array; `act` applies it in NumPy.
 pub fn operate<'py>(
     name: &str,
     operands: [&Bound<'py, PyAny>; 2],
@@ -107,7 +107,7 @@ pub fn operate<'py>(
     lent.take_back(made).map(Some)
 }
 
-/// An operator with one operand, an array of ours; `act` applies it in NumPy.
+/// An operator with one operand, a numelt array; `act` applies it in NumPy.
 pub fn operate_one<'py>(
     name: &str,
     operand: &Bound<'py, PyAny>,

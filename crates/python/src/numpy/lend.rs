@@ -85,7 +85,7 @@ pub type Values<'py> = SmallVec<[Bound<'py, PyAny>; 6]>;
 pub struct Lent<'py> {
     terms: Terms,
     loans: SmallVec<[Loan<'py>; 3]>,
-    /// NumPy's arrays that were passed as output, and lists without arrays of ours: NumPy may return them, and they
+    /// NumPy's arrays that were passed as output, and lists without numelt arrays: NumPy may return them, and they
     /// are then returned unchanged.
     outs: SmallVec<[Bound<'py, PyAny>; 1]>,
     /// The address of the class of the last object that needed no conversion: lists often hold many objects of one
@@ -349,7 +349,7 @@ fn all<T>(items: impl IntoIterator<Item = T>, holds: impl Fn(T) -> PyResult<bool
 /// Longest list that is searched for arrays of non-native dtypes.
 const ITEMS: usize = 16;
 
-/// Whether one of the positional arguments, or an item of a short list among them, is an array of ours with a
+/// Whether one of the positional arguments, or an item of a short list among them, is a numelt array with a
 /// non-native dtype.
 pub fn has_foreign<'a, 'py: 'a>(mut args: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>) -> bool {
     args.any(|arg| match arg.cast_exact::<PyList>() {
@@ -358,12 +358,12 @@ pub fn has_foreign<'a, 'py: 'a>(mut args: impl Iterator<Item = Borrowed<'a, 'py,
     })
 }
 
-/// Whether this is an array of ours, or an object that NumPy gets unchanged and whose class cannot claim the call.
+/// Whether this is a numelt array, or an object that NumPy gets unchanged and whose class cannot claim the call.
 pub fn is_known(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(obj.is_exact_instance_of::<NdArray>() || is_plain(obj) || passes(obj)?)
 }
 
-/// Whether this is an array of ours with a non-native dtype.
+/// Whether this is a numelt array with a non-native dtype.
 pub fn is_foreign(obj: &Bound<'_, PyAny>) -> bool {
     obj.cast_exact::<NdArray>().is_ok_and(|array| array.get().view().is_none())
 }

@@ -1,6 +1,6 @@
 //! Library calls: functions of NumPy whose own compiled code is meant to run (sorting, FFT, LAPACK).
 //!
-//! In: a user's call. Out: what NumPy returns, as arrays of ours. The function works on our memory
+//! In: a user's call. Out: what NumPy returns, as numelt arrays. The function works on our memory
 //! without a copy, and its results are adopted without one. Library calls are counted here and not as
 //! fallbacks, because NumPy's code is the intended implementation.
 

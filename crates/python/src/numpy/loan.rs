@@ -14,7 +14,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// An array of ours, and the `numpy.ndarray` on its memory that NumPy gets for the time of a call.
+/// A numelt array, and the `numpy.ndarray` on its memory that NumPy gets for the time of a call.
 pub struct Loan<'py> {
     view: Bound<'py, PyAny>,
     array: Bound<'py, NdArray>,

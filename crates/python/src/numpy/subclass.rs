@@ -111,12 +111,12 @@ pub fn method<'py>(method: &Bound<'py, PyAny>, given: &Given<'_, 'py>) -> Quick<
     lend::call(method, given, false, Terms::UNCLAIMED, || Ok(()))
 }
 
-/// A view of an array of ours as an array of a derived class.
+/// A view of a numelt array as an array of a derived class.
 pub fn view_as<'py>(array: &Bound<'py, NdArray>, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
     view(&export::to_numpy(array)?, class)
 }
 
-/// A view of an array of a derived class as an array of ours.
+/// A view of an array of a derived class as a numelt array.
 pub fn plain<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
     if let Some(made) = export::derived_to_ours(array)? {
@@ -151,7 +151,7 @@ pub fn viewed<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
 }
 
 /// `subclass.__array_function__(function, types, args, kwargs)`: the answer of NumPy's array class, if the function
-/// is NumPy's and no array of ours is among the arguments. `None` for other calls, which the package answers.
+/// is NumPy's and no numelt array is among the arguments. `None` for other calls, which the package answers.
 pub fn asked<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     static ANSWER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let Some([_, function, types, _, _]) = given.exactly() else { return Ok(None) };

@@ -1,7 +1,7 @@
 //! Methods of random generators as compiled objects, so that a draw needs no Python function around NumPy's method.
 //!
 //! In: a call of a method of the package's generators. Out: the draw that NumPy's method makes on NumPy's generator
-//! object, or a native one. Arguments that are arrays of ours are lent to NumPy.
+//! object, or a native one. Arguments that are numelt arrays are lent to NumPy.
 
 use crate::cpython::calls;
 use crate::cpython::given::{self, Given};

@@ -1,7 +1,7 @@
 //! Extension methods in Python (`numelt.extension`): functions whose calls are recorded like operations.
 //!
 //! In: a function, an array for it to fill, and arrays for it to read. Out: a recorded call, which the runtime runs
-//! when its turn comes, with NumPy's arrays on the memory of ours. An exception of the function is raised by the
+//! when its turn comes, with NumPy's arrays on the memory of numelt. An exception of the function is raised by the
 //! statement that made the call run.
 
 use crate::array::ndarray::NdArray;
@@ -20,7 +20,7 @@ struct Function {
     run: Py<PyAny>,
 }
 
-/// A NumPy array on memory of ours, for the time of a call.
+/// A NumPy array on memory of numelt, for the time of a call.
 struct Shown<'py> {
     array: Bound<'py, PyAny>,
     export: Export,

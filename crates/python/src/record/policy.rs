@@ -114,7 +114,7 @@ impl Unrecorded<'_, '_> {
     }
 }
 
-/// Whether this is an array of ours with a native dtype, or a short list with one.
+/// Whether this is a numelt array with a native dtype, or a short list with one.
 fn holds_native(obj: &Bound<'_, PyAny>) -> bool {
     if let Ok(list) = obj.cast_exact::<PyList>() {
         return list.len() < 16 && list.iter().any(|item| exact_native(&item).is_some());

@@ -105,7 +105,7 @@ pub fn clip<'py>(
     finish(py, Clip { array, low, high, out: target, dtype }.record(&Attached(py))?, out)
 }
 
-/// An array of ours as an output; `None` for one of a non-native dtype.
+/// A numelt array as an output; `None` for one of a non-native dtype.
 pub fn output<'a>(out: &'a Bound<'_, NdArray>) -> Option<Output<'a>> {
     let array = out.get();
     array.view().map(|view| Output { view, writeable: array.writeable() })

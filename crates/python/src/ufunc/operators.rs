@@ -68,7 +68,7 @@ binary_operators! {
     MATMUL Matmul "matmul" "imatmul" "__matmul__";
 }
 
-/// `lhs (op) rhs`, one of which is an array of ours.
+/// `lhs (op) rhs`, one of which is a numelt array.
 #[inline]
 pub fn binary<'py>(
     lhs: &Bound<'py, PyAny>,
@@ -213,7 +213,7 @@ fn general<'py>(
     slow(lhs, rhs, operator, reflected)
 }
 
-/// An operator one of whose operands is neither an array of ours nor a number: other classes are asked first, then
+/// An operator one of whose operands is neither a numelt array nor a number: other classes are asked first, then
 /// the operand is converted.
 #[cold]
 fn slow<'py>(

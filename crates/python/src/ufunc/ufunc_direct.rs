@@ -26,7 +26,7 @@ pub fn quick_call<'py>(op: Op, args: &[Borrowed<'_, 'py, PyAny>]) -> Option<PyRe
     }
 }
 
-/// Answers a call that has only operands and needs no rule: on arrays of ours, or on numbers, for which NumPy's
+/// Answers a call that has only operands and needs no rule: on numelt arrays, or on numbers, for which NumPy's
 /// result is returned.
 #[inline]
 pub fn quick_or_numbers<'py>(ufunc: &Ufunc, args: &[Borrowed<'_, 'py, PyAny>]) -> Option<PyResult<Bound<'py, PyAny>>> {
