@@ -346,12 +346,12 @@ def log_table(name, doc, ty, base, grid, terms):
         ("LOG", f"log m {doc}", logarithms),
     ):
         print(f"/// {what}.")
-        print(f"pub(crate) const {name}_{suffix}: [{ty}; 16] = [{', '.join(show(e) for e in entries)}];\n")
+        show_table(f"{name}_{suffix}", ty, map(show, entries))
 
     if base == mp.e:
         lacking = [-mp.log(r) - t for r, t in zip(inverses, logarithms, strict=True)]
         print(f"/// What the entries of `{name}_LOG` lack.")
-        print(f"pub(crate) const {name}_LOG_LO: [{ty}; 16] = [{', '.join(show(e) for e in lacking)}];\n")
+        show_table(f"{name}_LOG_LO", ty, map(show, lacking))
 
     def rest(f):
         return (mp.log1p(f) * scale / f - scale) / f
@@ -360,6 +360,11 @@ def log_table(name, doc, ty, base, grid, terms):
     bits = mp.nstr(mp.log(err, 2), 4)
     print(f"/// The rest of log(1 + f)/f {doc}, -0.036 < f < 0.048. Weighted error 2^{bits}.")
     print(f"pub(crate) const {name}_REST: [{ty}; {terms}] = [{', '.join(show(c) for c in coeffs)}];\n")
+
+
+def show_table(name, ty, entries):
+    """Print a table of sixteen entries."""
+    print(f"pub(crate) const {name}: Table<{ty}> = Table([{', '.join(entries)}]);\n")
 
 
 def part_of_octave(part):
@@ -398,7 +403,7 @@ def root_table(name, ty, terms):
         ("ROOT", "The cube root of the inverse's inverse", roots),
     ):
         print(f"/// {what}.")
-        print(f"pub(crate) const {name}_{suffix}: [{ty}; 16] = [{', '.join(show(e) for e in entries)}];\n")
+        show_table(f"{name}_{suffix}", ty, map(show, entries))
     # -1 is the last entry
     powers = [
         mp.mpf(2) ** (third * (n if n < 8 else n - 16)) if n in (0, 1, 15) else mp.mpf(0) for n in range(16)
@@ -409,7 +414,7 @@ def root_table(name, ty, terms):
         ("POWER_LO", "What these lack", [p - s for p, s in zip(powers, short, strict=True)]),
     ):
         print(f"/// {what}.")
-        print(f"pub(crate) const {name}_{suffix}: [{ty}; 16] = [{', '.join(show(e) for e in entries)}];\n")
+        show_table(f"{name}_{suffix}", ty, map(show, entries))
 
     def rest(f):
         return mp.expm1(mp.log1p(f) * third) / f
@@ -467,8 +472,7 @@ def angle_tables(suffix, ty):
             ("ANGLE", "Its arctan", angles),
         ):
             print(f"/// {what}.")
-            row = ", ".join(show(e) for e in entries)
-            print(f"pub(crate) const {name}_{table}{suffix}: [{ty}; 16] = [{row}];\n")
+            show_table(f"{name}_{table}{suffix}", ty, map(show, entries))
 
 
 def single_of(value):
@@ -526,6 +530,7 @@ print("//! Polynomial coefficients and split constants.")
 print("//!")
 print("//! Written by `scripts/coefficients.py`; change that, not this. Only constants live here.")
 print("#![allow(clippy::unreadable_literal, clippy::approx_constant)]\n")
+print("use crate::vector::Table;\n")
 fits("f64", "", dict(exp=10, sin=5, cos=5, erf_small=11, erf_large=18, erf_end=mp.mpf(6)))
 fits("f32", "_F32", dict(exp=4, sin=2, cos=2, erf_small=6, erf_large=6, erf_end=mp.mpf(4)))
 f64_only()

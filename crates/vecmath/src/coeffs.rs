@@ -3,6 +3,8 @@
 //! Written by `scripts/coefficients.py`; change that, not this. Only constants live here.
 #![allow(clippy::unreadable_literal, clippy::approx_constant)]
 
+use crate::vector::Table;
+
 /// (e^r - 1 - r) / r^2 for |r| < 0.348. Weighted error 2^-63.95.
 pub(crate) const EXP: [f64; 11] = [
     0.5,
@@ -235,7 +237,7 @@ pub(crate) const ASINH_F32: [f32; 5] = [-1.6666643e-01, 7.498638e-02, -4.4382397
 pub(crate) const COSH_F32: [f32; 3] = [5.0e-01, 4.1666456e-02, 1.3935934e-03];
 
 /// 1/m of each part of the octave, nearly.
-pub(crate) const NATURAL_F32_INVERSE: [f32; 16] = [
+pub(crate) const NATURAL_F32_INVERSE: Table<f32> = Table([
     1.3338516e+00,
     1.2806208e+00,
     1.2286048e+00,
@@ -252,10 +254,10 @@ pub(crate) const NATURAL_F32_INVERSE: [f32; 16] = [
     7.610966e-01,
     7.2803533e-01,
     6.9646335e-01,
-];
+]);
 
 /// log m to base e.
-pub(crate) const NATURAL_F32_LOG: [f32; 16] = [
+pub(crate) const NATURAL_F32_LOG: Table<f32> = Table([
     -2.8807068e-01,
     -2.4734497e-01,
     -2.0587921e-01,
@@ -272,10 +274,10 @@ pub(crate) const NATURAL_F32_LOG: [f32; 16] = [
     2.72995e-01,
     3.174057e-01,
     3.617401e-01,
-];
+]);
 
 /// What the entries of `NATURAL_F32_LOG` lack.
-pub(crate) const NATURAL_F32_LOG_LO: [f32; 16] = [
+pub(crate) const NATURAL_F32_LOG_LO: Table<f32> = Table([
     -1.1218598e-10,
     -9.3969485e-11,
     5.0846702e-11,
@@ -292,13 +294,13 @@ pub(crate) const NATURAL_F32_LOG_LO: [f32; 16] = [
     1.3249776e-10,
     -1.3072577e-12,
     1.3836696e-10,
-];
+]);
 
 /// The rest of log(1 + f)/f to base e, -0.036 < f < 0.048. Weighted error 2^-28.54.
 pub(crate) const NATURAL_F32_REST: [f32; 4] = [-4.9999973e-01, 3.3333328e-01, -2.5047633e-01, 2.0031072e-01];
 
 /// 1/m of each part of the octave, nearly.
-pub(crate) const BINARY_F32_INVERSE: [f32; 16] = [
+pub(crate) const BINARY_F32_INVERSE: Table<f32> = Table([
     1.3342235e+00,
     1.277873e+00,
     1.2302879e+00,
@@ -315,10 +317,10 @@ pub(crate) const BINARY_F32_INVERSE: [f32; 16] = [
     7.621539e-01,
     7.271367e-01,
     6.950429e-01,
-];
+]);
 
 /// log m to base 2.
-pub(crate) const BINARY_F32_LOG: [f32; 16] = [
+pub(crate) const BINARY_F32_LOG: Table<f32> = Table([
     -4.1600037e-01,
     -3.537445e-01,
     -2.9899597e-01,
@@ -335,13 +337,13 @@ pub(crate) const BINARY_F32_LOG: [f32; 16] = [
     3.918457e-01,
     4.5970154e-01,
     5.2482605e-01,
-];
+]);
 
 /// The rest of log(1 + f)/f to base 2, -0.036 < f < 0.048. Weighted error 2^-28.01.
 pub(crate) const BINARY_F32_REST: [f32; 4] = [-7.2134715e-01, 4.8089826e-01, -3.6136097e-01, 2.8898728e-01];
 
 /// 1/m of each part of the octave, nearly.
-pub(crate) const DECIMAL_F32_INVERSE: [f32; 16] = [
+pub(crate) const DECIMAL_F32_INVERSE: Table<f32> = Table([
     1.3347402e+00,
     1.281705e+00,
     1.2316424e+00,
@@ -358,10 +360,10 @@ pub(crate) const DECIMAL_F32_INVERSE: [f32; 16] = [
     7.6296306e-01,
     7.267952e-01,
     6.967771e-01,
-];
+]);
 
 /// log m to base 10.
-pub(crate) const DECIMAL_F32_LOG: [f32; 16] = [
+pub(crate) const DECIMAL_F32_LOG: Table<f32> = Table([
     -1.2539673e-01,
     -1.07788086e-01,
     -9.048462e-02,
@@ -378,13 +380,13 @@ pub(crate) const DECIMAL_F32_LOG: [f32; 16] = [
     1.1749649e-01,
     1.3858795e-01,
     1.5690613e-01,
-];
+]);
 
 /// The rest of log(1 + f)/f to base 10, -0.036 < f < 0.048. Weighted error 2^-29.74.
 pub(crate) const DECIMAL_F32_REST: [f32; 4] = [-2.1714713e-01, 1.447648e-01, -1.08780496e-01, 8.6993836e-02];
 
 /// 1/m of each part of the octave, nearly.
-pub(crate) const NATURAL_INVERSE: [f64; 16] = [
+pub(crate) const NATURAL_INVERSE: Table<f64> = Table([
     1.3351014319487997,
     1.28013125744431,
     1.228707259389569,
@@ -401,10 +403,10 @@ pub(crate) const NATURAL_INVERSE: [f64; 16] = [
     0.7622549170902707,
     0.7267423815535305,
     0.6953102068750332,
-];
+]);
 
 /// log m to base e.
-pub(crate) const NATURAL_LOG: [f64; 16] = [
+pub(crate) const NATURAL_LOG: Table<f64> = Table([
     -0.2890072679538207,
     -0.24696261755252635,
     -0.20596260806109967,
@@ -421,10 +423,10 @@ pub(crate) const NATURAL_LOG: [f64; 16] = [
     0.27147424237659834,
     0.3191832224965765,
     0.363397192170396,
-];
+]);
 
 /// What the entries of `NATURAL_LOG` lack.
-pub(crate) const NATURAL_LOG_LO: [f64; 16] = [
+pub(crate) const NATURAL_LOG_LO: Table<f64> = Table([
     5.2244955306001455e-21,
     4.580150814978958e-21,
     1.1469176084370883e-20,
@@ -441,7 +443,7 @@ pub(crate) const NATURAL_LOG_LO: [f64; 16] = [
     1.0512916656121084e-21,
     -1.5898210071526162e-20,
     7.890572129122114e-21,
-];
+]);
 
 /// The rest of log(1 + f)/f to base e, -0.036 < f < 0.048. Weighted error 2^-60.12.
 pub(crate) const NATURAL_REST: [f64; 10] = [
@@ -458,7 +460,7 @@ pub(crate) const NATURAL_REST: [f64; 10] = [
 ];
 
 /// 1/m of each part of the octave, nearly.
-pub(crate) const BINARY_INVERSE: [f64; 16] = [
+pub(crate) const BINARY_INVERSE: Table<f64> = Table([
     1.3314368953945084,
     1.279343917190708,
     1.2328340617447904,
@@ -475,10 +477,10 @@ pub(crate) const BINARY_INVERSE: [f64; 16] = [
     0.7616548023603263,
     0.7264131496923814,
     0.6967760426570159,
-];
+]);
 
 /// log m to base 2.
-pub(crate) const BINARY_LOG: [f64; 16] = [
+pub(crate) const BINARY_LOG: Table<f64> = Table([
     -0.4129840523871735,
     -0.35540414610295556,
     -0.3019786274710441,
@@ -495,7 +497,7 @@ pub(crate) const BINARY_LOG: [f64; 16] = [
     0.3927908081413989,
     0.4611377760356845,
     0.5212330744725477,
-];
+]);
 
 /// The rest of log(1 + f)/f to base 2, -0.036 < f < 0.048. Weighted error 2^-59.59.
 pub(crate) const BINARY_REST: [f64; 10] = [
@@ -512,7 +514,7 @@ pub(crate) const BINARY_REST: [f64; 10] = [
 ];
 
 /// 1/m of each part of the octave, nearly.
-pub(crate) const DECIMAL_INVERSE: [f64; 16] = [
+pub(crate) const DECIMAL_INVERSE: Table<f64> = Table([
     1.335616535914864,
     1.2817030067265616,
     1.2331730174141462,
@@ -529,10 +531,10 @@ pub(crate) const DECIMAL_INVERSE: [f64; 16] = [
     0.7610804308767233,
     0.7271385063688804,
     0.6950661432987612,
-];
+]);
 
 /// log m to base 10.
-pub(crate) const DECIMAL_LOG: [f64; 16] = [
+pub(crate) const DECIMAL_LOG: Table<f64> = Table([
     -0.12568178730066393,
     -0.10778740312161972,
     -0.09102401352743072,
@@ -549,7 +551,7 @@ pub(crate) const DECIMAL_LOG: [f64; 16] = [
     0.11856944462215324,
     0.13838285623535285,
     0.15797386547774295,
-];
+]);
 
 /// The rest of log(1 + f)/f to base 10, -0.036 < f < 0.048. Weighted error 2^-61.32.
 pub(crate) const DECIMAL_REST: [f64; 10] = [
@@ -566,7 +568,7 @@ pub(crate) const DECIMAL_REST: [f64; 10] = [
 ];
 
 /// 1/m of each part of the octave, nearly.
-pub(crate) const CBRT_F32_INVERSE: [f32; 16] = [
+pub(crate) const CBRT_F32_INVERSE: Table<f32> = Table([
     1.3336245e+00,
     1.2804601e+00,
     1.2306448e+00,
@@ -583,10 +585,10 @@ pub(crate) const CBRT_F32_INVERSE: [f32; 16] = [
     7.619302e-01,
     7.2750354e-01,
     6.957705e-01,
-];
+]);
 
 /// The cube root of the inverse's inverse.
-pub(crate) const CBRT_F32_ROOT: [f32; 16] = [
+pub(crate) const CBRT_F32_ROOT: Table<f32> = Table([
     9.084942e-01,
     9.2089754e-01,
     9.3315923e-01,
@@ -603,10 +605,10 @@ pub(crate) const CBRT_F32_ROOT: [f32; 16] = [
     1.0948676e+00,
     1.1118724e+00,
     1.1285254e+00,
-];
+]);
 
 /// 2^(n/3) for n of -1, 0, 1, where -1 is the last entry.
-pub(crate) const CBRT_F32_POWER: [f32; 16] = [
+pub(crate) const CBRT_F32_POWER: Table<f32> = Table([
     1.0e+00,
     1.2599211e+00,
     0.0e+00,
@@ -623,10 +625,10 @@ pub(crate) const CBRT_F32_POWER: [f32; 16] = [
     0.0e+00,
     0.0e+00,
     7.937005e-01,
-];
+]);
 
 /// What these lack.
-pub(crate) const CBRT_F32_POWER_LO: [f32; 16] = [
+pub(crate) const CBRT_F32_POWER_LO: Table<f32> = Table([
     0.0e+00,
     -2.4018702e-08,
     0.0e+00,
@@ -643,13 +645,13 @@ pub(crate) const CBRT_F32_POWER_LO: [f32; 16] = [
     0.0e+00,
     0.0e+00,
     9.760193e-09,
-];
+]);
 
 /// ((1 + f)^(1/3) - 1)/f for -0.033 < f < 0.034. Weighted error 2^-33.48.
 pub(crate) const CBRT_F32_REST: [f32; 4] = [3.333333e-01, -1.1111111e-01, 6.177157e-02, -4.1172497e-02];
 
 /// 1/m of each part of the octave, nearly.
-pub(crate) const CBRT_INVERSE: [f64; 16] = [
+pub(crate) const CBRT_INVERSE: Table<f64> = Table([
     1.3294487768312853,
     1.2778393830467243,
     1.2321967576368875,
@@ -666,10 +668,10 @@ pub(crate) const CBRT_INVERSE: [f64; 16] = [
     0.7610165034802021,
     0.7277472801094664,
     0.6970887626354353,
-];
+]);
 
 /// The cube root of the inverse's inverse.
-pub(crate) const CBRT_ROOT: [f64; 16] = [
+pub(crate) const CBRT_ROOT: Table<f64> = Table([
     0.9094443525073784,
     0.9215266734882217,
     0.9327673003127105,
@@ -686,14 +688,30 @@ pub(crate) const CBRT_ROOT: [f64; 16] = [
     1.0953056005542476,
     1.1117482888454489,
     1.1278135448121038,
-];
+]);
 
 /// 2^(n/3) for n of -1, 0, 1, where -1 is the last entry.
-pub(crate) const CBRT_POWER: [f64; 16] =
-    [1.0, 1.2599210498948732, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.7937005259840998];
+pub(crate) const CBRT_POWER: Table<f64> = Table([
+    1.0,
+    1.2599210498948732,
+    0.0,
+    0.0,
+    0.0,
+    0.0,
+    0.0,
+    0.0,
+    0.0,
+    0.0,
+    0.0,
+    0.0,
+    0.0,
+    0.0,
+    0.0,
+    0.7937005259840998,
+]);
 
 /// What these lack.
-pub(crate) const CBRT_POWER_LO: [f64; 16] = [
+pub(crate) const CBRT_POWER_LO: Table<f64> = Table([
     0.0,
     -2.589933375300507e-17,
     0.0,
@@ -710,7 +728,7 @@ pub(crate) const CBRT_POWER_LO: [f64; 16] = [
     0.0,
     0.0,
     -5.4345040970989115e-17,
-];
+]);
 
 /// ((1 + f)^(1/3) - 1)/f for -0.033 < f < 0.034. Weighted error 2^-60.52.
 pub(crate) const CBRT_REST: [f64; 9] = [
@@ -726,7 +744,7 @@ pub(crate) const CBRT_REST: [f64; 9] = [
 ];
 
 /// A number in a part of the numbers.
-pub(crate) const ARCTAN_TANGENT_F32: [f32; 16] = [
+pub(crate) const ARCTAN_TANGENT_F32: Table<f32> = Table([
     2.2403011e+00,
     2.7567244e+00,
     3.2348995e+00,
@@ -743,10 +761,10 @@ pub(crate) const ARCTAN_TANGENT_F32: [f32; 16] = [
     1.3804708e+00,
     1.6315646e+00,
     1.8691635e+00,
-];
+]);
 
 /// Its arctan.
-pub(crate) const ARCTAN_ANGLE_F32: [f32; 16] = [
+pub(crate) const ARCTAN_ANGLE_F32: Table<f32> = Table([
     1.1509664e+00,
     1.222809e+00,
     1.2709858e+00,
@@ -763,10 +781,10 @@ pub(crate) const ARCTAN_ANGLE_F32: [f32; 16] = [
     9.438877e-01,
     1.0209392e+00,
     1.0795434e+00,
-];
+]);
 
 /// A number in a part of the quotients.
-pub(crate) const ARCTAN2_TANGENT_F32: [f32; 16] = [
+pub(crate) const ARCTAN2_TANGENT_F32: Table<f32> = Table([
     0.0e+00,
     2.9011375e-01,
     3.2244742e-01,
@@ -783,10 +801,10 @@ pub(crate) const ARCTAN2_TANGENT_F32: [f32; 16] = [
     8.2880855e-01,
     8.814311e-01,
     9.1640306e-01,
-];
+]);
 
 /// Its arctan.
-pub(crate) const ARCTAN2_ANGLE_F32: [f32; 16] = [
+pub(crate) const ARCTAN2_ANGLE_F32: Table<f32> = Table([
     0.0e+00,
     2.8236234e-01,
     3.1192145e-01,
@@ -803,10 +821,10 @@ pub(crate) const ARCTAN2_ANGLE_F32: [f32; 16] = [
     6.9206196e-01,
     7.224608e-01,
     7.41804e-01,
-];
+]);
 
 /// A number in a part of the numbers.
-pub(crate) const ARCTAN_TANGENT: [f64; 16] = [
+pub(crate) const ARCTAN_TANGENT: Table<f64> = Table([
     2.240481376647949,
     2.734516143798828,
     3.2555294036865234,
@@ -823,10 +841,10 @@ pub(crate) const ARCTAN_TANGENT: [f64; 16] = [
     1.3735365867614746,
     1.617133617401123,
     1.884005069732666,
-];
+]);
 
 /// Its arctan.
-pub(crate) const ARCTAN_ANGLE: [f64; 16] = [
+pub(crate) const ARCTAN_ANGLE: Table<f64> = Table([
     1.1509963500475506,
     1.2202079540041177,
     1.2727748717703755,
@@ -843,10 +861,10 @@ pub(crate) const ARCTAN_ANGLE: [f64; 16] = [
     0.9414934258862083,
     1.0169730111381838,
     1.0828257714178307,
-];
+]);
 
 /// A number in a part of the quotients.
-pub(crate) const ARCTAN2_TANGENT: [f64; 16] = [
+pub(crate) const ARCTAN2_TANGENT: Table<f64> = Table([
     0.0,
     0.2898477112054825,
     0.31988542634248734,
@@ -863,10 +881,10 @@ pub(crate) const ARCTAN2_TANGENT: [f64; 16] = [
     0.8290728397369385,
     0.8904346467852593,
     0.9204694306850434,
-];
+]);
 
 /// Its arctan.
-pub(crate) const ARCTAN2_ANGLE: [f64; 16] = [
+pub(crate) const ARCTAN2_ANGLE: Table<f64> = Table([
     0.0,
     0.2821169414006729,
     0.30959900997450224,
@@ -883,7 +901,7 @@ pub(crate) const ARCTAN2_ANGLE: [f64; 16] = [
     0.6922186123403363,
     0.7275051705455708,
     0.74400976589545,
-];
+]);
 
 /// ln 2 with 11 trailing zero bits, so that k LN2_HI is exact.
 pub(crate) const LN2_HI: f64 = 0.6931471805598903;

@@ -8,7 +8,7 @@
 use crate::coeffs::{FRAC_PI_2, FRAC_PI_2_LO, TWO_OVER_PI_BITS};
 use crate::func::{Binary, Func1, Func2, Unary, binary, unary};
 use crate::math::{trig, wide};
-use crate::vector::{Cold, F32s, Rare, Vector};
+use crate::vector::{Cold, F32s, Rare, Table, Vector};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -355,8 +355,8 @@ macro_rules! lanes {
             fn shr<const K: u32>(a: $word) -> $word {
                 $word::done(Does::Shr(K), &[a.0])
             }
-            fn lookup(table: &'static [$t; 16], index: $word) -> Self {
-                $lane::done(Does::Lookup(table.map(|x| x.to_bits().into())), &[index.0])
+            fn lookup(table: &'static Table<$t>, index: $word) -> Self {
+                $lane::done(Does::Lookup(table.0.map(|x| x.to_bits().into())), &[index.0])
             }
             fn patch<R: Rare<$t>>(self, m: Truth, x: Self) -> Self {
                 $lane::select(m, $lane::done(Does::Call(R::NAME), &[x.0]), self)

@@ -8,6 +8,10 @@
 use crate::func::{Binary, Unary};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
+/// A table of sixteen entries. Loading it into registers takes twice as long where it crosses a cache line.
+#[repr(align(64))]
+pub(crate) struct Table<T>(pub(crate) [T; 16]);
+
 /// A function of one lane that few arguments need.
 pub(crate) trait Rare<T> {
     /// Its name.
@@ -112,7 +116,7 @@ pub(crate) trait Vector:
     /// Logical shift right.
     fn shr<const K: u32>(a: Self::Int) -> Self::Int;
     /// The entries of `table` that the lowest four bits of each lane number.
-    fn lookup(table: &'static [Self::Elem; 16], index: Self::Int) -> Self;
+    fn lookup(table: &'static Table<Self::Elem>, index: Self::Int) -> Self;
     /// Lanes of `m`: `R` of `x`; the others: `self`. For rare lanes only.
     fn patch<R: Rare<Self::Elem>>(self, m: Self::Mask, x: Self) -> Self;
 

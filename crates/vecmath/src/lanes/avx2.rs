@@ -6,7 +6,7 @@
 
 use crate::func::{Binary, Unary};
 use crate::lanes::operators;
-use crate::vector::{Cold, F32s, Rare, Vector};
+use crate::vector::{Cold, F32s, Rare, Table, Vector};
 use std::arch::x86_64::*;
 
 /// Four f64 lanes.
@@ -188,7 +188,7 @@ macro_rules! avx2 {
                 op!($shr(a, _mm_cvtsi32_si128(K as i32)))
             }
             #[inline(always)]
-            fn lookup(table: &'static [$t; 16], index: __m256i) -> Self {
+            fn lookup(table: &'static Table<$t>, index: __m256i) -> Self {
                 $lookup(table, index)
             }
             #[inline(always)]
@@ -232,18 +232,18 @@ macro_rules! avx2 {
 
 /// Entries of a table in memory.
 #[inline(always)]
-fn lookup_pd(table: &'static [f64; 16], index: __m256i) -> D4 {
+fn lookup_pd(table: &'static Table<f64>, index: __m256i) -> D4 {
     // SAFETY: the lowest four bits number an entry of the table; AVX2 is enabled.
-    D4(unsafe { _mm256_i64gather_pd::<8>(table.as_ptr(), _mm256_and_si256(index, _mm256_set1_epi64x(15))) })
+    D4(unsafe { _mm256_i64gather_pd::<8>(table.0.as_ptr(), _mm256_and_si256(index, _mm256_set1_epi64x(15))) })
 }
 
 /// Entries of a table, which two registers hold: the permutation takes three bits, the fourth chooses the register.
 #[inline(always)]
-fn lookup_ps(table: &'static [f32; 16], index: __m256i) -> S8 {
+fn lookup_ps(table: &'static Table<f32>, index: __m256i) -> S8 {
     // SAFETY: both halves lie within the table; AVX2 is enabled.
     unsafe {
-        let low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table.as_ptr()), index);
-        let high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table.as_ptr().add(8)), index);
+        let low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table.0.as_ptr()), index);
+        let high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table.0.as_ptr().add(8)), index);
         S8(_mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(index))))
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::func::{Binary, Unary};
 use crate::lanes::operators;
-use crate::vector::{Cold, F32s, Rare, Vector};
+use crate::vector::{Cold, F32s, Rare, Table, Vector};
 use std::arch::x86_64::*;
 
 /// Eight f64 lanes.
@@ -171,7 +171,7 @@ macro_rules! avx512 {
                 op!($shr::<K>(a))
             }
             #[inline(always)]
-            fn lookup(table: &'static [$t; 16], index: __m512i) -> Self {
+            fn lookup(table: &'static Table<$t>, index: __m512i) -> Self {
                 $lookup(table, index)
             }
             #[inline(always)]
@@ -214,18 +214,18 @@ macro_rules! avx512 {
 
 /// Entries of a table, which two registers hold.
 #[inline(always)]
-fn lookup_pd(table: &'static [f64; 16], index: __m512i) -> D8 {
+fn lookup_pd(table: &'static Table<f64>, index: __m512i) -> D8 {
     // SAFETY: both halves lie within the table; AVX-512F is enabled.
     D8(unsafe {
-        _mm512_permutex2var_pd(_mm512_loadu_pd(table.as_ptr()), index, _mm512_loadu_pd(table.as_ptr().add(8)))
+        _mm512_permutex2var_pd(_mm512_loadu_pd(table.0.as_ptr()), index, _mm512_loadu_pd(table.0.as_ptr().add(8)))
     })
 }
 
 /// Entries of a table, which one register holds.
 #[inline(always)]
-fn lookup_ps(table: &'static [f32; 16], index: __m512i) -> S16 {
+fn lookup_ps(table: &'static Table<f32>, index: __m512i) -> S16 {
     // SAFETY: the register is the table; AVX-512F is enabled.
-    S16(unsafe { _mm512_permutexvar_ps(index, _mm512_loadu_ps(table.as_ptr())) })
+    S16(unsafe { _mm512_permutexvar_ps(index, _mm512_loadu_ps(table.0.as_ptr())) })
 }
 
 #[rustfmt::skip]

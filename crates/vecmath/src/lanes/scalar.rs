@@ -5,7 +5,7 @@
 //! call with the same result.
 
 use crate::func::{Binary, Unary};
-use crate::vector::{Cold, F32s, Rare, Vector};
+use crate::vector::{Cold, F32s, Rare, Table, Vector};
 
 macro_rules! scalar {
     ($t:ident, $bits:ident, $mantissa:literal, $bias:literal, $magic:literal, $plain:literal) => {
@@ -149,8 +149,8 @@ macro_rules! scalar {
                 a >> K
             }
             #[inline(always)]
-            fn lookup(table: &'static [$t; 16], index: $bits) -> Self {
-                table[(index & 15) as usize]
+            fn lookup(table: &'static Table<$t>, index: $bits) -> Self {
+                table.0[(index & 15) as usize]
             }
             #[inline(always)]
             fn patch<R: Rare<$t>>(self, m: bool, x: Self) -> Self {

@@ -9,14 +9,14 @@ macro_rules! logarithm {
     ($module:ident, $t:ident, $bits:ident, $bound:ident, $mantissa:literal, $bias:literal, $one:literal, $bottom:literal,
      $unit:literal, $terms:literal, $poly:ident) => {
         pub(super) mod $module {
-            use crate::vector::{fast_two_sum, two_prod, $bound, $poly};
+            use crate::vector::{Table, fast_two_sum, two_prod, $bound, $poly};
 
             /// What a logarithm to one base is made of.
             pub(in crate::math) struct Base {
                 /// r, for each sixteenth of the octave.
-                pub(in crate::math) inverse: &'static [$t; 16],
+                pub(in crate::math) inverse: &'static Table<$t>,
                 /// t = -log r.
-                pub(in crate::math) log: &'static [$t; 16],
+                pub(in crate::math) log: &'static Table<$t>,
                 /// log 2 in two parts. Sums of a multiple of the first and a `t` are exact.
                 pub(in crate::math) octave: [$t; 2],
                 /// log(1 + f) / f at zero, in two parts.
@@ -106,7 +106,7 @@ macro_rules! logarithm {
             #[inline(always)]
             pub(in crate::math) fn log_pair<V: $bound, const N: usize>(
                 base: &Base,
-                lacking: &'static [$t; 16],
+                lacking: &'static Table<$t>,
                 rest: [$t; N],
                 (k, m, sixteenth): (V, V, V::Int),
             ) -> (V, V) {
