@@ -1,4 +1,4 @@
-"""Random functions whose loops make arrays, give them to other variables, view them and write to them."""
+"""Random functions whose loops make arrays, assign them to other variables, view them and write to them."""
 
 from __future__ import annotations
 

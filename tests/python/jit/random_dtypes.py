@@ -1,8 +1,8 @@
 """Random functions whose loops read and write arrays of all dtypes, in place, with rare errors.
 
-The arrays are long enough for several tries of turns that are done ahead. Each has one dtype of many; now
-and then it is empty, read-only, runs backwards, overlaps another one, or has an element near its end that
-makes an operation fail.
+The arrays are long enough for several attempts at turns ahead. Each has one of many dtypes; sometimes it is
+empty, read-only, reversed or overlaps another one, or has an element near its end for which an operation
+fails.
 """
 
 from __future__ import annotations

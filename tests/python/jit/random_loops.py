@@ -1,7 +1,7 @@
-"""Random functions whose loops read and write elements of arrays, as turns that are done ahead do.
+"""Random functions whose loops read and write elements of arrays, in ways that turns ahead can.
 
-Indices are sums of loop variables, bounds come from shapes and from arguments, arguments overlap, run
-backwards or have special values, and variables are handed from turn to turn.
+Indices are sums of loop variables, bounds come from shapes and from arguments, arguments overlap, are
+reversed or have special values, and variables carry values from one iteration to the next.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class Writer:
 
     def _expression(self) -> str:
         r, a, b, d = self._r, self._value(), self._value(), self._value()
-        # An integer that is multiplied by itself in each turn soon has millions of digits.
+        # An integer that is multiplied by itself in each iteration soon has millions of digits.
         b = self._element() if b in ("t", "c") else b
         e = self._element() if a in ("t", "c") else a
         return r.choice(
@@ -187,7 +187,7 @@ class Writer:
 
 
 def arguments(seed: int) -> tuple[Any, ...]:
-    """Return arguments for the function: each kind of vector now and then."""
+    """Return random arguments for the function; each kind of vector occurs sometimes."""
     rng = numpy.random.default_rng(seed)
     length = int(rng.choice([3, 4, 7, 16, 33, 45]))
     memory = rng.normal(size=4 * length).round(2)

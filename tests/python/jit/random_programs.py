@@ -1,8 +1,8 @@
-"""Random functions with loops, as text, and what running them comes to.
+"""Random functions with loops, as text, and the outcome of running them.
 
-In: a seed. Out: the text of a function, arguments for it, and `outcome`, which tells everything that a
+In: a seed. Out: the text of a function, arguments for it, and `outcome`, which returns everything that a
 program can see of a call: the result with its types and bits, the exception with its text and line, the
-warnings with their lines, the arguments afterwards.
+warnings with their lines, and the arguments afterwards.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Writer:
         inner = [self.expression(depth - 1) for _ in range(3)]
         return self.choice(
             f"({inner[0]} {self.choice('+', '-')} {inner[1]})",
-            # integers would grow without end
+            # integers would grow without bound
             f"({inner[0]} * {inner[1]} % 4611686018427387904)",
             f"({inner[0]} {self.choice('/', '//', '%')} {inner[1]})",
             f"({inner[0]} {self.choice('&', '|', '^')} {inner[1]})",
@@ -197,11 +197,11 @@ def arguments(seed: int) -> tuple[Any, ...]:
 
 
 def seen(value: Any) -> Any:
-    """Return everything that can be told of a value."""
+    """Return everything that a program can see of a value."""
     if isinstance(value, np.ndarray):
         array = numpy.array(value)
         if array.dtype.kind == "f":
-            array[numpy.isnan(array)] = numpy.nan  # the sign of a NaN means nothing
+            array[numpy.isnan(array)] = numpy.nan  # the sign of a NaN has no meaning
         return "array", str(array.dtype), array.shape, array.tobytes()
     if isinstance(value, tuple | list):
         return [type(value).__name__, *map(seen, value)]

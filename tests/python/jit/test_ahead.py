@@ -1,4 +1,4 @@
-"""Turns of loops that are done ahead: without exits, some at a time, on several threads."""
+"""Turns ahead of loops: without exits, several at a time, on several threads."""
 
 import functools
 import math
@@ -27,7 +27,7 @@ MANY = 20
 
 @pytest.fixture(params=["many", "all"])
 def ahead(request):
-    """Do the turns of loops with enough work ahead, or all turns, on several threads."""
+    """Run turns ahead of loops with enough work, or of all loops, on several threads."""
     _core.jit_turns_ahead(1 if request.param == "many" else 2)
     yield request.param
     _core.jit_turns_ahead(1)
@@ -60,9 +60,10 @@ def test_random_functions_of_all_dtypes(start, tmp_path):
 
 
 def notes(function):
-    """Return how the turns of each loop of a function are done.
+    """Return how turns ahead run for each loop of a function.
 
-    For each loop: its line in the function, why its turns are not done ahead, whether on several threads.
+    For each loop, these are its line in the function, the reason why there are no turns ahead, and whether
+    they run on several threads.
     """
     first = function.__wrapped__.__code__.co_firstlineno
     reports = [unit.report() for unit in reporting.units(function)]
@@ -133,7 +134,7 @@ def test_results_are_cpythons():
 
 
 def seen(function, x, y, out):
-    """Return what a call raises, warns of and writes."""
+    """Return what a call raises, its warnings, and what it writes."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -295,7 +296,7 @@ def test_signals_end_turns_on_several_threads():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    # a turn is done, or has begun, or has not begun: none is done in part by the code without exits
+    # a turn has been run completely, has begun, or has not begun: code without exits never runs it in part
     done = numpy.asarray(out)
     assert (done >= 2.0).all()
 

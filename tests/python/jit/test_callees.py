@@ -1,4 +1,4 @@
-"""Functions that loops call: closures, globals that loops assign, and what reports say of them."""
+"""Functions that loops call: closures, globals that loops assign, and reports about them."""
 
 import subprocess
 import sys

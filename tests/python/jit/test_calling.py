@@ -1,4 +1,4 @@
-"""`fromfunction`, `piecewise`, `apply_over_axes` and `fromiter` give what NumPy gives, compiled."""
+"""`fromfunction`, `piecewise`, `apply_over_axes` and `fromiter` return what NumPy returns, compiled."""
 
 import copy
 import signal
@@ -24,7 +24,8 @@ def compiled_runs(function):
 
 
 def outcome(call):
-    """Return what a call gives: the result with its dtype and bits, or its exception; and its warnings."""
+    """Return the outcome of a call: the result with its dtype and bits, or its exception; and its
+    warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -192,7 +193,7 @@ def test_what_compiled_code_cannot_do():
 
 
 def taken(module, how):
-    """Return what is left of generators and iterators after `fromiter`."""
+    """Return the remaining items of generators and iterators after `fromiter`."""
     a = numpy.arange(N) * 0.5 if module is numpy else np.arange(N) * 0.5
     it = iter(a)
     found = []

@@ -1,4 +1,4 @@
-"""Arithmetic of complex numbers in loops: the bits of Python's numbers and of NumPy's scalars."""
+"""Arithmetic of complex numbers in loops has the bits of Python's numbers and of NumPy's scalars."""
 
 import importlib.util
 import warnings
@@ -74,7 +74,7 @@ def test_arithmetic(functions, kind, number):
     unit, _ = reporting.units(compiled)
     report = unit.report()
     if kind == "numpy" and EXPRESSIONS[number] in ("a**5", "a**7"):
-        # compiled code has no such power, and is not begun for the rest of the turn
+        # compiled code has no such power, and does not run for the rest of the iteration
         assert not report["variants"]
         assert "power" in report["refused"][0][2]
     else:

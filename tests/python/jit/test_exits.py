@@ -1,4 +1,4 @@
-"""Compiled code that is made to stop at each statement in turn: CPython goes on from there."""
+"""Compiled code that is made to stop at each statement in turn; CPython continues from there."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""``python -m numelt --jit-loops``: programs print what they print without."""
+"""``python -m numelt --jit-loops``: programs print the same as without the option."""
 
 import os
 import subprocess
@@ -98,7 +98,7 @@ def sums(a):
 a = np.linspace(0, 1, 40_000)
 print(sums(a), sums(a))
 """
-# the modules that look at syntax trees, and whether the loops have run compiled
+# the modules that use syntax trees, and whether the loops have run compiled
 REPORT = """
 print([name for name in ("twin", "lower") if f"numelt._jit.{name}" in sys.modules], file=sys.stderr)
 print(any(r["runs"] for u in __numelt_units__ for r in u.report()["variants"]), file=sys.stderr)
@@ -106,7 +106,7 @@ print(any(r["runs"] for u in __numelt_units__ for r in u.report()["variants"]), 
 
 
 def runs(folder, count, **settings):
-    """Run the program so many times; return what each run tells."""
+    """Run the program this many times; return the report of each run."""
     settings = {"NUMELT_CACHE_DIR": str(folder / "cache"), **settings}
     made = [run(folder, "--jit-loops", **settings) for _ in range(count)]
     assert [one.stdout for one in made] == [run(folder).stdout] * count

@@ -1,4 +1,4 @@
-"""Arrays that loops make: random functions, and what happens to them where compiled code stops."""
+"""Arrays that loops make: random functions, and these arrays when compiled code stops."""
 
 import numpy
 import pytest

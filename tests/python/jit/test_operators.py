@@ -1,4 +1,4 @@
-"""Parakeet's operators are the Python loops that they stand for."""
+"""Parakeet's operators give the same results as the Python loops that define them."""
 
 import functools
 import itertools

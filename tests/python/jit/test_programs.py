@@ -1,4 +1,4 @@
-"""Programs with loops: compiled, they do what they do without, the first time and later."""
+"""Programs with loops have the same outcome compiled as without, the first time and later."""
 
 import math
 import pickle

@@ -1,4 +1,4 @@
-"""Reductions of array expressions in loops: the bits that they have without being compiled."""
+"""Reductions of array expressions in loops have the bits that they have without compilation."""
 
 import contextlib
 import importlib.util

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.core
 
 
 def runs(compiled):
-    """Return how often the units that take over have run something worth while."""
+    """Return how often the units that take over again have run a significant part."""
     reports = [unit.report() for unit in reporting.units(compiled)]
     resumed = [report for report in reports if report["is_resumed"]]
     return sum(variant["runs"] - variant["early"] for report in resumed for variant in report["variants"])

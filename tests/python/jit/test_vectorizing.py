@@ -1,4 +1,4 @@
-"""`vectorize` and `apply_along_axis` with compiled functions give what NumPy gives."""
+"""`vectorize` and `apply_along_axis` with compiled functions return what NumPy returns."""
 
 import math
 import warnings
@@ -20,13 +20,13 @@ INTS = RNG.integers(-50, 50, N)
 
 
 def compiled_runs(function):
-    """Return how often compiled code ran a loop with a function, not counting what stopped at once."""
+    """Return how often compiled code ran a loop with a function, without runs that stopped at once."""
     reports = [unit.report() for unit in reporting.units(function)]
     return sum(variant["runs"] - variant["early"] for report in reports for variant in report["variants"])
 
 
 def outcome(call):
-    """Return what a call gives: the result with its dtype, or its exception; and its warnings."""
+    """Return the outcome of a call: the result with its dtype, or its exception; and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
