@@ -1,7 +1,7 @@
 """Definite assignment: which variables certainly have a value where a loop begins.
 
-In: the body of a function and the names of its parameters. Out: for each loop the set of names that are bound
-whenever it is reached. Names that are missing may be bound or not; the twin looks.
+In: the scope of a function or module, and the names of its parameters. Out: for each loop the set of names
+that are bound whenever it is reached. Names that are missing may be bound or not; the twin looks.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from numelt._jit.scopes import own_nodes
+from numelt._jit.scopes import Scope, own_nodes, unbound_by
 
 __all__ = ["bound_at_loops"]
 
@@ -18,22 +18,16 @@ Bound = frozenset[str] | None
 Names = dict[ast.stmt, frozenset[str]]
 
 
-def bound_at_loops(body: list[ast.stmt], bound: Iterable[str]) -> tuple[Names, Names]:
-    """Return the names that are certainly bound before each loop, and in its turns."""
-    flow = _Flow(bool(_deleted(body)))
-    flow.block(body, frozenset(bound))
+def bound_at_loops(scope: Scope, bound: Iterable[str]) -> tuple[Names, Names]:
+    """Return the names that are certainly bound before each loop of a scope, and in its turns."""
+    flow = _Flow(scope.unbinds)
+    flow.block(scope.body, frozenset(bound))
     return flow.before, flow.inside
 
 
 def _deleted(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """Return the names that statements may unbind."""
-    names = set()
-    for node in own_nodes(nodes):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del):
-            names.add(node.id)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            names.add(node.name)
-    return frozenset(names)
+    return frozenset(name for node in own_nodes(nodes) if (name := unbound_by(node)))
 
 
 def _stored(targets: Iterable[ast.AST]) -> frozenset[str]:

@@ -18,6 +18,8 @@ __all__ = [
     "bound_names",
     "children",
     "own_nodes",
+    "statements",
+    "unbound_by",
     "with_loops",
 ]
 
@@ -135,6 +137,23 @@ def _bound_by(node: ast.AST) -> Iterator[str]:
         yield node.rest
 
 
+def unbound_by(node: ast.AST) -> str | None:
+    """Return the name that a node itself may unbind, or None."""
+    if isinstance(node, ast.Name):
+        return node.id if isinstance(node.ctx, ast.Del) else None
+    return node.name if isinstance(node, ast.ExceptHandler) else None
+
+
+def statements(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Yield statements and those below them, also in functions and classes."""
+    for node in body:
+        yield node
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, field, None)
+            if isinstance(inner, list):
+                yield from statements(inner)
+
+
 class Scope:
     """The names of a module, a class or a function.
 
@@ -146,6 +165,8 @@ class Scope:
         What it binds itself.
     shared : set of str
         What it declares ``global``; in a module, what it binds.
+    unbinds : bool
+        Whether one of its statements may unbind a name.
     """
 
     def __init__(self, node: ast.AST, parent: Scope | None = None) -> None:
@@ -160,6 +181,7 @@ class Scope:
         own = list(own_nodes(self.body))
         declared = {n for node in own if isinstance(node, ast.Global) for n in node.names}
         self.outer = {n for node in own if isinstance(node, ast.Nonlocal) for n in node.names}
+        self.unbinds = any(map(unbound_by, own))
         self.counts = Counter(bound_names(self.body))
         self.names = set(self.counts) - declared - self.outer
         if isinstance(node, Function):

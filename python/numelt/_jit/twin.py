@@ -41,7 +41,16 @@ from numelt._jit import source
 from numelt._jit.flow import bound_at_loops
 from numelt._jit.lower import REST, Lowered, lowered
 from numelt._jit.numbering import Loop, Span, is_numbered_loop, spans
-from numelt._jit.scopes import Function, Scope, argument_names, bound_names, children, own_nodes, with_loops
+from numelt._jit.scopes import (
+    Function,
+    Scope,
+    argument_names,
+    bound_names,
+    children,
+    own_nodes,
+    statements,
+    with_loops,
+)
 from numelt._jit.units import AGAIN, BEGUN, NAME_ERROR, PENDING, UNBOUND, UNITS, hidden
 
 __all__ = ["Template", "function_twin", "instance", "module_twin", "template"]
@@ -102,7 +111,7 @@ class _Rewriter:
         self._holding = holding
         self._scope = scope
         parameters = argument_names(node.args) if isinstance(node, Function) else []
-        self._bound, self._bound_inside = bound_at_loops(scope.body, parameters)
+        self._bound, self._bound_inside = bound_at_loops(scope, parameters)
         # how many loops of the twin are around, and how many in all
         self._depth = 0
         self._turns = 0
@@ -285,7 +294,7 @@ class _Rewriter:
         if not isinstance(node, Function):
             return frozenset()
         shared = {*argument_names(node.args), *self._scope.outer, *self._scope.shared}
-        for inner in ast.walk(node):
+        for inner in statements(self._scope.body):
             if isinstance(inner, ast.Nonlocal):
                 shared.update(inner.names)
         return frozenset(shared)

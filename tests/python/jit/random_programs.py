@@ -202,7 +202,8 @@ def seen(value: Any) -> Any:
         array = numpy.array(value)
         if array.dtype.kind == "f":
             array[numpy.isnan(array)] = numpy.nan  # the sign of a NaN has no meaning
-        return "array", str(array.dtype), array.shape, array.tobytes()
+        content = repr(array.tolist()) if array.dtype.hasobject else array.tobytes()
+        return "array", str(array.dtype), array.shape, content
     if isinstance(value, tuple | list):
         return [type(value).__name__, *map(seen, value)]
     return type(value).__name__, repr(value)
