@@ -309,3 +309,33 @@ def test_index_errors_come_before():
     with pytest.raises(IndexError, match="index 10 is out of bounds for axis 0 with size 10"):
         a[i] = x * 2
     assert not as_numpy(a).any()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2", "c8", "f8", "i4"])
+@pytest.mark.parametrize("value", [1e300, numpy.float64(1e300), numpy.inf, 3, 10**30], ids=repr)
+def test_numbers_that_overflow_warn_as_often_as_in_numpy(dtype, value):
+    keys = [
+        (True, -1),
+        True,
+        ([0], [1]),
+        ([0, 1],),
+        [0, 1],
+        (slice(None), [0]),
+        ([0, 5],),
+        [7],
+        [True, False],
+    ]
+    keys += [numpy.array([[True, False], [False, True]]), numpy.array([1, 0]), (numpy.array([[0], [1]]), 1)]
+    for key in keys:
+        seen = []
+        for module in (numpy, numelt):
+            array = module.ones((2, 2), dtype)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    array[key] = value
+                    error = None
+                except (IndexError, OverflowError, TypeError) as raised:
+                    error = type(raised), str(raised)
+            seen.append((error, [str(w.message) for w in caught], numpy.asarray(array).tobytes()))
+        assert seen[0] == seen[1], (key, seen)

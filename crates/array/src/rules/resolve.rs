@@ -77,7 +77,8 @@ impl Weak {
 
 /// Whether a finite number has become infinite in a narrower type.
 pub fn overflowed(from: Scalar, to: Scalar) -> bool {
-    let narrower = (from.dtype().is_float() || from.dtype().is_complex()) && to.dtype().size() < from.dtype().size();
+    let part = |dtype: DType| if dtype.is_complex() { dtype.size() / 2 } else { dtype.size() };
+    let narrower = (from.dtype().is_float() || from.dtype().is_complex()) && part(to.dtype()) < part(from.dtype());
     (narrower || from.dtype().is_integer()) && to.is_infinite() && !from.is_infinite()
 }
 

@@ -21,6 +21,9 @@ pub fn set<'py>(
     value: &Bound<'py, PyAny>,
 ) -> PyResult<bool> {
     let py = array.py();
+    if overflows(value, view.dtype) {
+        return Ok(false);
+    }
     if let Some(one) = exact_native(key).and_then(NdArray::view)
         && few::set(py, view, one, value)?
     {
@@ -43,6 +46,16 @@ pub fn set<'py>(
     let by_mask = matches!(&key.items[..], [Item::Mask(mask)] if mask.shape.len() == view.shape.len());
     let Some(value) = assigned(py, value, view, !by_mask)? else { return Ok(false) };
     Ok(matches!(indexing::set(&Attached(py), view, &key.items, value)?, Answer::Recorded(())))
+}
+
+/// Does a finite number become infinite when it is stored? NumPy warns once, whatever it then finds in the key.
+fn overflows(value: &Bound<'_, PyAny>, dtype: DType) -> bool {
+    if !matches!(dtype, DType::F16 | DType::F32 | DType::C64) {
+        return false;
+    }
+    let Some(operand) = Operand::extract_quick(value) else { return false };
+    let Some(value @ (numelt::Operand::Value(_) | numelt::Operand::Weak(_))) = operand.rule() else { return false };
+    numelt::assign::literal(&value, dtype).is_some_and(|stored| numelt::assign::overflowed(&value, stored))
 }
 
 /// The value converted for the target; `None` if NumPy raises or warns. With `whole`, NumPy converts all of it in one
