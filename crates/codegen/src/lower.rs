@@ -195,6 +195,7 @@ impl Lower<'_> {
             Op::LeftShift | Op::RightShift => plain(self.shift(op, ty, args[0].plain(), args[1].plain())),
             Op::Isnan | Op::Isinf | Op::Isfinite => plain(self.classify(op, ty, args[0])),
             Op::Signbit => plain(self.signbit(ty, args[0].plain())),
+            Op::Spacing if ty != DType::F16 => plain(self.spacing(ty, args[0].plain())),
             Op::Conjugate => Ok(match args[0] {
                 Value::Plain(v) => Value::Plain(v),
                 Value::Complex(re, im) => Value::Complex(re, self.b.fneg(im)),

@@ -82,11 +82,11 @@ impl Shape {
             lanes = 1;
         }
         let points = depth.iter().filter(|d| **d == Some(Depth::Point)).count();
-        let calls = live().any(|node| matches!(node, Node::Op(op, ..) if is_call(*op)));
+        let calls = live().any(|node| matches!(node, Node::Op(op, ty, _) if is_call(*op, *ty)));
         // the code of exponentials is in the kernel
         let pairs = isa != Isa::Portable
             && live().all(|node| match node {
-                Node::Op(op, ty, _) => !is_call(*op) || (*op == Op::Exp && *ty == DType::F64),
+                Node::Op(op, ty, _) => !is_call(*op, *ty) || (*op == Op::Exp && *ty == DType::F64),
                 Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } | Node::Cast(..) => true,
             });
         let small = unroll::is_small(points) && pairs && !strided;
@@ -223,8 +223,11 @@ fn narrowest(kernel: &Kernel, depth: &[Option<Depth>], targets: &[KernelOutput])
 }
 
 /// Operations that become calls.
-fn is_call(op: Op) -> bool {
+fn is_call(op: Op, ty: DType) -> bool {
     use Op::*;
+    if op == Spacing && ty != DType::F16 {
+        return false;
+    }
     matches!(
         op,
         Power

@@ -113,6 +113,27 @@ impl Lower<'_> {
         self.b.icmp(Int::LLVMIntSLT, self.b.bitcast(v, self.reg(int)), self.number(int, 0.0))
     }
 
+    /// The distance to the next number away from zero, with the sign of `v`, by integers; no flag is raised.
+    pub(crate) fn spacing(&self, ty: DType, v: Val) -> Val {
+        let (b, int) = (self.b, self.bits_type(ty));
+        let number = |bits: u64| b.const_int(self.reg(int), bits);
+        let float = |bits: Val| b.bitcast(bits, self.reg(ty));
+        let (all, infinity) = if ty == DType::F32 {
+            (u64::from(u32::MAX >> 1), f32::INFINITY.to_bits().into())
+        } else {
+            (u64::MAX >> 1, f64::INFINITY.to_bits())
+        };
+        let bits = b.bitcast(v, self.reg(int));
+        let size = b.and(bits, number(all));
+        let finite = b.icmp(Int::LLVMIntSLT, size, number(infinity));
+        let safe = b.select(finite, size, number(0));
+        let next = b.fsub(float(b.add(safe, number(1))), float(safe));
+        // that of either zero is positive
+        let zero = b.icmp(Int::LLVMIntEQ, size, number(0));
+        let signed = self.float_intrinsic("llvm.copysign", ty, &[next, v]);
+        b.select(finite, b.select(zero, next, signed), self.number(ty, f64::NAN))
+    }
+
     fn bits_type(&self, float: DType) -> DType {
         if float.size() == 4 { DType::I32 } else { DType::I64 }
     }
