@@ -34,7 +34,9 @@ def of_ufunc(name):
     binary = UFUNCS[name].nin == 2
     domain = "small" if name in {*ULPS, "gcd", "lcm"} else "any"
     exact = {"ulp": ULPS.get(name, 0), "norm": NORMS.get(name, 4 if name in ULPS else 0), "domain": domain}
-    if name in ZEROS:
+    # a negative number and the logarithm that is added to it may cancel, which leaves NumPy few right digits;
+    # the tests of the vector math crate compare such results with the true ones
+    if name in ZEROS or name.startswith("logaddexp"):
         exact["domain"] = "positive"
     if binary:
         yield from rows(f"np.{name}(x, y)", ALL, **exact)
