@@ -89,11 +89,9 @@ pub struct AlternationLimits {
 pub struct AtOnceLimits {
     /// With at most this many elements, it always does.
     pub few: i64,
-    /// With at most this many, it does until a long chain of operations has been seen. With more, it does once reads
-    /// have followed each other closely.
+    /// With at most this many, reductions always do, and elementwise operations until long chains of them have been
+    /// seen.
     pub middle: i64,
-    /// With at most this many, an operation in place gives its array new memory instead of waiting.
-    pub moved: i64,
 }
 
 /// The time that making a plan takes, and the time that having it saves.
@@ -133,10 +131,9 @@ impl Target {
             alternation: Some(AlternationLimits { largest_bytes: 16 << 20, sweeps: 4, large_bytes: 128 << 10 }),
             // With `few` of 256, an ensemble sampler of 64 walkers in five dimensions reaches 1.15 times NumPy's speed
             // and a Boltzmann machine with 480 weights 0.9; with 512, they reach 1.35 and 1.75. With 1024, the sum of
-            // 27 neighbours in a block of 8 x 8 x 8 and the price of 1,000 options take twice as long. Operations in
-            // place on more elements than `moved` are better recorded than run at once, because that would put another
-            // array into the caches.
-            at_once: AtOnceLimits { few: 512, middle: 2048, moved: 3 * 2048 },
+            // 27 neighbours in a block of 8 x 8 x 8 and the price of 1,000 options take twice as long. With `middle` of
+            // 2048, the tables of a knapsack problem and the ranks of pages take 1.2 times as long.
+            at_once: AtOnceLimits { few: 512, middle: 8192 },
             planning: PlanningCosts { plan_ns: 20_000, instruction_ns: 4_000, launch_ns: 1_000, elements_per_ns: 4 },
             spoils: false,
         }

@@ -60,11 +60,6 @@ impl Sightings {
         *saved += launch_ns * (instructions - 1) + work / elements_per_ns;
         false
     }
-
-    /// Whether a batch with this key has been seen.
-    pub fn knows(&self, key: u64) -> bool {
-        self.seen.contains_key(&key)
-    }
 }
 
 /// The base number of a temporary, which occurs in no program.

@@ -25,7 +25,7 @@ use self::filtering::Filters;
 pub use self::gate::Away;
 use self::gate::{Gate, Inside};
 use self::hosting::Hosting;
-use crate::at_once::Habit;
+use crate::at_once::Chains;
 use crate::batch::{Again, Batch};
 use crate::cache::Caches;
 use crate::config::Config;
@@ -110,7 +110,7 @@ pub(crate) struct State {
     filters: Filters,
     /// The thread that runs a call of an extension method.
     caller: Option<ThreadId>,
-    habit: Habit,
+    chains: Chains,
     /// How many more batches are recorded as a whole, because somebody has requested an explanation.
     explained: u32,
     /// Pending work runs when it alone keeps more than this many bytes alive.
@@ -156,7 +156,7 @@ impl Runtime {
             warnings: Vec::new(),
             filters: Filters::default(),
             caller: None,
-            habit: Habit::new(at_once),
+            chains: Chains::new(at_once),
             explained: 0,
             held_budget: (physical_memory() / 16) as u64,
             config,
@@ -406,7 +406,7 @@ impl State {
         let start = Instant::now();
         if reason == Reason::Read {
             self.explained = self.explained.saturating_sub(1);
-            self.habit.note_read(self.batch.len(), self.batch.work, self.config.at_once);
+            self.chains.note_read(self.batch.len(), self.batch.work);
         }
         self.make_due();
         let _running = self.heap.runs(self.batch.epoch);
@@ -496,12 +496,7 @@ impl State {
         batch.restart(0, &mut self.cells);
         self.heap.held.store(self.batch.held(), Ordering::Relaxed);
         self.spare = Some(batch);
-        // operations that are about to run at once must not wait for the rest that the cut has left
-        if cut && self.habit.is_strange() && !self.batch.is_empty() {
-            result.and_then(|()| self.flush(reason, again))
-        } else {
-            result
-        }
+        result
     }
 
     /// Runs a batch operation by operation. Operations that get no memory are put at the head of the queue.

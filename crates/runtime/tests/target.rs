@@ -86,8 +86,8 @@ fn waits(target: Target, n: i64) -> bool {
 #[test]
 fn operations_run_at_once_as_the_engine_says() {
     assert!(!waits(Target::cpu(), 512));
-    assert!(waits(Target { at_once: AtOnceLimits { few: 8, middle: 16, moved: 32 }, ..Target::cpu() }, 512));
-    assert!(!waits(Target { at_once: AtOnceLimits { few: 8, middle: 16, moved: 32 }, ..Target::cpu() }, 8));
+    assert!(waits(Target { at_once: AtOnceLimits { few: 8, middle: 16 }, ..Target::cpu() }, 512));
+    assert!(!waits(Target { at_once: AtOnceLimits { few: 8, middle: 16 }, ..Target::cpu() }, 8));
 }
 
 /// How often a batch with little work runs before it is planned.

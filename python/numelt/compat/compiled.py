@@ -106,10 +106,13 @@ def put_methods(cls: type, methods: dict[str, Any]) -> None:
 
 
 def _adapt_part(module: types.ModuleType, wrap: Wrap) -> Changed:
-    """Wrap what one module holds."""
+    """Wrap what one module holds, except what the module of this folder names as `WITHOUT_ARRAYS`."""
     changed: Changed = {}
+    without_arrays: frozenset[str] = getattr(
+        library(module.__name__.partition(".")[0]), "WITHOUT_ARRAYS", frozenset()
+    )
     for name, value in list(vars(module).items()):
-        if name.startswith("__"):
+        if name.startswith("__") or name in without_arrays:
             continue
         if _is_compiled(value, _FUNCTIONS):
             adapted: Any = wrap(value)

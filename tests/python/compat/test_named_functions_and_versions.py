@@ -30,6 +30,15 @@ def test_every_wrapped_function_is_in_its_library(name: Any) -> None:
     assert len(name.reason) > 10
 
 
+def test_functions_without_arrays_are_left_as_they_are() -> None:
+    arrow = pytest.importorskip("pyarrow.lib")
+    compute = pytest.importorskip("pyarrow._compute")
+    for function in (arrow.frombytes, arrow.tobytes, compute.FunctionRegistry.get_function):
+        assert not hasattr(function, "__wrapped__")
+    for function in (arrow.array, arrow.Tensor.from_numpy, compute.Function.call):
+        assert function.__wrapped__ is not None
+
+
 @pytest.mark.parametrize("package", sorted(libraries.PACKAGES))
 def test_the_installed_version_is_a_tested_one(package: str) -> None:
     about = libraries.library(package)

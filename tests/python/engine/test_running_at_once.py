@@ -581,3 +581,39 @@ def test_equal_arrays():
     assert numelt.array_equal(a, a, equal_nan=True)
     assert numelt.array_equal(a[:0], a[:0])
     assert numelt.array_equal(numelt.arange(3), [0, 1, 2])
+
+
+def chain(x):
+    """Apply many operations, so that recording them pays."""
+    for _ in range(20):
+        x = x * 0.5 + 1.0
+    return x[3]
+
+
+needs_at_once = pytest.mark.skipif(not numelt.config.at_once, reason="everything is recorded")
+
+
+@needs_at_once
+def test_only_elementwise_operations_depend_on_the_length_of_chains():
+    few, some, many = (numelt.arange(float(n)) for n in (512, 4000, 8193))
+    for x in (few, some, many):
+        x[0]
+    for _ in range(100):
+        chain(some)
+    rows = some.reshape(40, 100)
+    always = [lambda: few + 1.0, lambda: rows.sum(axis=0), lambda: some.max(), lambda: few[few > 3.0]]
+    for call in always * 3:
+        assert runs_at_once(call)[1] > 0
+    assert runs_at_once(lambda: many + 1.0)[1] == 0
+    expected = numpy.arange(4000.0).reshape(40, 100).sum(axis=0)
+    numpy.testing.assert_array_equal(as_numpy(rows.sum(axis=0)), expected)
+
+
+@needs_at_once
+def test_long_chains_are_recorded_and_short_ones_are_not():
+    x = numelt.arange(1000.0)
+    x[0]
+    ran = [runs_at_once(lambda: chain(x))[1] for _ in range(100)]
+    assert ran[-1] == 0
+    ran = [runs_at_once(lambda: (x + 1.0)[3])[1] for _ in range(100)]
+    assert ran[-1] == 1

@@ -234,11 +234,6 @@ impl BaseCell {
         self.exports.load(Ordering::Acquire) > 0 || self.has(note::SHARED)
     }
 
-    /// Whether its values may be moved to other memory: nobody knows their address, and the memory is our own.
-    pub fn may_move(&self) -> bool {
-        !self.has(note::FOREIGN | note::KNOWN | note::COPIES) && self.exports.load(Ordering::Acquire) == 0
-    }
-
     /// Notes that the host's copy changes: what was derived from the values is forgotten, and copies on devices are
     /// discarded.
     #[inline]

@@ -4,7 +4,7 @@
 
 use super::gate::Inside;
 use super::{Inner, Runtime, State};
-use crate::at_once::Habit;
+use crate::at_once::Chains;
 use crate::batch::{Again, Candidates};
 use crate::config::Config;
 use crate::engine::{Engine, EngineSet};
@@ -40,7 +40,7 @@ impl Runtime {
         }
         state.caches.clear();
         let Target { at_once, planning, .. } = *state.engine.target();
-        (state.habit, state.sightings) = (Habit::new(at_once), Sightings::new(planning));
+        (state.chains, state.sightings) = (Chains::new(at_once), Sightings::new(planning));
         state.last = None;
         if state.batch.is_empty() {
             state.batch.expect(Candidates::new());

@@ -36,9 +36,6 @@ impl State {
         });
         if let Some(plan) = found {
             self.stats.plan_hits += 1;
-            if batch.len() >= LONG {
-                self.habit.note_long(batch.len(), true);
-            }
             return Ok(Some((plan, true)));
         }
         if self.goes_piecemeal(batch) {
@@ -228,9 +225,6 @@ impl State {
             return true;
         }
         let key = batch.key();
-        if len >= LONG {
-            self.habit.note_long(len, self.sightings.knows(key));
-        }
         !self.sightings.deserves_plan(key, len, work)
     }
 }

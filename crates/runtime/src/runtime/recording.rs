@@ -70,10 +70,10 @@ impl Runtime {
         }
         state.stats.instructions += 1;
         if self.runs_at_once() {
-            let limits = (&state.habit, state.config.at_once as i64);
+            let limits = (&state.chains, state.config.at_once as i64);
             match at_once::run(&*state.engine, limits, state.batch.epoch, what, out, ins)? {
                 Outcome::Done(elements) => {
-                    state.habit.ran(elements);
+                    state.chains.ran(elements);
                     state.stats.at_once += 1;
                     return Ok(None);
                 }
