@@ -178,3 +178,31 @@ def test_memory_that_others_see():
     window = numelt.asarray(other[2:])
     window[:] = adopted[:4]
     assert other.tolist() == [9, 7, 9, 7, 14, 3]
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, 5, (0,), (0, 2), (), True, 1.0, numpy.int64(0), "x"])
+@pytest.mark.parametrize("shape", [(), (1,), (0,), (3,), (1, 1), (3, 1), (2, 3), (1, 0, 1), (2, 1, 3, 1)])
+def test_squeeze(shape, axis):
+    def squeezed(np, call):
+        x = (
+            np.arange(float(numpy.prod(shape, dtype=int))).reshape(shape)[..., ::-1]
+            if shape
+            else np.array(2.0)
+        )
+        try:
+            result = call(np, x)
+        except (TypeError, ValueError, IndexError) as error:
+            return type(error), str(error)
+        own = numpy.asarray(result)
+        is_view = numpy.shares_memory(own, numpy.asarray(x))
+        return result is x, type(result) is np.ndarray, result.strides, is_view, own.tolist()
+
+    calls = [
+        lambda np, x: np.squeeze(x, axis),
+        lambda np, x: x.squeeze(axis),
+        lambda np, x: np.squeeze(x, axis=axis),
+    ]
+    if axis is None:
+        calls += [lambda np, x: np.squeeze(x), lambda np, x: x.squeeze()]
+    for call in calls:
+        assert squeezed(numelt, call) == squeezed(numpy, call)

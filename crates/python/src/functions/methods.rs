@@ -39,8 +39,23 @@ methods! {
     };
     transpose permuted;
     squeeze |array, view, given| {
-        let whole = given.plain()?.is_empty() && !view.shape.contains(&1);
-        whole.then(|| Ok(array.clone().into_any()))
+        let rank = view.shape.len();
+        let dropped: SmallVec<[bool; 4]> = match *given.plain()? {
+            [] => view.shape.iter().map(|&extent| extent == 1).collect(),
+            [axis] => {
+                let at = normalize_axis(int(&given.value(axis))?, rank).filter(|&at| view.shape[at] == 1)?;
+                (0..rank).map(|axis| axis == at).collect()
+            }
+            _ => return None,
+        };
+        if !dropped.contains(&true) {
+            return Some(Ok(array.clone().into_any()));
+        }
+        let kept = || (0..rank).filter(|&axis| !dropped[axis]);
+        // the method decides what an array without axes becomes
+        kept().next()?;
+        let (extents, strides) = (kept().map(|at| view.shape[at]).collect(), kept().map(|at| view.strides[at]).collect());
+        Some(wrap_view(array, shape::window(view, view.offset, extents, strides)))
     };
     swapaxes |array, view, given| {
         let &[one, other] = given.plain()? else { return None };

@@ -66,6 +66,7 @@ const TABLE: &[(&str, Compiled)] = &[
     ("r_", joining::row),
     ("roll", moving::roll),
     ("flip", matrices::flip),
+    ("squeeze", methods::squeeze),
     ("atleast_1d", moving::atleast_1d),
     ("atleast_2d", moving::atleast_2d),
     ("atleast_3d", moving::atleast_3d),
