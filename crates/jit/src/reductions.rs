@@ -86,6 +86,7 @@ impl Walk<'_> {
             && let Type::Array { dtype: own, .. } = array.ty
             && own == dtype
         {
+            self.note_read(array);
             return Ok(Elements { address: array.parts[1], stride: array.parts[3], count, dtype });
         }
         self.flush_watched();

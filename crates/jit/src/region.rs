@@ -170,6 +170,25 @@ impl Walk<'_> {
         region.accesses.push(Access { array, indices, is_store });
     }
 
+    /// Notes that one of NumPy's loops reads all elements of an array.
+    pub fn note_read(&mut self, array: &Val) {
+        let (Type::Array { dtype, .. }, Some(region)) = (&array.ty, &mut self.region) else { return };
+        if region.origins.contains_key(&array.parts[1]) {
+            return self.note_access(array.parts[1], *dtype, false);
+        }
+        if array.parts.iter().any(|part| (part.0 as usize) >= region.inside_from) {
+            return self.fail_region("it uses arrays that are not there before");
+        }
+        let known = region.arrays.iter().position(|other| other.parts[1] == array.parts[1]);
+        let number = known.unwrap_or(region.arrays.len());
+        if known.is_none() {
+            region.arrays.push(array.clone());
+        } else if region.arrays[number].parts[2..] != array.parts[2..] {
+            return self.fail_region("it uses an array in two shapes");
+        }
+        region.accesses.push(Access { array: number, indices: Vec::new(), is_store: false });
+    }
+
     /// Notes a store, before it is done.
     pub fn note_store(&mut self, store: &Store) {
         match store {

@@ -328,3 +328,37 @@ def test_explain_tells_how_turns_are_done():
     compiled = np.jit(smoothed)
     compiled(numpy.zeros((20, 30)), numpy.zeros((20, 30)))
     assert "turns are done ahead, on several threads" in np.explain(compiled)
+
+
+def rows_to_come(b, a):
+    for i in range(b.shape[0]):
+        for j in range(b.shape[1]):
+            b[i, j] += np.dot(a[i + 1 :, i], b[i + 1 :, j])
+
+
+def sums_to_come(b, a):
+    for i in range(b.shape[0]):
+        b[i, 0] = b[i + 1 :, 0].sum() * 0.5 + a[i, i]
+
+
+def sums_of_all(b, a):
+    for i in range(b.shape[0]):
+        b[0, i] = b[1].sum() + np.dot(b[0], a[i]) * 1e-3
+
+
+def means_of_an_array(b, a):
+    for i in range(b.shape[0]):
+        a[i, 1] = np.mean(b) + a[i, 0]
+
+
+@pytest.mark.parametrize("function", [rows_to_come, sums_to_come, sums_of_all, means_of_an_array])
+@pytest.mark.parametrize("shares", [False, True])
+def test_what_numpys_loops_read_is_known(function, shares):
+    values = numpy.random.default_rng(5).random((2, 150, 150))
+    made = []
+    compiled = np.jit(function)
+    for run in (function, *(4 * [compiled])):
+        b, a = np.asarray(values.copy())
+        run(b, b if shares else a)
+        made.append((numpy.asarray(b).tobytes(), numpy.asarray(a).tobytes()))
+    assert all(one == made[0] for one in made)
