@@ -28,7 +28,7 @@ impl Walk<'_> {
     pub fn reduction(&mut self, name: &str, args: &[Val]) -> Option<Res<Val>> {
         let [array] = args else {
             return match (name, args) {
-                ("dot", [a, b]) => Some(self.dot(a, b)),
+                ("dot", [a, b]) => Some(self.dot(a, b).inspect(|product| self.exit_if_one_zero(a, product))),
                 _ => None,
             };
         };
@@ -268,6 +268,17 @@ impl Walk<'_> {
             let nan = is_nan(&mut self.e, value);
             self.exit_if(nan, "the extreme of a NaN");
         }
+    }
+
+    /// `numpy.dot` multiplies arrays of one element without adding the product to zero: minus zero keeps its sign.
+    fn exit_if_one_zero(&mut self, array: &Val, product: &Val) {
+        let Ok((_, Some(count))) = self.node(array) else { return };
+        let (one, product) = (self.e.int(1), product.parts[0]);
+        let zero = self.e.constant(self.e.type_of(product), 0);
+        let is_zero = self.e.apply(Op::Equal, self.e.type_of(product), &[product, zero]);
+        let is_one = self.e.ints(Op::Equal, &[count, one]);
+        let both = self.e.logic(Op::LogicalAnd, &[is_zero, is_one]);
+        self.exit_if(both, "a product of one element that is zero");
     }
 
     /// The dot product of two arrays with one axis.

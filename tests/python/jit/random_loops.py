@@ -151,6 +151,9 @@ class Writer:
                 f"abs({a})",
                 f"{a} if {b} > {d} else {b}",
                 f"math.exp({a})",
+                f"x[{self._index()} :].sum()",
+                f"np.dot(m[{self._index()}], m[{self._index()}])",
+                f"np.dot(w[{self._loops[-1]} :], x[{self._loops[-1]} :])",
                 a,
             ]
         )

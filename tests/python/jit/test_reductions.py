@@ -109,3 +109,16 @@ def test_long_arrays():
     rows = numpy.random.default_rng(0).normal(size=(20, 100_003))
     wanted = [numpy.sqrt(numpy.sum(row * row)) + (row - rows[0]).mean() for row in rows]
     assert norms(np.asarray(rows)).tolist() == wanted
+
+
+def test_products_of_one_element_keep_the_sign_of_zero():
+    def f(x, y, out):
+        for k in range(len(x)):
+            out[k] = np.dot(x[k:], y[k:])
+
+    for last in (-1.0, 0.0, 2.0, -0.0):
+        x, y = np.zeros(3), np.array([3.0, 2.0, last])
+        wanted, got = np.ones(3), np.ones(3)
+        f(x, y, wanted)
+        np.jit(f)(x, y, got)
+        assert numpy.asarray(got).tobytes() == numpy.asarray(wanted).tobytes()
