@@ -326,7 +326,7 @@ def test_engines_change_while_other_threads_work(host):
 
 
 def test_explain_names_engines(far):
-    x = numelt.arange(5000.0)
+    x = numelt.arange(20_000.0)
     numelt.flush()
     assert "\n  runs on: far\n" in numelt.explain(numelt.sqrt(x) + 1)
     with numelt.engine("cpu"):
