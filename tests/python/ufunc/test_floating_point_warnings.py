@@ -509,18 +509,20 @@ def test_halves_say_it_once():
 
 
 @pytest.mark.core
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8"])
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide"])
-@pytest.mark.parametrize("special", [numpy.inf, numpy.nan, 1.0])
-def test_running_halves_that_overflow_beside_other_specials(name, special):
-    """An infinity that was there before does not hide an overflow in another row."""
-    rows = [[special, 1.0, 2.0], [60000.0, 0.25 if name == "divide" else 60000.0, 1.0], [1.0, 2.0, 3.0]]
+@pytest.mark.parametrize("special", [numpy.inf, numpy.nan, 1.0, 0.0])
+def test_running_results_that_overflow_beside_other_specials(name, special, dtype):
+    """An infinity that was there before does not hide an overflow in another row, and is not reported itself."""
+    most = float(numpy.finfo(dtype).max)
+    rows = [[special, 1.0, 2.0], [most, 0.25 if name == "divide" else most, 1.0], [1.0, 2.0, 3.0]]
     if name == "subtract":
-        rows[1][0] = -60000.0
+        rows[1][0] = -most
     for axis, order in ((1, "C"), (1, "F"), (0, "C")):
 
         def call(np, axis=axis, order=order):
             values = rows if axis == 1 else [list(row) for row in zip(*rows, strict=True)]
-            return getattr(np, name).accumulate(np.array(values, "f2", order=order), axis=axis)
+            return getattr(np, name).accumulate(np.array(values, dtype, order=order), axis=axis)
 
         assert "overflow" in str(same(call))
 

@@ -13,6 +13,7 @@
 use super::library::needed_by;
 use super::types::{cast, name, stored, unsigned};
 use super::{Dialect, ops};
+use numelt_ir::warn::{DIVIDE, INVALID, OVER, UNDER};
 use numelt_ir::{DType, DTypeKind, Op, OpKind};
 use std::fmt::Write;
 
@@ -225,15 +226,32 @@ $MET_WRITTEN            $STORE
 $RAISE}
 ";
 
+/// The conditions that a step from `old` to `value` with the operand `x` has met; `None` if it meets none. Nobody
+/// evaluates a scan once more to find out, so they are those that were met and no others.
+fn step_conditions(step: Op, ty: DType) -> Option<String> {
+    let met = ops::conditions(step, ty, "value", &["old", "x"])?;
+    let number = |name: &str| if ty == DType::F16 { format!("f32_of_f16({name})") } else { name.to_owned() };
+    let (old, x) = (number("old"), number("x"));
+    let (over, under) = (OVER | INVALID, OVER | INVALID | UNDER);
+    Some(match step {
+        // a sum that is too small for a normal number is exact
+        Op::Add | Op::Subtract => format!("{met} & {over}"),
+        Op::Multiply => format!("{met} & ({old} == 0 || {x} == 0 ? {over} : {under})"),
+        Op::Divide => format!("{met} & ({x} == 0 ? {} : {old} == 0 ? {over} : {under})", DIVIDE | INVALID),
+        _ => met,
+    })
+}
+
 fn scan(form: &CallForm) -> Option<Parts> {
     let CallForm { op, ty, out, input, lead, .. } = *form;
     let step = op.scan_step()?;
-    // NumPy rounds complex running products in another way, depending on their number
-    if op == Op::Cumprod && ty.is_complex() {
+    // NumPy rounds complex running products in another way, depending on their number; and the values of complex steps
+    // do not determine which conditions these steps met
+    if ty.is_complex() && step.raises(ty) != 0 {
         return None;
     }
     let met_read = ops::cast_conditions(input, ty, "x", "raw");
-    let met_step = ops::conditions(step, ty, "value", &["old", "x"]);
+    let met_step = step_conditions(step, ty);
     let met_written = ops::cast_conditions(ty, out, "result", "value");
     let watches = met_read.is_some() || met_step.is_some() || met_written.is_some();
     let params = scan_params(lead, watches);
