@@ -513,7 +513,7 @@ def test_halves_say_it_once():
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide"])
 @pytest.mark.parametrize("special", [numpy.inf, numpy.nan, 1.0, 0.0])
 def test_running_results_that_overflow_beside_other_specials(name, special, dtype):
-    """An infinity that was there before does not hide an overflow in another row, and is not reported itself."""
+    """An infinity that was there before neither hides an overflow in another row, nor is reported itself."""
     most = float(numpy.finfo(dtype).max)
     rows = [[special, 1.0, 2.0], [most, 0.25 if name == "divide" else most, 1.0], [1.0, 2.0, 3.0]]
     if name == "subtract":
