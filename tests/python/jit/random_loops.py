@@ -27,11 +27,12 @@ class Writer:
     """Writes the text of a function `f(x, y, m, k, b, n, s)`.
 
     `x` and `y` are vectors of floats, `m` is a matrix, `k` a vector of small integers, `b` one of truth
-    values.
+    values. Without `products`, there is no `np.dot`.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, products: bool = True) -> None:
         self._r = random.Random(seed)
+        self._products = products
         self._loops: list[str] = []
 
     def text(self) -> str:
@@ -152,11 +153,17 @@ class Writer:
                 f"{a} if {b} > {d} else {b}",
                 f"math.exp({a})",
                 f"x[{self._index()} :].sum()",
-                f"np.dot(m[{self._index()}], m[{self._index()}])",
-                f"np.dot(w[{self._loops[-1]} :], x[{self._loops[-1]} :])",
+                *self._dots(),
                 a,
             ]
         )
+
+    def _dots(self) -> list[str]:
+        dots = [
+            f"np.dot(m[{self._index()}], m[{self._index()}])",
+            f"np.dot(w[{self._loops[-1]} :], x[{self._loops[-1]} :])",
+        ]
+        return dots if self._products else []
 
     def _statement(self, space: str) -> list[str]:
         r = self._r
