@@ -11,6 +11,7 @@ pub mod random_sequence;
 
 use crate::array::ndarray::{NdArray, wrap_new};
 use crate::array::operand::new_shape;
+use crate::cpython::calls;
 use crate::numpy::convert;
 use crate::record::run;
 use numelt::random::{Pcg64, Stretch};
@@ -366,7 +367,7 @@ impl BitStream {
         let mut guard = run::overwrite(py, &view.base)?;
         let to = guard.bytes_mut();
         let bounded = Bounded { low, count, halves, wide: dtype.size() == 8 };
-        self.acquire.call0(py)?;
+        calls::apply(self.acquire.bind(py), (), None)?;
         // SAFETY: the lock and the GIL are held, and the owner is alive.
         let before = unsafe { self.state.save() };
         // SAFETY: as above.
@@ -391,7 +392,7 @@ impl BitStream {
             },
             None => {}
         }
-        self.release.call0(py)?;
+        calls::apply(self.release.bind(py), (), None)?;
         drop(guard);
         if drawn.flatten().is_some() { wrap_new(py, view) } else { declined() }
     }
@@ -414,10 +415,10 @@ enum Saved {
 impl BitStream {
     /// Moves the state by `n` elements under NumPy's lock.
     fn take(&self, py: Python<'_>, n: i64, halves: bool) -> PyResult<Option<Stretch>> {
-        self.acquire.call0(py)?;
+        calls::apply(self.acquire.bind(py), (), None)?;
         // SAFETY: the lock and the GIL are held, and the owner is alive.
         let stretch = unsafe { self.state.take(n as u64, halves) };
-        self.release.call0(py)?;
+        calls::apply(self.release.bind(py), (), None)?;
         Ok(stretch)
     }
 }

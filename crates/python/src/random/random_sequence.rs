@@ -6,6 +6,7 @@
 //! jump. Methods return `NotImplemented` for draws that are not native here.
 
 use crate::array::ndarray::{NdArray, wrap_new};
+use crate::cpython::calls;
 use crate::numpy::convert;
 use crate::random::{destination, host_for, sized};
 use crate::record::run;
@@ -127,9 +128,9 @@ impl SequentialStream {
     /// Draws numbers for a new array under the bit generator's lock. Returns false if the host engine cannot make
     /// them.
     fn draw(&self, py: Python<'_>, n: i64, numbers: Draw<'_>) -> PyResult<bool> {
-        self.acquire.call0(py)?;
+        calls::apply(self.acquire.bind(py), (), None)?;
         let drawn = self.make(py, n, numbers);
-        self.release.call0(py)?;
+        calls::apply(self.release.bind(py), (), None)?;
         Ok(drawn)
     }
 
@@ -138,7 +139,7 @@ impl SequentialStream {
     fn draw_uniform(&self, py: Python<'_>, view: &ArrayView, placed: Placed) -> PyResult<bool> {
         // run before the lock is taken, because a warning may call code of the program that draws numbers
         run::run_users(py, &view.base)?;
-        self.acquire.call0(py)?;
+        calls::apply(self.acquire.bind(py), (), None)?;
         let drawn = run::overwrite_view(py, view).map(|mut guard| {
             // SAFETY: the elements are of the view's dtype, which is one of these two.
             let numbers = unsafe {
@@ -149,7 +150,7 @@ impl SequentialStream {
             };
             self.make(py, view.size(), numbers)
         });
-        self.release.call0(py)?;
+        calls::apply(self.release.bind(py), (), None)?;
         drawn
     }
 
