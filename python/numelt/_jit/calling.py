@@ -28,7 +28,9 @@ def with_compiled_loops(function: types.FunctionType) -> types.FunctionType:
     # its loops are compiled already: `numelt.jit`, `--jit-loops`
     if UNITS in names or UNITS in function.__globals__ or not _may_loop(code):
         return function
-    found = _template(code, _Function(function))
+    key = _Function(function)
+    found = _template(code, key)
+    key.function = None
     return function if found is None else twin.instance(found, function)
 
 
@@ -41,21 +43,26 @@ def _may_loop(code: types.CodeType) -> bool:
 
 
 class _Function:
-    """A function as a part of a key: only its global variables count."""
+    """A function as a part of a key: only its global variables count.
+
+    The function itself is there while its template is made. The key lives longer, and must not keep alive
+    what the function has captured.
+    """
 
     def __init__(self, function: types.FunctionType) -> None:
-        self.function = function
+        self.function: types.FunctionType | None = function
+        self._variables = function.__globals__
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Function) and self.function.__globals__ is other.function.__globals__
+        return isinstance(other, _Function) and self._variables is other._variables
 
     def __hash__(self) -> int:
-        return id(self.function.__globals__)
+        return id(self._variables)
 
 
 @functools.lru_cache(256)
 def _template(code: types.CodeType, key: _Function) -> twin.Template | None:
-    found = twin.template(key.function, is_asked=False)
+    found = None if key.function is None else twin.template(key.function, is_asked=False)
     if found is not None:
         reporting.add_units(code, found.hidden[UNITS])
     return found

@@ -29,6 +29,7 @@ while time.monotonic() < end:
 """
 
 WORK = {
+    "draws": "a = np.random.rand(20000); float((a * 2 + 1).sum())",
     "library": "a = np.ones((100, 5)); np.linalg.norm(a, axis=1); np.sort(a); np.linalg.svd(a[:5])",
     "composed": "a = np.ones((100, 5)); np.median(a, axis=0); np.histogram(a); np.unique(a)",
     "callbacks": "np.apply_along_axis(sum, 0, np.ones((5, 5))); np.vectorize(lambda x: x + 1)(np.ones(10))",

@@ -1,8 +1,10 @@
 """`fromfunction`, `piecewise`, `apply_over_axes` and `fromiter` return what NumPy returns, compiled."""
 
 import copy
+import gc
 import signal
 import warnings
+import weakref
 
 import numpy
 import pytest
@@ -265,3 +267,32 @@ def test_iterators_of_arrays_are_copied_and_moved():
         assert [int(x) for x in it] == [3, 4]
         assert it.__reduce__()[1] == ((),)
         assert list(copy.copy(it)) == []
+
+
+class Captured:
+    factor = 2.0
+
+
+def captured_by(captured):
+    """Return a function that captures an object and loops over a vector."""
+
+    def scaled(v):
+        out = v.copy()
+        for at in range(len(v)):
+            out[at] = v[at] * captured.factor
+        return out
+
+    return scaled
+
+
+def test_what_a_function_has_captured_is_not_kept():
+    captured = Captured()
+    known = weakref.ref(captured)
+    function = captured_by(captured)
+    for _ in range(3):
+        got = np.piecewise(np.asarray(FLOATS), [np.ones(N, bool)], [function])
+    assert numpy.asarray(got).tobytes() == (FLOATS * 2.0).tobytes()
+    assert reporting.units(function)
+    del captured, function
+    gc.collect()
+    assert known() is None

@@ -35,7 +35,7 @@ def of_ufunc(name):
     domain = "small" if name in {*ULPS, "gcd", "lcm"} else "any"
     exact = {"ulp": ULPS.get(name, 0), "norm": NORMS.get(name, 4 if name in ULPS else 0), "domain": domain}
     # a negative number and the logarithm that is added to it may cancel, which leaves NumPy few right digits;
-    # the tests of the vector math crate compare such results with the true ones
+    # `ufunc/test_bits.py` and the tests of the vector math crate compare such results
     if name in ZEROS or name.startswith("logaddexp"):
         exact["domain"] = "positive"
     if binary:

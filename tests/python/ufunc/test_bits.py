@@ -334,3 +334,19 @@ def test_a_name_for_an_operand_changes_no_bits(code):
     x, y = ((rng.standard_normal(50_000) + 1j * rng.standard_normal(50_000)).astype(code) for _ in range(2))
     a, b, conjugate = numelt.array(x), numelt.array(y), y.conj()
     same_bits(a * b.conj(), x * conjugate, code)
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("code", FLOATS)
+@pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
+def test_logarithms_of_sums_are_near_numpys_where_they_cancel(name, code):
+    """Where an operand and the logarithm added to it cancel, the error is that of the larger operand."""
+    rng = numpy.random.default_rng(4)
+    x, y = (rng.uniform(-5, 5, 30_000).astype(code) for _ in range(2))
+    y[::2] = x[::2]
+    for a, b in ((x, y), (x[::-3], y[::-3]), (x[:7], y[:7]), (x[:0], y[:0]), (x[0], y[0])):
+        want = getattr(numpy, name)(a, b)
+        got = as_numpy(getattr(numelt, name)(numelt.asarray(a), numelt.asarray(b)))
+        assert got.dtype == want.dtype
+        largest = numpy.maximum(numpy.maximum(abs(a), abs(b)), abs(want))
+        assert (abs(got - want) <= 4 * numpy.spacing(largest)).all()
