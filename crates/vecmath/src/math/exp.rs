@@ -205,15 +205,16 @@ const HYPERBOLIC_END: f64 = 710.48;
 /// Below this, they are not, and powers of two have the bits that [`powers`] puts together.
 const HYPERBOLIC_LIMIT: f64 = 708.0;
 
-/// What x is reduced to: x = k ln 2 + r.
+/// The parts of x = k ln 2 + r.
 struct Reduced<V: F64s> {
-    /// k, and a number whose last bits are k.
     k: V,
+    /// The bits of a number whose last bits are k.
     last: V::Int,
-    /// x - k LN2, which is exact because 2^-54 divides it, and what is still to be subtracted, next to nothing for small k.
+    /// x - k LN2, which is exact because it is a multiple of 2^-54.
     first: V,
+    /// k LN2_ERR, which is still to be subtracted. For small k it is tiny.
     low: V,
-    /// Their difference.
+    /// `first - low`, rounded.
     r: V,
 }
 

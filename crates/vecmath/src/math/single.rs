@@ -103,15 +103,16 @@ fn exp2_parts<V: F32s>(x: V) -> (V, V) {
     (f.fma(f.fma(horner(f, EXP2_F32), V::of(LN2_F32)), V::of(1.0)), k)
 }
 
-/// What x is reduced to: x = k ln 2 + r.
+/// The parts of x = k ln 2 + r.
 struct Reduced<V: F32s> {
-    /// k, and a number whose last bits are k.
     k: V,
+    /// The bits of a number whose last bits are k.
     last: V::Int,
-    /// x - k LN2_ERR_F32, LN2_F32, which is exact because 2^-25 divides it, and what is still to be subtracted, next to nothing for small k.
+    /// x - k LN2_F32, which is exact because it is a multiple of 2^-25.
     first: V,
+    /// k LN2_ERR_F32, which is still to be subtracted. For small k it is tiny.
     low: V,
-    /// Their difference.
+    /// `first - low`, rounded.
     r: V,
 }
 
