@@ -64,10 +64,10 @@ unsafe extern "C" fn mixed(context: u64, args: *const *mut u8) {
 
 const HOST: Host = Host { poll: third, call_loop: mixed, poll_ahead: third, run_ahead: none };
 
-/// Does no turns ahead: the first one has not been done.
+/// Does no iterations ahead: the first one has not been done.
 unsafe extern "C" fn none(job: *const u64) -> u64 {
     // SAFETY: compiled code passes these words.
-    unsafe { Job::read(job) }.turns.start as u64
+    unsafe { Job::read(job) }.iterations.start as u64
 }
 
 fn word(value: Scalar) -> u64 {
@@ -331,7 +331,7 @@ fn somebody_is_asked_now_and_then() {
     let stop = f.value(DType::Bool);
     let body = vec![
         Instr::Apply { out: next, op: Op::Add, on: DType::I64, args: vec![i, one] },
-        Instr::Poll { out: stop, turns: None },
+        Instr::Poll { out: stop, iterations: None },
         Instr::If {
             condition: stop,
             then: vec![Instr::Exit { number: 3, values: vec![next] }],

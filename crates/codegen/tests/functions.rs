@@ -40,10 +40,10 @@ extern "C" fn never() -> u8 {
 
 const HOST: Host = Host { poll: never, call_loop: first, poll_ahead: never, run_ahead: none };
 
-/// Does no turns ahead: the first one has not been done.
+/// Does no iterations ahead: the first one has not been done.
 unsafe extern "C" fn none(job: *const u64) -> u64 {
     // SAFETY: compiled code passes these words.
-    unsafe { Job::read(job) }.turns.start as u64
+    unsafe { Job::read(job) }.iterations.start as u64
 }
 
 unsafe extern "C" fn first(_: u64, args: *const *mut u8) {
@@ -228,10 +228,10 @@ impl Writer<'_> {
         }
     }
 
-    /// A loop of three turns in a block.
+    /// A loop of three iterations in a block.
     fn counted(&mut self, label: Label, outs: &[Value], depth: usize) -> Instr {
         self.labels += 1;
-        let turns = Label(self.labels);
+        let iterations = Label(self.labels);
         let starts = vec![self.scope[0][0], self.pick(0), self.pick(1)];
         let params = vec![self.fresh(0), self.fresh(0), self.fresh(1)];
         let (most, more, one, next, poll) = (self.fresh(0), self.fresh(2), self.fresh(0), self.fresh(0), self.fresh(2));
@@ -240,7 +240,7 @@ impl Writer<'_> {
             Instr::Const { out: most, bits: 3 },
             Instr::Apply { out: more, op: Op::Less, on: DType::I64, args: vec![params[0], most] },
             Instr::If { condition: more, then: go_on, otherwise: stop, outs: vec![], is_rare: false },
-            Instr::Poll { out: poll, turns: None },
+            Instr::Poll { out: poll, iterations: None },
             Instr::Const { out: one, bits: 1 },
             Instr::Apply { out: next, op: Op::Add, on: DType::I64, args: vec![params[0], one] },
         ];
@@ -249,9 +249,9 @@ impl Writer<'_> {
         self.scope[1].push(params[2]);
         self.code(&mut body, depth - 1);
         let values = vec![next, self.pick(0), self.pick(1)];
-        body.push(Instr::Again { label: turns, values });
+        body.push(Instr::Again { label: iterations, values });
         self.scope = scope;
-        let inside = vec![Instr::Loop { label: turns, params, starts, body }];
+        let inside = vec![Instr::Loop { label: iterations, params, starts, body }];
         Instr::Block { label, body: inside, outs: outs.to_vec() }
     }
 }
@@ -282,8 +282,8 @@ fn same(a: u64, b: u64) -> bool {
     a == b || nan(a) && nan(b)
 }
 
-/// A pass asked for an analysis that nobody had registered: the simplification of induction variables, in nested loops whose
-/// exits become the same in every turn.
+/// A pass asked for an analysis that nobody had registered: the simplification of induction variables, in nested loops
+/// whose exits become the same in every iteration.
 #[test]
 fn what_passes_ask_for_is_there() {
     const CHOICES: &str = "\

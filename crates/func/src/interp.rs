@@ -39,7 +39,7 @@ enum Flow {
 /// # Panics
 /// If it does not verify, or if the arguments are not those that it takes.
 pub fn interpret(function: &Function, args: &[Scalar], memory: &mut dyn Memory) -> Outcome {
-    let mut run = Run { function, values: vec![None; function.values.len()], memory, turn: None };
+    let mut run = Run { function, values: vec![None; function.values.len()], memory, iteration: None };
     for (param, arg) in function.params.iter().zip(args) {
         run.set(*param, *arg);
     }
@@ -53,13 +53,13 @@ struct Run<'a> {
     function: &'a Function,
     values: Vec<Option<Scalar>>,
     memory: &'a mut dyn Memory,
-    /// The turn that is being done ahead.
-    turn: Option<Turn>,
+    /// The iteration that is being done ahead.
+    iteration: Option<Iteration>,
 }
 
-/// A turn that is being done ahead.
+/// An iteration that is being done ahead.
 #[derive(Default)]
-struct Turn {
+struct Iteration {
     /// What stood where it has written.
     before: Vec<(i64, Scalar)>,
     /// Is it to be given up?
@@ -151,8 +151,8 @@ impl Run<'_> {
             }
             Instr::Store { address, value } => {
                 let address = self.int(*address);
-                if let Some(turn) = &mut self.turn {
-                    turn.before.push((address, self.memory.load(address, self.function.type_of(*value))));
+                if let Some(iteration) = &mut self.iteration {
+                    iteration.before.push((address, self.memory.load(address, self.function.type_of(*value))));
                 }
                 self.memory.store(address, self.get(*value));
             }
@@ -184,7 +184,7 @@ impl Run<'_> {
             Instr::Ahead(ahead) => self.ahead(ahead),
             Instr::Suspect { condition } => {
                 let holds = self.get(*condition) == Scalar::Bool(true);
-                self.turn.as_mut().expect("the function verifies").is_suspect |= holds;
+                self.iteration.as_mut().expect("the function verifies").is_suspect |= holds;
             }
             Instr::GiveUp => return Some(Flow::GiveUp),
             Instr::Yield(values) => return Some(Flow::Yield(self.all(values))),
@@ -197,18 +197,18 @@ impl Run<'_> {
         None
     }
 
-    /// Does turns ahead: turn by turn, until one gives up.
+    /// Does iterations ahead: iteration by iteration, until one gives up.
     fn ahead(&mut self, ahead: &Ahead) {
         let mut values = self.all(&ahead.starts);
         while (bits(values[0]) as i64) < self.int(ahead.count) {
             self.set_all(&ahead.params, values.clone());
-            self.turn = Some(Turn::default());
+            self.iteration = Some(Iteration::default());
             let flow = self.body(&ahead.body);
-            let turn = self.turn.take().expect("set above");
+            let iteration = self.iteration.take().expect("set above");
             match flow {
-                Flow::Again(_, next) if !turn.is_suspect => values = next,
+                Flow::Again(_, next) if !iteration.is_suspect => values = next,
                 _ => {
-                    turn.before.into_iter().rev().for_each(|(address, value)| self.memory.store(address, value));
+                    iteration.before.into_iter().rev().for_each(|(address, value)| self.memory.store(address, value));
                     break;
                 }
             }
@@ -216,8 +216,8 @@ impl Run<'_> {
         self.set_all(&ahead.outs, values);
     }
 
-    /// Gives a turn up in which an operation has met a floating-point condition: a NaN without one among the operands, or what is
-    /// infinite though all operands are finite.
+    /// Gives an iteration up in which an operation has met a floating-point condition: a NaN without one among the
+    /// operands, or what is infinite though all operands are finite.
     fn look_at(&mut self, result: Scalar, args: &[Scalar]) {
         let float = |value: &Scalar| match value {
             Scalar::F64(x) => *x,
@@ -227,8 +227,8 @@ impl Run<'_> {
         let (result, mut args) = (float(&result), args.iter().map(float));
         let is_met =
             if result.is_nan() { !args.any(f64::is_nan) } else { result.is_infinite() && args.all(f64::is_finite) };
-        if let Some(turn) = &mut self.turn {
-            turn.is_suspect |= is_met;
+        if let Some(iteration) = &mut self.iteration {
+            iteration.is_suspect |= is_met;
         }
     }
 }

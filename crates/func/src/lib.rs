@@ -15,5 +15,5 @@ mod verify;
 
 pub use interp::{Memory, Outcome, interpret};
 pub use program::{Ahead, Array, Body, CFunction, Carried, Function, Instr, Label, Value, Written};
-pub use uses::{turns_ahead, uses};
+pub use uses::{iterations_ahead, uses};
 pub use verify::verify;

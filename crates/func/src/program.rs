@@ -104,7 +104,8 @@ impl CFunction {
     }
 }
 
-/// One instruction. `out` is defined by it, and may be used by what follows in the same body and in the bodies inside it.
+/// One instruction. `out` is defined by it, and may be used by what follows in the same body and in the bodies inside
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Instr {
     /// A number, by its bytes: the low ones of `bits`, as many as the type of `out` has.
@@ -189,8 +190,8 @@ pub enum Instr {
     Poll {
         /// Bool: shall it stop?
         out: Value,
-        /// For how many turns of a loop it asks (I64); `None`: for one.
-        turns: Option<Value>,
+        /// For how many iterations of a loop it asks (I64); `None`: for one.
+        iterations: Option<Value>,
     },
     /// One of two bodies. Each ends with a `Yield` of one value per `outs`, or leaves.
     If {
@@ -219,23 +220,25 @@ pub enum Instr {
     Loop {
         /// Its name.
         label: Label,
-        /// The values that change from turn to turn.
+        /// The values that change from iteration to iteration.
         params: Vec<Value>,
-        /// The values in the first turn.
+        /// The values in the first iteration.
         starts: Vec<Value>,
         /// What runs.
         body: Body,
     },
-    /// Turns of a loop that are done before the loop itself begins, which then goes on after them: as many, from the first one
-    /// on, as there is nothing special about. A turn gives up ([`Instr::GiveUp`], [`Instr::Suspect`]), or a floating-point
-    /// condition is met in it that NumPy would report: then it is as if it had never begun. Fewer turns may be done, and none.
+    /// Iterations of a loop that are done before the loop itself begins, which then goes on after them: as many, from
+    /// the first one on, as there is nothing special about. An iteration gives up ([`Instr::GiveUp`],
+    /// [`Instr::Suspect`]), or a floating-point condition is met in it that NumPy would report: then it is as if it had
+    /// never begun. Fewer iterations may be done, and none.
     Ahead(Box<Ahead>),
-    /// In turns done ahead: this one is not to be done ahead, if the condition holds. The rest of it may run all the same.
+    /// In iterations done ahead: this one is not to be done ahead, if the condition holds. The rest of it may run all
+    /// the same.
     Suspect {
         /// Bool.
         condition: Value,
     },
-    /// In turns done ahead, the end of a body: this turn is not to be done ahead.
+    /// In iterations done ahead, the end of a body: this iteration is not to be done ahead.
     GiveUp,
     /// The end of a body of an `If`.
     Yield(Vec<Value>),
@@ -246,7 +249,7 @@ pub enum Instr {
         /// One value per `outs` of the block.
         values: Vec<Value>,
     },
-    /// The next turn of a loop around this.
+    /// The next iteration of a loop around this.
     Again {
         /// The loop.
         label: Label,
@@ -262,41 +265,43 @@ pub enum Instr {
     },
 }
 
-/// Turns of a loop that are done ahead: see [`Instr::Ahead`].
+/// Iterations of a loop that are done ahead: see [`Instr::Ahead`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Ahead {
     /// The loop's name.
     pub label: Label,
-    /// The number of the turn (I64), then the values that change from turn to turn.
+    /// The number of the iteration (I64), then the values that change from iteration to iteration.
     pub params: Vec<Value>,
-    /// The values before the first turn that is done ahead.
+    /// The values before the first iteration that is done ahead.
     pub starts: Vec<Value>,
-    /// How many turns there are, counted from zero (I64).
+    /// How many iterations there are, counted from zero (I64).
     pub count: Value,
-    /// The arrays that turns use. Those that are written must not overlap any other one; if they do, no turn is done ahead.
+    /// The arrays that iterations use. Those that are written must not overlap any other one; if they do, no iteration
+    /// is done ahead.
     pub arrays: Vec<Array>,
-    /// What turns write.
+    /// What iterations write.
     pub written: Vec<Written>,
-    /// Does no turn depend on what another one does? Then turns can be done in any order, but for the values after the last one.
+    /// Does no iteration depend on what another one does? Then iterations can be done in any order, but for the values
+    /// after the last one.
     pub is_free: bool,
-    /// What turns make of each parameter but the first. Only looked at if turns are free.
+    /// What iterations make of each parameter but the first. Only looked at if iterations are free.
     pub carried: Vec<Carried>,
-    /// About how many instructions a turn has (I64).
+    /// About how many instructions an iteration has (I64).
     pub work: Value,
-    /// What runs in a turn: ends with [`Instr::Again`] or [`Instr::GiveUp`], and leaves no block around it.
+    /// What runs in an iteration: ends with [`Instr::Again`] or [`Instr::GiveUp`], and leaves no block around it.
     pub body: Body,
-    /// The values after the last turn that has been done, one per parameter.
+    /// The values after the last iteration that has been done, one per parameter.
     pub outs: Vec<Value>,
 }
 
-/// What turns that can be done in any order make of a value that they are handed.
+/// What iterations that can be done in any order make of a value that they are handed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Carried {
-    /// Each turn makes a new value.
+    /// Each iteration makes a new value.
     Assigned,
-    /// A turn makes a new value, or hands on the one that it got.
+    /// An iteration makes a new value, or hands on the one that it got.
     Kept,
-    /// A turn adds to it (I64).
+    /// An iteration adds to it (I64).
     Added,
 }
 
@@ -311,12 +316,13 @@ pub struct Array {
     pub size: u32,
 }
 
-/// The elements of an array that a turn may write.
+/// The elements of an array that an iteration may write.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Written {
     /// Which array, by its place among [`Ahead::arrays`].
     pub array: usize,
-    /// Of each axis: the index of turn zero (I64), and how much greater it is in each next turn. `None`: it may be any.
+    /// Of each axis: the index of iteration zero (I64), and how much greater it is in each next iteration. `None`: it
+    /// may be any.
     pub indices: Vec<Option<(Value, i64)>>,
 }
 

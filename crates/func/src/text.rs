@@ -58,7 +58,7 @@ impl Function {
             Instr::CallLoop { out, context, args } => writeln!(f, "{} loop {context}{}", defined(out), List(args)),
             Instr::Load { out, address } => writeln!(f, "{} load {address}", defined(out)),
             Instr::Store { address, value } => writeln!(f, "store {address} {value}"),
-            Instr::Poll { out, turns } => writeln!(f, "{} poll{}", defined(out), List(turns.as_slice())),
+            Instr::Poll { out, iterations } => writeln!(f, "{} poll{}", defined(out), List(iterations.as_slice())),
             Instr::If { condition, then, otherwise, outs, is_rare } => {
                 let rarely = if *is_rare { "rarely " } else { "" };
                 writeln!(f, "if {rarely}{condition}:{}", List(outs))?;

@@ -10,13 +10,15 @@ pub fn uses(body: &[Instr]) -> (BTreeSet<Value>, BTreeSet<Value>) {
     (defined, used)
 }
 
-/// The turns that a body does ahead, in the order in which they stand there.
-pub fn turns_ahead(body: &[Instr]) -> Vec<&Ahead> {
+/// The iterations that a body does ahead, in the order in which they stand there.
+pub fn iterations_ahead(body: &[Instr]) -> Vec<&Ahead> {
     let mut all = Vec::new();
     for instr in body {
         match instr {
-            Instr::If { then, otherwise, .. } => all.extend([turns_ahead(then), turns_ahead(otherwise)].concat()),
-            Instr::Block { body, .. } | Instr::Loop { body, .. } => all.extend(turns_ahead(body)),
+            Instr::If { then, otherwise, .. } => {
+                all.extend([iterations_ahead(then), iterations_ahead(otherwise)].concat())
+            }
+            Instr::Block { body, .. } | Instr::Loop { body, .. } => all.extend(iterations_ahead(body)),
             Instr::Ahead(ahead) => all.push(&**ahead),
             _ => {}
         }
@@ -30,9 +32,9 @@ fn collect(body: &[Instr], defined: &mut BTreeSet<Value>, used: &mut BTreeSet<Va
             Instr::Const { out, .. } => {
                 defined.insert(*out);
             }
-            Instr::Poll { out, turns } => {
+            Instr::Poll { out, iterations } => {
                 defined.insert(*out);
-                used.extend(turns);
+                used.extend(iterations);
             }
             Instr::Apply { out, args, .. } | Instr::Call { out, args, .. } => {
                 defined.insert(*out);

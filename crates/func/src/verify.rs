@@ -40,7 +40,7 @@ struct Check<'a> {
     /// Labels in scope, whether each is a loop's, and the types that they take.
     labels: Vec<(Label, bool, Vec<DType>)>,
     yields: Vec<Vec<DType>>,
-    /// Is this in turns that are done ahead?
+    /// Is this in iterations that are done ahead?
     is_ahead: bool,
 }
 
@@ -128,8 +128,8 @@ impl Check<'_> {
     fn instr(&mut self, instr: &Instr) -> Checked {
         match instr {
             Instr::Const { out, .. } => self.define(*out),
-            Instr::Poll { out, turns } => {
-                turns.iter().try_for_each(|turns| self.uses(&[*turns], &[DType::I64]))?;
+            Instr::Poll { out, iterations } => {
+                iterations.iter().try_for_each(|iterations| self.uses(&[*iterations], &[DType::I64]))?;
                 self.define_as(*out, DType::Bool)
             }
             Instr::Apply { out, op, on, args } => {
@@ -199,7 +199,7 @@ impl Check<'_> {
             }
             Instr::Ahead(ahead) => self.ahead(ahead),
             Instr::Suspect { condition } => {
-                ensure(self.is_ahead, || "a suspicion outside of turns done ahead".into())?;
+                ensure(self.is_ahead, || "a suspicion outside of iterations done ahead".into())?;
                 self.uses(&[*condition], &[DType::Bool])
             }
             Instr::GiveUp => ensure(self.is_ahead, || "nothing to give up".into()),
@@ -210,14 +210,14 @@ impl Check<'_> {
             Instr::Leave { label, values } => self.jump(*label, false, values),
             Instr::Again { label, values } => self.jump(*label, true, values),
             Instr::Exit { values, .. } => {
-                ensure(!self.is_ahead, || "an exit from turns done ahead".into())?;
+                ensure(!self.is_ahead, || "an exit from iterations done ahead".into())?;
                 self.in_scope(values)
             }
         }
     }
 
     fn ahead(&mut self, ahead: &Ahead) -> Checked {
-        ensure(!self.is_ahead, || "turns ahead of turns done ahead".into())?;
+        ensure(!self.is_ahead, || "iterations ahead of iterations done ahead".into())?;
         let mut numbers = vec![ahead.count, ahead.work];
         for array in &ahead.arrays {
             numbers.push(array.address);
@@ -230,7 +230,7 @@ impl Check<'_> {
         }
         self.uses(&numbers, &vec![DType::I64; numbers.len()])?;
         let types = self.expects(&ahead.params)?;
-        ensure(types.first() == Some(&DType::I64), || "turns are not counted".into())?;
+        ensure(types.first() == Some(&DType::I64), || "iterations are not counted".into())?;
         self.uses(&ahead.starts, &types)?;
         let before = self.defined.len();
         ahead.params.iter().try_for_each(|param| self.define(*param))?;
@@ -244,7 +244,7 @@ impl Check<'_> {
         for value in self.defined.drain(before..) {
             self.visible[value.0 as usize] = false;
         }
-        ensure(self.expects(&ahead.outs)? == types, || "turns done ahead give other types than they take".into())?;
+        ensure(self.expects(&ahead.outs)? == types, || "iterations done ahead give other types than they take".into())?;
         ahead.outs.iter().try_for_each(|out| self.define(*out))
     }
 

@@ -1,7 +1,8 @@
 //! Sums of integers with constant factors (`2*i + j - 1`), and what is known about their size.
 //!
-//! In: how integers were computed, the extents of loops. Out: the least value of a sum, as a sum of numbers that are known outside a
-//! loop. Indices are shown to lie inside arrays that way before a loop begins. Not here: what is done with the answer.
+//! In: how integers were computed, the extents of loops. Out: the least value of a sum, as a sum of numbers that are
+//! known outside a loop. Indices are shown to lie inside arrays that way before a loop begins. Not here: what is done
+//! with the answer.
 
 use numelt_func::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -50,7 +51,7 @@ impl Affine {
 #[derive(Debug, Default)]
 pub struct Facts {
     sums: HashMap<Value, Affine>,
-    /// Numbers of turns: not negative, and `scale` times the number is at most the sum.
+    /// Numbers of iterations: not negative, and `scale` times the number is at most the sum.
     limits: HashMap<Value, (i64, Affine)>,
     /// The greater (true) or the lesser of two.
     extremes: HashMap<Value, (bool, [Value; 2])>,
@@ -74,7 +75,7 @@ impl Facts {
         self.extremes.insert(value, (is_max, of));
     }
 
-    /// Notes that a number, of a turn as a rule, is not negative and, times `scale`, at most a sum.
+    /// Notes that a number, of an iteration as a rule, is not negative and, times `scale`, at most a sum.
     pub fn set_limit(&mut self, number: Value, scale: i64, most: Affine) {
         self.limits.insert(number, (scale, most));
     }
@@ -84,7 +85,7 @@ impl Facts {
         self.sums.get(&value).cloned().unwrap_or_else(|| Affine { terms: BTreeMap::from([(value, 1)]), constant: 0 })
     }
 
-    /// Is it the number of a turn, whose limit is known? Then that limit.
+    /// Is it the number of an iteration, whose limit is known? Then that limit.
     pub fn limit(&self, value: Value) -> Option<&Affine> {
         self.limits.get(&value).map(|(_, most)| most)
     }
@@ -94,7 +95,8 @@ impl Facts {
         self.extremes.get(&value).map(|(_, of)| *of)
     }
 
-    /// Sums that a sum is at least, none of which has a term that is known to change inside loops. Each of them holds by itself.
+    /// Sums that a sum is at least, none of which has a term that is known to change inside loops. Each of them holds
+    /// by itself.
     pub fn least(&self, sum: &Affine) -> Vec<Affine> {
         let (mut open, mut done) = (vec![sum.clone()], Vec::new());
         while let Some(sum) = open.pop() {

@@ -1,19 +1,23 @@
-//! Turns of a `for` loop that are done ahead: without exits, so that they can be vectorized and run on several threads.
+//! Iterations of a `for` loop that are done ahead: without exits, so that they can be vectorized and run on several
+//! threads.
 //!
-//! The code of a loop as `loops` writes it looks at every index, at every sum of integers and at every float result before a
-//! statement has any effect. In front of it stands the same loop for the usual case ([`numelt_func::Ahead`]), whose turns can be
-//! undone: where the other code exits, a turn *gives up*, and the other code does it. What can be known before the loop is not
-//! looked at in every turn: indices that are sums of the numbers of turns and of what does not change (`affine`).
+//! The code of a loop as `loops` writes it looks at every index, at every sum of integers and at every float result
+//! before a statement has any effect. In front of it stands the same loop for the usual case ([`numelt_func::Ahead`]),
+//! whose iterations can be undone: where the other code exits, an iteration *gives up*, and the other code does it.
+//! What can be known before the loop is not looked at in every iteration: indices that are sums of the numbers of
+//! iterations and of what does not change (`affine`).
 //!
-//! The two alternate: turns ahead; then some turns of the code with exits, more each time; turns ahead again.
+//! The two alternate: iterations ahead; then some iterations of the code with exits, more each time; iterations ahead
+//! again.
 //!
-//! What a loop must fulfil ([`Walk::has_turns_ahead`]): the variables keep their types from some turn on, and each element that is
-//! written belongs to a turn by one of its indices, so that it is known what there is to undo.
+//! What a loop must fulfil ([`Walk::has_iterations_ahead`]): the variables keep their types from some iteration on, and
+//! each element that is written belongs to an iteration by one of its indices, so that it is known what there is to
+//! undo.
 
 use crate::affine::Affine;
 use crate::emit::At;
-use crate::loops::{Turns, is_innermost};
-use crate::outside::TurnsAhead;
+use crate::loops::{Iterations, is_innermost};
+use crate::outside::IterationsAhead;
 use crate::region::{Access, Region, SMALL};
 use crate::tree::Stmt;
 use crate::types::{Type, Val, places};
@@ -22,17 +26,17 @@ use numelt_func::{Ahead, Array, Carried, Label, Value, Written};
 use numelt_ir::{DType, Op};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A loop of fewer turns, if that is known, is not worth the code.
+/// A loop of fewer iterations, if that is known, is not worth the code.
 const FEW: u64 = 16;
-/// What is said of the work of a turn where all turns are to be done ahead.
+/// What is said of the work of an iteration where all iterations are to be done ahead.
 const EAGER: i64 = 1 << 20;
-/// How many turns the code with exits does before turns are done ahead again, and how much more each time.
+/// How many iterations the code with exits does before iterations are done ahead again, and how much more each time.
 const FIRST_STRIDE: i64 = 1;
 const LONGER: i64 = 8;
-/// No stride is longer: numbers of turns and strides are added.
+/// No stride is longer: numbers of iterations and strides are added.
 const LONGEST_STRIDE: i64 = 1 << 40;
 
-/// The turns, written, still to be put in their place.
+/// The iterations, written, still to be put in their place.
 struct Walked {
     region: Region,
     label: Label,
@@ -43,11 +47,11 @@ struct Walked {
 }
 
 impl Walk<'_> {
-    /// Writes a loop with turns ahead, if it can have them.
-    pub fn has_turns_ahead(&mut self, turns: &Turns<'_>) -> Res<bool> {
-        let is_eager = self.world.turns_ahead() == TurnsAhead::All;
-        let is_short = !is_eager && self.e.known(turns.count).is_some_and(|count| count < FEW);
-        let key = self.loop_key(turns.number);
+    /// Writes a loop with iterations ahead, if it can have them.
+    pub fn has_iterations_ahead(&mut self, iterations: &Iterations<'_>) -> Res<bool> {
+        let is_eager = self.world.iterations_ahead() == IterationsAhead::All;
+        let is_short = !is_eager && self.e.known(iterations.count).is_some_and(|count| count < FEW);
+        let key = self.loop_key(iterations.number);
         if self.is_plain || self.region.is_some() || is_short || self.not_ahead.contains(&key) {
             return Ok(false);
         }
@@ -55,13 +59,13 @@ impl Walk<'_> {
         let (env, place, inside) = (self.env.clone(), self.place.clone(), self.inside.clone());
         let (callers, inlined, in_use) = (self.callers.clone(), self.inlined.len(), self.in_use.len());
         let line = self.place.line;
-        let result = self.with_turns_ahead(turns);
+        let result = self.with_iterations_ahead(iterations);
         let why_not = match result {
             Ok(None) => return Ok(true),
             Err(Stop::Never) => return Err(Stop::Never),
             Ok(Some(why)) | Err(Stop::Unsupported(why) | Stop::Refused(why)) => Some(why),
         };
-        self.ahead.insert(turns.number, AheadNote { line, why_not, is_free: false });
+        self.ahead.insert(iterations.number, AheadNote { line, why_not, is_free: false });
         self.not_ahead.insert(key);
         self.region = None;
         self.is_plain = false;
@@ -74,46 +78,46 @@ impl Walk<'_> {
     }
 
     /// The same; the reason if it cannot.
-    fn with_turns_ahead(&mut self, turns: &Turns<'_>) -> Res<Option<String>> {
+    fn with_iterations_ahead(&mut self, iterations: &Iterations<'_>) -> Res<Option<String>> {
         let before = self.env.clone();
         let (mark, place, inside) = (self.mark(), self.place.clone(), self.inside.clone());
         // what types the variables have
         self.is_plain = true;
         let zero = self.e.int(0);
-        let walked = self.turns_from(turns, zero, turns.count, false);
+        let walked = self.iterations_from(iterations, zero, iterations.count, false);
         let is_live = self.e.is_live();
         self.back_to(mark);
         self.env.clone_from(&before);
         self.place = place;
         self.inside = inside;
         walked?;
-        let key = self.loop_key(turns.number);
+        let key = self.loop_key(iterations.number);
         let types = match self.memo.get(&key) {
             Some(types) if is_live => types.clone(),
             _ => return Ok(Some("it does not come to an end".into())),
         };
         self.is_plain = false;
-        let written = match self.turns_ahead(turns, &before)? {
+        let written = match self.iterations_ahead(iterations, &before)? {
             Ok(written) => written,
             Err(why) => return Ok(Some(why)),
         };
-        let done = self.alternate(turns, &before, &types, written);
+        let done = self.alternate(iterations, &before, &types, written);
         self.is_plain = false;
         done?;
         let line = self.place.line;
-        self.ahead.insert(turns.number, AheadNote { line, why_not: None, is_free: false });
+        self.ahead.insert(iterations.number, AheadNote { line, why_not: None, is_free: false });
         Ok(None)
     }
 
-    /// Writes the turns themselves, for the types that the variables have after some turns.
-    fn turns_ahead(&mut self, turns: &Turns<'_>, before: &Env) -> Res<Result<Walked, String>> {
-        let mut types: Vec<Type> = turns.slots.iter().map(|&slot| before[slot].ty.clone()).collect();
+    /// Writes the iterations themselves, for the types that the variables have after some iterations.
+    fn iterations_ahead(&mut self, iterations: &Iterations<'_>, before: &Env) -> Res<Result<Walked, String>> {
+        let mut types: Vec<Type> = iterations.slots.iter().map(|&slot| before[slot].ty.clone()).collect();
         for _ in 0..4 {
             let mark = self.mark();
             let (place, inside) = (self.place.clone(), self.inside.clone());
-            // types that variables have in the first turns only are not wanted
+            // types that variables have in the first iterations only are not wanted
             let memo = std::mem::take(&mut self.memo);
-            let result = self.turns_of(turns, &types);
+            let result = self.iterations_of(iterations, &types);
             self.region = None;
             self.memo = memo;
             self.place = place;
@@ -131,14 +135,18 @@ impl Walk<'_> {
         Ok(Err("its variables do not keep their types".into()))
     }
 
-    /// The same for given types; gives the types at the end of a turn, too.
-    fn turns_of(&mut self, turns: &Turns<'_>, types: &[Type]) -> Res<Result<(Walked, Vec<Type>), String>> {
+    /// The same for given types; gives the types at the end of an iteration, too.
+    fn iterations_of(
+        &mut self,
+        iterations: &Iterations<'_>,
+        types: &[Type],
+    ) -> Res<Result<(Walked, Vec<Type>), String>> {
         let (here, size) = (self.e.here(), self.e.size());
         let label = self.e.label();
         let position = self.e.value(DType::I64);
         self.e.set_natural(position);
         let mut params = vec![position];
-        for (slot, ty) in turns.slots.iter().zip(types) {
+        for (slot, ty) in iterations.slots.iter().zip(types) {
             let parts: Vec<Value> = ty.parts().into_iter().map(|part| self.e.value(part)).collect();
             params.extend(&parts);
             self.env[*slot] = Val::new(ty.clone(), parts);
@@ -160,7 +168,7 @@ impl Walk<'_> {
         let depth = self.jumps.len();
         self.jumps.push(Jumps::default());
         let place = self.place.clone();
-        let walked = self.turn(turns, position, &place);
+        let walked = self.iteration(iterations, position, &place);
         let last = self.edge();
         self.jumps.truncate(depth + 1);
         let jumps = self.jumps.pop().expect("pushed above");
@@ -173,10 +181,10 @@ impl Walk<'_> {
             self.e.give_up();
         }
         let again: Vec<Edge> = jumps.again.into_iter().chain(last).collect();
-        let Some(first) = again.first() else { return Ok(Err("no turn comes to its end".into())) };
-        let mut after: Vec<Type> = turns.slots.iter().map(|slot| first.env[*slot].ty.clone()).collect();
+        let Some(first) = again.first() else { return Ok(Err("no iteration comes to its end".into())) };
+        let mut after: Vec<Type> = iterations.slots.iter().map(|slot| first.env[*slot].ty.clone()).collect();
         for edge in &again[1..] {
-            for (ty, slot) in after.iter_mut().zip(&turns.slots) {
+            for (ty, slot) in after.iter_mut().zip(&iterations.slots) {
                 *ty = self.merge(ty, &edge.env[*slot].ty)?;
             }
         }
@@ -185,7 +193,7 @@ impl Walk<'_> {
                 self.e.go(edge.at);
                 let one = self.e.int(1);
                 let mut values = vec![self.e.ints(Op::Add, &[position, one])];
-                for (slot, ty) in turns.slots.iter().zip(types) {
+                for (slot, ty) in iterations.slots.iter().zip(types) {
                     values.extend(self.convert(&edge.env[*slot], ty)?.parts);
                 }
                 self.e.again(label, values);
@@ -200,22 +208,22 @@ impl Walk<'_> {
         Ok(Ok((Walked { region, label, params, types: types.to_vec(), body, size }, after)))
     }
 
-    /// Writes the loop: turns ahead, and turns with exits, in turns.
-    fn alternate(&mut self, turns: &Turns<'_>, before: &Env, types: &[Type], written: Walked) -> Res<()> {
-        let spans = self.spans(&written.region, turns.body)?;
+    /// Writes the loop: iterations ahead, and iterations with exits, in iterations.
+    fn alternate(&mut self, iterations: &Iterations<'_>, before: &Env, types: &[Type], written: Walked) -> Res<()> {
+        let spans = self.spans(&written.region, iterations.body)?;
         self.is_plain = spans.is_bounded;
         let mut written = Some((written, spans));
         self.block(&mut |walk| {
             let (written, spans) = written.take().expect("a block is written once");
             let mut starts = vec![walk.e.int(0), walk.e.int(FIRST_STRIDE)];
-            for (slot, ty) in turns.slots.iter().zip(types) {
+            for (slot, ty) in iterations.slots.iter().zip(types) {
                 starts.extend(walk.convert(&before[*slot], ty)?.parts);
             }
             let label = walk.e.label();
             let (first, stride) = (walk.e.value(DType::I64), walk.e.value(DType::I64));
             let mut params = vec![first, stride];
             let mut env = before.clone();
-            for (slot, ty) in turns.slots.iter().zip(types) {
+            for (slot, ty) in iterations.slots.iter().zip(types) {
                 let parts: Vec<Value> = ty.parts().into_iter().map(|part| walk.e.value(part)).collect();
                 params.extend(&parts);
                 env[*slot] = Val::new(ty.clone(), parts);
@@ -225,17 +233,17 @@ impl Walk<'_> {
             let body = walk.e.body();
             walk.e.go(body);
             walk.env = env;
-            let next = walk.place_ahead(turns, first, types, written, spans)?;
+            let next = walk.place_ahead(iterations, first, types, written, spans)?;
             let limit = walk.e.ints(Op::Add, &[next, stride]);
-            let limit = walk.e.ints(Op::Minimum, &[limit, turns.count]);
-            // one more variable has the number of the next turn
+            let limit = walk.e.ints(Op::Minimum, &[limit, iterations.count]);
+            // one more variable has the number of the next iteration
             walk.env.push(Val::new(Type::Int, vec![next]));
-            walk.turns_from(turns, next, limit, true)?;
+            walk.iterations_from(iterations, next, limit, true)?;
             let reached = walk.env.pop().expect("pushed above").parts[0];
             walk.e.set_natural(reached);
             let mut edges = Vec::new();
             if walk.e.is_live() {
-                let more = walk.e.ints(Op::Less, &[reached, turns.count]);
+                let more = walk.e.ints(Op::Less, &[reached, iterations.count]);
                 let (goes_on, leaves) = (walk.e.body(), walk.e.body());
                 let here = walk.e.here();
                 walk.e.go(goes_on);
@@ -247,7 +255,7 @@ impl Walk<'_> {
                 let stride = walk.e.ints(Op::Multiply, &[stride, longer]);
                 let stride = walk.e.ints(Op::Minimum, &[stride, longest]);
                 let mut values = vec![reached, stride];
-                for (slot, ty) in turns.slots.iter().zip(types) {
+                for (slot, ty) in iterations.slots.iter().zip(types) {
                     values.extend(walk.convert(&walk.env[*slot].clone(), ty)?.parts);
                 }
                 walk.e.again(label, values);
@@ -258,10 +266,10 @@ impl Walk<'_> {
         })
     }
 
-    /// Puts the turns ahead in their place, from a turn on; gives the number of the next turn.
+    /// Puts the iterations ahead in their place, from an iteration on; gives the number of the next iteration.
     fn place_ahead(
         &mut self,
-        turns: &Turns<'_>,
+        iterations: &Iterations<'_>,
         first: Value,
         types: &[Type],
         written: Walked,
@@ -270,14 +278,14 @@ impl Walk<'_> {
         let Walked { region, label, params, types: settled, body, size } = written;
         let start = self.env.clone();
         let mut holds = self.conditions(&region);
-        for ((slot, ty), settled) in turns.slots.iter().zip(types).zip(&settled) {
+        for ((slot, ty), settled) in iterations.slots.iter().zip(types).zip(&settled) {
             if ty == settled {
                 continue;
             }
             let mut is_one = self.e.truth(false);
             for one in settled.alternatives() {
                 let Some(number) = ty.alternatives().iter().position(|other| other == one) else {
-                    return Err(Stop::Refused("types of turns ahead".into()));
+                    return Err(Stop::Refused("types of iterations ahead".into()));
                 };
                 let tag = self.e.constant(DType::I8, number as u64);
                 let is = self.e.apply(Op::Equal, DType::I8, &[start[*slot].parts[0], tag]);
@@ -288,11 +296,11 @@ impl Walk<'_> {
         let (here, runs, skips) = (self.e.here(), self.e.body(), self.e.body());
         self.e.go(runs);
         let mut starts = vec![first];
-        for (slot, settled) in turns.slots.iter().zip(&settled) {
+        for (slot, settled) in iterations.slots.iter().zip(&settled) {
             let val = &start[*slot];
             starts.extend(if val.ty == *settled { val.parts.clone() } else { self.narrowed(val, settled) });
         }
-        let is_eager = self.world.turns_ahead() == TurnsAhead::All;
+        let is_eager = self.world.iterations_ahead() == IterationsAhead::All;
         let mut work = self.e.int(if is_eager { EAGER } else { size as i64 });
         for count in &region.counts {
             // instructions outside of that loop are not repeated
@@ -304,7 +312,7 @@ impl Walk<'_> {
             let factor = self.e.ints(Op::Add, &[more, one]);
             work = self.e.ints(Op::Multiply, &[work, factor]);
         }
-        self.labels.insert(label, turns.number);
+        self.labels.insert(label, iterations.number);
         let arrays: Vec<Array> = region.arrays.iter().map(array).collect();
         let outs: Vec<Value> = params
             .iter()
@@ -317,7 +325,7 @@ impl Walk<'_> {
             label,
             params,
             starts,
-            count: turns.count,
+            count: iterations.count,
             arrays,
             written: spans.written,
             is_free: spans.is_free,
@@ -338,14 +346,14 @@ impl Walk<'_> {
         self.e.finish_branch(values);
         self.e.go(skips);
         let mut values = vec![first];
-        values.extend(turns.slots.iter().flat_map(|slot| start[*slot].parts.clone()));
+        values.extend(iterations.slots.iter().flat_map(|slot| start[*slot].parts.clone()));
         self.e.finish_branch(values);
         self.e.go(here);
         let outs: Vec<Value> = yielded.into_iter().map(|ty| self.e.value(ty)).collect();
         self.e.branch(holds, runs, skips, outs.clone(), false);
         self.e.set_natural(outs[0]);
         let mut rest = &outs[1..];
-        for (slot, ty) in turns.slots.iter().zip(types) {
+        for (slot, ty) in iterations.slots.iter().zip(types) {
             let (own, others) = rest.split_at(ty.parts().len());
             rest = others;
             self.env[*slot] = Val::new(ty.clone(), own.to_vec());
@@ -353,7 +361,7 @@ impl Walk<'_> {
         Ok(outs[0])
     }
 
-    /// Do the values made before allow turns ahead?
+    /// Do the values made before allow iterations ahead?
     fn conditions(&mut self, region: &Region) -> Value {
         let mut holds = self.e.truth(true);
         for value in &region.small {
@@ -388,7 +396,7 @@ impl Walk<'_> {
         all
     }
 
-    /// What the turns write, and whether they are free.
+    /// What the iterations write, and whether they are free.
     fn spans(&mut self, region: &Region, body: &[Stmt]) -> Res<Spans> {
         let mut written = Vec::new();
         let (mut is_free, mut is_bounded, mut is_moving) = (true, true, false);
@@ -414,13 +422,13 @@ impl Walk<'_> {
                 }
                 written.push(Written { array: number, indices });
             }
-            // each turn has elements of its own
+            // each iteration has elements of its own
             let first = stores.first().expect("there is one");
             let axis = first.indices.iter().position(moves);
             is_free &= axis.is_some_and(|axis| own.iter().all(|other| other.indices[axis] == first.indices[axis]));
         }
         if !is_bounded && !is_moving && !is_innermost(body) {
-            return Err(Stop::Refused("what it writes does not depend on the turn alone".into()));
+            return Err(Stop::Refused("what it writes does not depend on the iteration alone".into()));
         }
         Ok(Spans { written, is_free, is_bounded: is_bounded || is_innermost(body) })
     }
@@ -449,7 +457,8 @@ impl Walk<'_> {
     }
 }
 
-/// Of an access, along each axis: the index of turn zero, and how much greater it is in each next turn, if it is known before.
+/// Of an access, along each axis: the index of iteration zero, and how much greater it is in each next iteration, if it
+/// is known before.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Places {
     indices: Vec<Option<(Affine, i64)>>,
@@ -466,7 +475,7 @@ fn places_of(region: &Region, access: &Access, ndim: u8) -> Places {
     Places { indices: (0..usize::from(ndim)).map(index).collect(), is_store: access.is_store }
 }
 
-/// Of each number of variables of these types: can it be told whether a turn has assigned it? Then `Kept`.
+/// Of each number of variables of these types: can it be told whether an iteration has assigned it? Then `Kept`.
 fn may_be_kept(types: &[Type]) -> Vec<Carried> {
     let of = |ty: &Type| {
         let is_choice = matches!(ty, Type::Choice(_));
@@ -480,11 +489,11 @@ fn may_be_kept(types: &[Type]) -> Vec<Carried> {
     types.iter().flat_map(of).collect()
 }
 
-/// What turns write.
+/// What iterations write.
 struct Spans {
     written: Vec<Written>,
     is_free: bool,
-    /// Is it little in each turn, as far as is known? Otherwise loops inside may be better off.
+    /// Is it little in each iteration, as far as is known? Otherwise loops inside may be better off.
     is_bounded: bool,
 }
 

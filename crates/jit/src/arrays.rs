@@ -300,7 +300,8 @@ impl Walk<'_> {
         Val::new(Type::Array { dtype, ndim: ndim - 1, writeable, foreign }, parts)
     }
 
-    /// An address a number of bytes further. In turns done ahead it is a value of its own, so that views are told apart by it.
+    /// An address a number of bytes further. In iterations done ahead it is a value of its own, so that views are told
+    /// apart by it.
     fn moved(&mut self, address: Value, bytes: Value) -> Value {
         if self.region.is_some() { self.e.ints(Op::Add, &[address, bytes]) } else { self.e.offset(address, bytes) }
     }

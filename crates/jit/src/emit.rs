@@ -36,7 +36,7 @@ enum Node {
         starts: Vec<Value>,
         body: At,
     },
-    /// Turns done ahead, whose body is still to be put in.
+    /// Iterations done ahead, whose body is still to be put in.
     Ahead(Box<Ahead>, At),
 }
 
@@ -66,8 +66,8 @@ pub struct Emitter {
     sources: HashMap<Value, Value>,
     /// What is known of integers.
     pub facts: Facts,
-    /// In turns done ahead, conditions under which a turn is suspect, with the results that they look at. The processor's flags
-    /// tell the same of results that are certainly used.
+    /// In iterations done ahead, conditions under which an iteration is suspect, with the results that they look at.
+    /// The processor's flags tell the same of results that are certainly used.
     doubts: HashMap<Value, Value>,
     /// Results of operations that raise the processor's flags.
     flagged: HashSet<Value>,
@@ -136,8 +136,8 @@ impl Emitter {
         }
     }
 
-    /// Forgets what has been written since. Nothing of it may be in use, and nothing may have been added to bodies begun
-    /// before but the one that was written to.
+    /// Forgets what has been written since. Nothing of it may be in use, and nothing may have been added to bodies
+    /// begun before but the one that was written to.
     pub fn back_to(&mut self, mark: Mark) {
         self.bodies.truncate(mark.bodies);
         self.bodies[mark.at.0].truncate(mark.here);
@@ -367,10 +367,10 @@ impl Emitter {
         self.plain(Instr::Store { address, value });
     }
 
-    /// Does somebody outside want the code to stop? Asked for so many turns of a loop, or for one.
-    pub fn poll(&mut self, turns: Option<Value>) -> Value {
+    /// Does somebody outside want the code to stop? Asked for so many iterations of a loop, or for one.
+    pub fn poll(&mut self, iterations: Option<Value>) -> Value {
         let out = self.value(DType::Bool);
-        self.plain(Instr::Poll { out, turns });
+        self.plain(Instr::Poll { out, iterations });
         out
     }
 
@@ -396,13 +396,13 @@ impl Emitter {
         self.has_ended = true;
     }
 
-    /// Turns done ahead; their body is written already.
+    /// Iterations done ahead; their body is written already.
     pub fn ahead(&mut self, ahead: Ahead, body: At) {
         self.push(Node::Ahead(Box::new(ahead), body));
     }
 
-    /// In turns done ahead: the turn is suspect if the condition holds. If it says no more than the processor's flags do about a
-    /// result, `of` is this result.
+    /// In iterations done ahead: the iteration is suspect if the condition holds. If it says no more than the
+    /// processor's flags do about a result, `of` is this result.
     pub fn suspect(&mut self, condition: Value, of: Option<Value>) {
         if let Some(result) = of {
             self.doubts.insert(condition, result);
@@ -410,7 +410,7 @@ impl Emitter {
         self.plain(Instr::Suspect { condition });
     }
 
-    /// In turns done ahead, the end of a body: the turn is not done ahead.
+    /// In iterations done ahead, the end of a body: the iteration is not done ahead.
     pub fn give_up(&mut self) {
         self.end(Instr::GiveUp);
     }
@@ -425,7 +425,7 @@ impl Emitter {
         self.end(Instr::Leave { label, values });
     }
 
-    /// The end of a turn.
+    /// The end of an iteration.
     pub fn again(&mut self, label: Label, values: Vec<Value>) {
         self.end(Instr::Again { label, values });
     }
@@ -458,7 +458,7 @@ fn assemble(bodies: &mut Vec<Option<Vec<Node>>>, at: usize, doubts: &HashMap<Val
                 let places = 1..ahead.params.len();
                 let carried = places.map(|place| carried(&ahead.body, ahead.label, &ahead.params, place));
                 let carried: Vec<Option<Carried>> = carried.collect();
-                // what is given says which values can be told apart from those that turns have not assigned
+                // what is given says which values can be told apart from those that iterations have not assigned
                 ahead.is_free &= carried.iter().zip(&ahead.carried).all(|(carried, given)| match carried {
                     Some(Carried::Kept) => *given == Carried::Kept,
                     carried => carried.is_some(),
@@ -474,7 +474,7 @@ fn assemble(bodies: &mut Vec<Option<Vec<Node>>>, at: usize, doubts: &HashMap<Val
     body
 }
 
-/// In turns done ahead, bodies that cannot be reached to their end give up there.
+/// In iterations done ahead, bodies that cannot be reached to their end give up there.
 fn end_all(body: &mut Body) {
     for instr in body {
         match instr {

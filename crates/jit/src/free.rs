@@ -1,15 +1,15 @@
-//! Which variables turns hand on to the next turn.
+//! Which variables iterations hand on to the next iteration.
 //!
-//! In: the body of a turn. Out: of each parameter, whether a turn computes with what the turn before has made of it. If none does,
-//! turns can be done in any order. A variable that a turn does not assign keeps its value: then the value is only copied. Sums of
-//! integers have the same result in any order.
+//! In: the body of an iteration. Out: of each parameter, whether an iteration computes with what the iteration before
+//! has made of it. If none does, iterations can be done in any order. A variable that an iteration does not assign
+//! keeps its value: then the value is only copied. Sums of integers have the same result in any order.
 
 use numelt_func::{Carried, Instr, Label, Value, uses};
 use numelt_ir::{DType, Op};
 use std::collections::{BTreeSet, HashMap};
 
-/// What turns make of the parameter of this place; `None` if they compute with it, so that their order matters. A turn ends by
-/// beginning the loop of this name again.
+/// What iterations make of the parameter of this place; `None` if they compute with it, so that their order matters. An
+/// iteration ends by beginning the loop of this name again.
 pub fn carried(body: &[Instr], label: Label, params: &[Value], place: usize) -> Option<Carried> {
     let param = params[place];
     if !uses(body).1.contains(&param) {
@@ -17,7 +17,7 @@ pub fn carried(body: &[Instr], label: Label, params: &[Value], place: usize) -> 
     }
     let (known, leaves) = (BTreeSet::from([param]), HashMap::new());
     let (is_used, is_added, is_mixed) = (false, false, false);
-    let mut copies = Copies { turns: label, place, known, leaves, is_used, is_added, is_mixed };
+    let mut copies = Copies { iterations: label, place, known, leaves, is_used, is_added, is_mixed };
     // where loops begin, what comes at their ends is not known yet
     loop {
         let before = copies.known.len();
@@ -39,7 +39,7 @@ pub fn carried(body: &[Instr], label: Label, params: &[Value], place: usize) -> 
 
 struct Copies {
     /// The loop, and the place of its parameter.
-    turns: Label,
+    iterations: Label,
     place: usize,
     /// Values that may be the parameter's, or that and something added.
     known: BTreeSet<Value>,
@@ -83,7 +83,7 @@ impl Copies {
                         self.copy(values, &outs);
                     }
                 }
-                Instr::Again { label, values } if *label == self.turns => {
+                Instr::Again { label, values } if *label == self.iterations => {
                     // it must not become another variable
                     let mut others = values.iter().enumerate().filter(|(place, _)| *place != self.place);
                     self.is_used |= others.any(|(_, value)| self.known.contains(value));

@@ -1,16 +1,17 @@
 //! The specializer: a loop of a Python program as typed code, for arguments of given types.
 //!
-//! In: the tree of a loop ([`parse_unit`]), what it is given ([`Given`]), and a [`World`] to ask about what it finds outside.
-//! Out: a function of the function IR, where its parameters come from, and what each of its exits means to Python
-//! ([`Specialized`]). The rule: the program as written is the specification. What compiled code cannot do exactly is an exit,
-//! at which CPython goes on.
-//! Not here: Python objects, machine code, memory, threads, unsafe code.
+//! In: the tree of a loop ([`parse_unit`]), what it is given ([`Given`]), and a [`World`] to ask about what it finds
+//! outside. Out: a function of the function IR, where its parameters come from, and what each of its exits means to
+//! Python ([`Specialized`]). The rule: the program as written is the specification. What compiled code cannot do
+//! exactly is an exit, at which CPython goes on. Not here: Python objects, machine code, memory, threads, unsafe code.
 //!
 //! - `tree` reads trees, `types` says what is known of a value, `outside` what there is around a loop.
-//! - `walk` holds what is known at a point, and joins paths; `statements`, `expressions`, `numbers`, `complexes`, `conversions`, `arrays`,
+//! - `walk` holds what is known at a point, and joins paths; `statements`, `expressions`, `numbers`, `complexes`,
+//!   `conversions`, `arrays`,
 //!   `virtuals`, `reductions`, `made`, `sources`, `calls` and `classes` say what each construct does; `watch` looks for floating-point conditions.
-//! - `loops` writes loops; `ahead` writes turns that are done ahead, for which `region` notes what they use, `affine` says what sums
-//!   of integers are, `free` whether turns depend on each other, and `needed` what of their code matters.
+//! - `loops` writes loops; `ahead` writes iterations that are done ahead, for which `region` notes what they use,
+//!   `affine` says what sums
+//!   of integers are, `free` whether iterations depend on each other, and `needed` what of their code matters.
 //! - `emit` writes the code.
 #![forbid(unsafe_code)]
 
@@ -40,14 +41,14 @@ mod walk;
 mod watch;
 
 pub use made::{MADE, VIEW};
-pub use outside::{Form, Given, Param, Thing, TurnsAhead, World};
+pub use outside::{Form, Given, IterationsAhead, Param, Thing, World};
 pub use sources::count as source_parts;
 pub use tree::{Expr, Index, Operator, Stmt, StmtKind, Target, Unit, parse_unit};
 pub use types::{Type, places};
 pub use walk::{AheadNote, Exit, Source};
 
 use emit::Emitter;
-use numelt_func::{Function, turns_ahead};
+use numelt_func::{Function, iterations_ahead};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use walk::{Place, Stop, Walk};
 
@@ -64,7 +65,7 @@ pub struct Specialized {
     pub exits: Vec<Exit>,
     /// Which given arrays it may write.
     pub written: Vec<u32>,
-    /// How the turns of its loops are done.
+    /// How the iterations of its loops are done.
     pub ahead: Vec<AheadNote>,
 }
 
@@ -98,7 +99,7 @@ pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Resu
         in_use: Vec::new(),
         region: None,
         has_long: false,
-        is_plain: world.turns_ahead() == TurnsAhead::None,
+        is_plain: world.iterations_ahead() == IterationsAhead::None,
         world,
         not_ahead: HashSet::new(),
         ahead: BTreeMap::new(),
@@ -124,7 +125,7 @@ pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Resu
     let written = arrays.map(|(number, _)| number as u32).filter(|number| any || walk.written.contains(&Some(*number)));
     let written = written.collect();
     let (function, params) = (walk.e.finish(), walk.params);
-    for ahead in turns_ahead(&function.body) {
+    for ahead in iterations_ahead(&function.body) {
         let note = walk.labels.get(&ahead.label).and_then(|number| walk.ahead.get_mut(number));
         note.into_iter().for_each(|note| note.is_free = ahead.is_free);
     }

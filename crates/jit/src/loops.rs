@@ -10,7 +10,7 @@ use numelt_ir::{DType, Op};
 use std::collections::BTreeSet;
 
 /// A `for` statement, and what it iterates over.
-pub struct Turns<'t> {
+pub struct Iterations<'t> {
     /// Its number, and that of its end.
     pub number: u32,
     /// See above.
@@ -21,18 +21,18 @@ pub struct Turns<'t> {
     pub source: Source,
     /// See above.
     pub parts: Vec<Value>,
-    /// How many turns there are.
+    /// How many iterations there are.
     pub count: Value,
-    /// What runs in a turn.
+    /// What runs in an iteration.
     pub body: &'t [Stmt],
-    /// The variables that turns may assign.
+    /// The variables that iterations may assign.
     pub slots: BTreeSet<usize>,
 }
 
-/// A loop of more turns is asked for in each of them. A turn takes some nanoseconds.
+/// A loop of more iterations is asked for in each of them. An iteration takes some nanoseconds.
 const MOST_UNASKED: i64 = 1 << 24;
 
-/// A loop of so few turns, which are known while compiling, is not asked for at all.
+/// A loop of so few iterations, which are known while compiling, is not asked for at all.
 const SHORT: u64 = 64;
 
 /// Is there no other loop in a body?
@@ -44,8 +44,8 @@ pub fn is_innermost(body: &[Stmt]) -> bool {
     })
 }
 
-impl Turns<'_> {
-    /// The statement as one that is running, but for the turn.
+impl Iterations<'_> {
+    /// The statement as one that is running, but for the iteration.
     pub fn head(&self) -> Running {
         Running { statement: self.number, source: self.source.clone(), parts: self.parts.clone() }
     }
@@ -60,35 +60,41 @@ impl Walk<'_> {
         let count = self.source_length(&source, &parts)?;
         let mut slots = assigned_by(body);
         targets(target, &mut slots);
-        let turns = Turns { number, end, target, source, parts, count, body, slots };
-        if self.has_turns_ahead(&turns)? {
+        let iterations = Iterations { number, end, target, source, parts, count, body, slots };
+        if self.has_iterations_ahead(&iterations)? {
             return Ok(());
         }
-        let is_short = self.e.known(turns.count).is_some_and(|count| count <= SHORT);
+        let is_short = self.e.known(iterations.count).is_some_and(|count| count <= SHORT);
         if self.region.is_some() && !is_short {
-            // asked once for all turns, which can then be vectorized
+            // asked once for all iterations, which can then be vectorized
             let most = self.e.int(MOST_UNASKED);
-            let is_long = self.e.ints(Op::Greater, &[turns.count, most]);
+            let is_long = self.e.ints(Op::Greater, &[iterations.count, most]);
             self.exit_if(is_long, "a long loop");
-            let stop = self.e.poll(Some(turns.count));
+            let stop = self.e.poll(Some(iterations.count));
             self.exit_if(stop, "a signal");
         }
         let has_long = std::mem::replace(&mut self.has_long, false);
         let zero = self.e.int(0);
-        let done = self.turns_from(&turns, zero, count, false);
+        let done = self.iterations_from(&iterations, zero, count, false);
         self.has_long |= has_long | !is_short;
         done
     }
 
-    /// The turns of a `for` loop from one on, up to a limit. If `is_part`, the last variable gets the number of the next turn when
-    /// the limit is reached, and that of all turns when the loop ends otherwise.
-    pub fn turns_from(&mut self, turns: &Turns<'_>, start: Value, limit: Value, is_part: bool) -> Res<()> {
+    /// The iterations of a `for` loop from one on, up to a limit. If `is_part`, the last variable gets the number of
+    /// the next iteration when the limit is reached, and that of all iterations when the loop ends otherwise.
+    pub fn iterations_from(
+        &mut self,
+        iterations: &Iterations<'_>,
+        start: Value,
+        limit: Value,
+        is_part: bool,
+    ) -> Res<()> {
         let place = self.place.clone();
-        let head = turns.head();
+        let head = iterations.head();
         let last = self.env.len() - 1;
         self.repeat(
-            turns.number,
-            &turns.slots,
+            iterations.number,
+            &iterations.slots,
             Some((head.clone(), start)),
             &mut |walk, position| {
                 let position = position.expect("a for loop counts");
@@ -98,32 +104,32 @@ impl Walk<'_> {
                 }
                 walk.leave_unless(more)?;
                 if is_part {
-                    walk.env[last] = Val::new(Type::Int, vec![turns.count]);
+                    walk.env[last] = Val::new(Type::Int, vec![iterations.count]);
                 }
-                walk.turn(turns, position, &place)
+                walk.iteration(iterations, position, &place)
             },
-            turns.end,
+            iterations.end,
         )?;
         self.place = place;
         Ok(())
     }
 
-    /// A turn of a `for` loop; `place` is that of the loop.
-    pub fn turn(&mut self, turns: &Turns<'_>, position: Value, place: &Place) -> Res<()> {
+    /// An iteration of a `for` loop; `place` is that of the loop.
+    pub fn iteration(&mut self, iterations: &Iterations<'_>, position: Value, place: &Place) -> Res<()> {
         let is_outer = self.inlined.is_empty();
-        let head = turns.head();
-        self.inside.insert((position, turns.count));
-        self.note_limit(turns, position);
+        let head = iterations.head();
+        self.inside.insert((position, iterations.count));
+        self.note_limit(iterations, position);
         if is_outer {
-            // until the variable is assigned, an exit means the end of the turn before
+            // until the variable is assigned, an exit means the end of the iteration before
             let one = self.e.int(1);
             let before = self.e.ints(Op::Subtract, &[position, one]);
-            self.place = Place { statement: turns.end, env: self.env.clone(), ..place.clone() };
+            self.place = Place { statement: iterations.end, env: self.env.clone(), ..place.clone() };
             self.place.running.push(head.at(before));
         }
-        let item = self.item(&turns.source, &turns.parts, position)?;
+        let item = self.item(&iterations.source, &iterations.parts, position)?;
         let mut stores = Vec::new();
-        self.assign(turns.target, &item, &mut stores)?;
+        self.assign(iterations.target, &item, &mut stores)?;
         if !stores.is_empty() {
             return unsupported("an element of an array as variable of a loop");
         }
@@ -132,7 +138,7 @@ impl Walk<'_> {
         if is_outer {
             self.place.running.push(head.at(position));
         }
-        self.statements(turns.body)
+        self.statements(iterations.body)
     }
 
     /// `while test: body`
@@ -177,13 +183,14 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A loop: `turn` writes a turn, for variables whose types hold in every turn. `head`: what it iterates over, and its first turn.
+    /// A loop: `iteration` writes an iteration, for variables whose types hold in every iteration. `head`: what it
+    /// iterates over, and its first iteration.
     fn repeat(
         &mut self,
         number: u32,
         slots: &BTreeSet<usize>,
         head: Option<(Running, Value)>,
-        turn: &mut dyn FnMut(&mut Self, Option<Value>) -> Res<()>,
+        iteration: &mut dyn FnMut(&mut Self, Option<Value>) -> Res<()>,
         end: u32,
     ) -> Res<()> {
         let before = self.env.clone();
@@ -198,7 +205,7 @@ impl Walk<'_> {
         for _ in 0..8 {
             let mark = self.mark();
             let place = self.place.clone();
-            let more = self.turns(&before, slots, &types, head.as_ref(), turn, end)?;
+            let more = self.iterations(&before, slots, &types, head.as_ref(), iteration, end)?;
             self.inside.clone_from(&inside);
             match more {
                 None => {
@@ -217,13 +224,13 @@ impl Walk<'_> {
     }
 
     /// Writes the loop for these types of its variables; the wider types that it would need, if they do not suffice.
-    fn turns(
+    fn iterations(
         &mut self,
         before: &Env,
         slots: &BTreeSet<usize>,
         types: &[Type],
         head: Option<&(Running, Value)>,
-        turn: &mut dyn FnMut(&mut Self, Option<Value>) -> Res<()>,
+        iteration: &mut dyn FnMut(&mut Self, Option<Value>) -> Res<()>,
         end: u32,
     ) -> Res<Option<Vec<Type>>> {
         let mut wider: Option<Vec<Type>> = None;
@@ -250,7 +257,7 @@ impl Walk<'_> {
             walk.e.go(body);
             walk.env = env;
             walk.jumps.push(Jumps::default());
-            turn(walk, position)?;
+            iteration(walk, position)?;
             let last = walk.edge();
             let jumps = walk.jumps.pop().expect("pushed above");
             let mut again = jumps.again;
@@ -260,7 +267,7 @@ impl Walk<'_> {
                 for edge in again {
                     let mut place = Place { env: edge.env.clone(), ..place.clone() };
                     place.running.extend(head.zip(position).map(|((head, _), position)| head.at(position)));
-                    walk.next_turn(label, position, edge, slots, types, &place, end)?;
+                    walk.next_iteration(label, position, edge, slots, types, &place, end)?;
                 }
             }
             walk.e.go(around);
@@ -270,7 +277,7 @@ impl Walk<'_> {
         Ok(wider)
     }
 
-    /// The types that the variables need at the beginning of a turn, if these are not enough.
+    /// The types that the variables need at the beginning of an iteration, if these are not enough.
     fn wider(&self, slots: &BTreeSet<usize>, types: &[Type], again: &[Edge]) -> Res<Option<Vec<Type>>> {
         let mut wider = types.to_vec();
         for edge in again {
@@ -281,7 +288,7 @@ impl Walk<'_> {
         Ok((wider != types).then_some(wider))
     }
 
-    /// Somebody may want the loop to stop at the end of a turn.
+    /// Somebody may want the loop to stop at the end of an iteration.
     fn ask(&mut self, at: At, place: &Place, end: u32) {
         let stop = self.e.poll(None);
         let (leaves, stays) = (self.e.body(), self.e.body());
@@ -297,9 +304,9 @@ impl Walk<'_> {
         self.e.branch(stop, leaves, stays, vec![], true);
     }
 
-    /// The end of a turn: somebody may want the loop to stop; then the next one.
+    /// The end of an iteration: somebody may want the loop to stop; then the next one.
     #[allow(clippy::too_many_arguments)] // all of one loop
-    fn next_turn(
+    fn next_iteration(
         &mut self,
         label: Label,
         position: Option<Value>,
@@ -310,7 +317,7 @@ impl Walk<'_> {
         end: u32,
     ) -> Res<()> {
         self.e.go(edge.at);
-        // loops of turns done ahead are asked for before; that is not enough where others are inside
+        // loops of iterations done ahead are asked for before; that is not enough where others are inside
         if self.region.is_none() || position.is_none() || self.has_long {
             self.ask(edge.at, place, end);
         }

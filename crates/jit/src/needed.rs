@@ -1,8 +1,9 @@
-//! Which results of a turn are certainly used.
+//! Which results of an iteration are certainly used.
 //!
-//! Turns that are done ahead leave it to the processor's flags to tell whether a floating-point condition was met. The flags tell
-//! nothing about an operation that LLVM leaves out because nobody uses its result, or moves to where it is used. Where that cannot
-//! happen, no other check is needed. In: the body of a turn. Out: the body without the checks that are not needed.
+//! Iterations that are done ahead leave it to the processor's flags to tell whether a floating-point condition was met.
+//! The flags tell nothing about an operation that LLVM leaves out because nobody uses its result, or moves to where it
+//! is used. Where that cannot happen, no other check is needed. In: the body of an iteration. Out: the body without the
+//! checks that are not needed.
 
 use numelt_func::{Body, Instr, Label, Value};
 use numelt_ir::Op;
@@ -68,7 +69,7 @@ impl Needed<'_> {
                 Instr::Again { label, values } => {
                     let Some((params, ends)) = self.again.get(label) else { continue };
                     for ((param, value), is_needed) in params.iter().zip(values).zip(ends) {
-                        // what the last turn makes is made of what each turn makes
+                        // what the last iteration makes is made of what each iteration makes
                         if *is_needed && made_of(*value, *param, body) {
                             live.insert(*value);
                         }
@@ -143,7 +144,8 @@ fn made_of(value: Value, from: Value, body: &[Instr]) -> bool {
         })
 }
 
-/// Can control get from a body to another turn or out of a block? Giving up does not count: then all is done again.
+/// Can control get from a body to another iteration or out of a block? Giving up does not count: then all is done
+/// again.
 fn leads_away(body: &[Instr]) -> bool {
     body.iter().any(|instr| match instr {
         Instr::Leave { .. } | Instr::Again { .. } => true,

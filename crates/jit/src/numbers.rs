@@ -61,8 +61,8 @@ impl Walk<'_> {
         if Self::is_either_float(&val.ty) { Val::new(Type::Float, vec![val.parts[1]]) } else { val.clone() }
     }
 
-    /// Arithmetic with numbers that are a `float` or a NumPy `float64`, and at most one that is a `float`: the result is NumPy's if
-    /// one operand is. Its conditions are looked for in either case.
+    /// Arithmetic with numbers that are a `float` or a NumPy `float64`, and at most one that is a `float`: the result
+    /// is NumPy's if one operand is. Its conditions are looked for in either case.
     fn floats_of_either(&mut self, op: Operator, a: &Val, b: &Val) -> Option<Val> {
         let is_one = |val: &Val| val.ty == Type::Float || Self::is_either_float(&val.ty);
         if !is_one(a) || !is_one(b) || a.ty == b.ty && a.ty == Type::Float {
@@ -90,7 +90,8 @@ impl Walk<'_> {
         Some(Val::new(ty, vec![tag, result]))
     }
 
-    /// A number that is a `float` or a NumPy `float64` beside one of NumPy's: as the latter, which gives the same result.
+    /// A number that is a `float` or a NumPy `float64` beside one of NumPy's: as the latter, which gives the same
+    /// result.
     fn beside_numpys(val: &Val, other: &Val) -> Val {
         match (&val.ty, &other.ty) {
             (ty, Type::Scalar(DType::F64)) if Self::is_either_float(ty) => {
@@ -192,8 +193,8 @@ impl Walk<'_> {
         self.e.apply(op, dtype, &[x, y])
     }
 
-    /// Stops before a division by zero, or, in turns done ahead, makes it suspect. The processor's flags tell of a division of a
-    /// number by zero, but not of one of infinity.
+    /// Stops before a division by zero, or, in iterations done ahead, makes it suspect. The processor's flags tell of a
+    /// division of a number by zero, but not of one of infinity.
     fn exit_if_zero(&mut self, value: Value) {
         let ty = self.e.type_of(value);
         if self.e.known(value).is_some_and(|bits| bits << 1 != 0) {

@@ -63,15 +63,15 @@ pub enum Param {
         /// How it is called.
         form: Form,
     },
-    /// The address of what describes NumPy's dot product of a dtype. It is called with two addresses, each followed by the
-    /// distance of elements in bytes, and the number of elements.
+    /// The address of what describes NumPy's dot product of a dtype. It is called with two addresses, each followed by
+    /// the distance of elements in bytes, and the number of elements.
     Dot(DType),
-    /// The address of what describes memory that belongs to the run. It is called with a number of bytes, and returns an
-    /// address; what was there before is lost. The number tells several apart.
+    /// The address of what describes memory that belongs to the run. It is called with a number of bytes, and returns
+    /// an address; what was there before is lost. The number tells several apart.
     Scratch(u32),
     /// The address of what describes the memory of arrays that the run makes. It is called with the number of a dtype
-    /// (its position in `DType::ALL`), a length, a number of arrays in use, and which these are; it returns which array has
-    /// been made, a free one or a new one, or zero if there is no memory.
+    /// (its position in `DType::ALL`), a length, a number of arrays in use, and which these are; it returns which array
+    /// has been made, a free one or a new one, or zero if there is no memory.
     Pool,
 }
 
@@ -84,10 +84,10 @@ pub enum Form {
     Reduction,
 }
 
-/// Which turns of loops are done ahead.
+/// Which iterations of loops are done ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TurnsAhead {
-    /// None: each turn is done by the code with exits.
+pub enum IterationsAhead {
+    /// None: each iteration is done by the code with exits.
     None,
     /// Those of loops with enough work.
     Many,
@@ -95,11 +95,11 @@ pub enum TurnsAhead {
     All,
 }
 
-/// What can be asked about objects outside while a loop is compiled. What the answers depend on is checked again before the
-/// code runs.
+/// What can be asked about objects outside while a loop is compiled. What the answers depend on is checked again before
+/// the code runs.
 ///
-/// Objects are numbered: first the slots of the unit, then its inputs, then what is found here, in the order in which it
-/// was found.
+/// Objects are numbered: first the slots of the unit, then its inputs, then what is found here, in the order in which
+/// it was found.
 pub trait World {
     /// The attribute of an object. If there is an answer, it becomes the next given object.
     fn attribute(&mut self, of: u32, name: &str) -> Option<Given>;
@@ -113,8 +113,8 @@ pub trait World {
     /// Has the ufunc of this name a loop for these dtypes?
     fn has_loop(&mut self, name: &str, inputs: &[DType], output: DType) -> bool;
 
-    /// Does this version of Python compute with a complex number and a real one without making the real one complex? Python
-    /// 3.14 and later do, which shows in the signs of zeros.
+    /// Does this version of Python compute with a complex number and a real one without making the real one complex?
+    /// Python 3.14 and later do, which shows in the signs of zeros.
     fn mixes_complex(&self) -> bool;
 
     /// A number of a given object as it is now. Code that depends on it has to look at it again.
@@ -123,9 +123,9 @@ pub trait World {
         None
     }
 
-    /// Which turns of loops shall be done ahead?
-    fn turns_ahead(&self) -> TurnsAhead {
-        TurnsAhead::Many
+    /// Which iterations of loops shall be done ahead?
+    fn iterations_ahead(&self) -> IterationsAhead {
+        IterationsAhead::Many
     }
 
     /// The number of a statement at which compiled code is to stop, for tests of how CPython goes on there.

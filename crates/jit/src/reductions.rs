@@ -1,7 +1,7 @@
 //! Reductions of arrays with one axis, or of contiguous ones: `x.sum()`, `np.mean(a * b)`, `np.dot(a, b)`.
 //!
-//! Sums of floats and products have an order that decides on the last bit. They are done by NumPy's own loops, which get the
-//! elements of an expression in memory that belongs to the run.
+//! Sums of floats and products have an order that decides on the last bit. They are done by NumPy's own loops, which
+//! get the elements of an expression in memory that belongs to the run.
 
 use crate::outside::{Form, Param};
 use crate::tree::Operator;
@@ -151,11 +151,11 @@ impl Walk<'_> {
         let sum = self.counted(count, Some(zero), &mut |walk, position, so_far| {
             let element = walk.element_of(&node, position)?;
             let element = walk.e.convert(element.parts[0], wide);
-            let so_far = so_far.expect("carried from turn to turn");
+            let so_far = so_far.expect("carried from iteration to iteration");
             let sum = walk.e.apply(Op::Add, wide, &[so_far.parts[0], element]);
             Ok(Some(Val::new(Type::Scalar(wide), vec![sum])))
         })?;
-        Ok(sum.expect("carried from turn to turn"))
+        Ok(sum.expect("carried from iteration to iteration"))
     }
 
     fn product(&mut self, array: &Val) -> Res<Val> {
@@ -227,10 +227,10 @@ impl Walk<'_> {
         let found = self.counted(count, Some(start), &mut |walk, position, so_far| {
             let element = walk.element_of(&node, position)?;
             let truth = walk.is_true(&element)?;
-            let so_far = so_far.expect("carried from turn to turn");
+            let so_far = so_far.expect("carried from iteration to iteration");
             Ok(Some(Val::new(ty.clone(), vec![walk.e.logic(op, &[so_far.parts[0], truth])])))
         })?;
-        Ok(found.expect("carried from turn to turn"))
+        Ok(found.expect("carried from iteration to iteration"))
     }
 
     /// The position of the first largest or smallest element.
@@ -252,13 +252,13 @@ impl Walk<'_> {
         let found = self.counted(count, Some(start), &mut |walk, position, so_far| {
             let element = walk.element_of(&node, position)?.parts[0];
             walk.exit_if_nan(element);
-            let so_far = so_far.expect("carried from turn to turn").parts;
+            let so_far = so_far.expect("carried from iteration to iteration").parts;
             let is_better = walk.e.apply(beats, dtype, &[element, so_far[0]]);
             let best = walk.e.select(is_better, element, so_far[0]);
             let place = walk.e.select(is_better, position, so_far[1]);
             Ok(Some(Val::new(ty.clone(), vec![best, place])))
         })?;
-        let place = found.expect("carried from turn to turn").parts[1];
+        let place = found.expect("carried from iteration to iteration").parts[1];
         self.e.set_natural(place);
         Ok(Val::new(Type::Scalar(DType::I64), vec![place]))
     }
@@ -326,7 +326,7 @@ impl Walk<'_> {
             walk.e.set_natural(next);
             walk.inside.insert((next, count));
             let element = walk.element_of(&node, next)?;
-            let so_far = so_far.expect("carried from turn to turn");
+            let so_far = so_far.expect("carried from iteration to iteration");
             let result = if name == "sum" {
                 walk.binary(Operator::Add, &so_far, &element)?
             } else {
@@ -337,6 +337,6 @@ impl Walk<'_> {
             }
             Ok(Some(result))
         })?;
-        Ok(found.expect("carried from turn to turn"))
+        Ok(found.expect("carried from iteration to iteration"))
     }
 }

@@ -1,10 +1,11 @@
-//! What is noted of turns while they are written that are to be done ahead ([`crate::ahead`]): the arrays that they use, which
-//! elements, and what must hold before the loop so that nothing of it has to be looked at in every turn.
+//! What is noted of iterations while they are written that are to be done ahead ([`crate::ahead`]): the arrays that
+//! they use, which elements, and what must hold before the loop so that nothing of it has to be looked at in every
+//! iteration.
 
 use crate::affine::Affine;
 use crate::arrays::Store;
 use crate::emit::Emitter;
-use crate::loops::Turns;
+use crate::loops::Iterations;
 use crate::outside::Param;
 use crate::types::{Type, Val};
 use crate::walk::{Source, Walk};
@@ -17,14 +18,14 @@ pub const SMALL: i64 = 1 << 40;
 /// Factors of terms up to this are small.
 const SMALL_FACTOR: u64 = 1 << 12;
 
-/// What is known while the turns are written.
+/// What is known while the iterations are written.
 #[derive(Debug)]
 pub struct Region {
     /// Values from this number on are made inside.
     pub inside_from: usize,
-    /// The number of the turn.
+    /// The number of the iteration.
     pub position: Value,
-    /// The arrays that turns use.
+    /// The arrays that iterations use.
     pub arrays: Vec<Val>,
     /// Views that were made inside, by their addresses: the view before, and which index was taken along which axis.
     pub origins: HashMap<Value, (Val, Option<(usize, Value)>)>,
@@ -35,9 +36,9 @@ pub struct Region {
     pub small: BTreeSet<Value>,
     /// Distances of elements that must be what is usual.
     pub strides: BTreeMap<Value, i64>,
-    /// How many turns loops inside have, as far as it is known before.
+    /// How many iterations loops inside have, as far as it is known before.
     pub counts: BTreeSet<Affine>,
-    /// Why no turns can be done ahead.
+    /// Why no iterations can be done ahead.
     pub failed: Option<String>,
 }
 
@@ -64,16 +65,16 @@ pub struct Access {
 }
 
 impl Walk<'_> {
-    /// No turns can be done ahead.
+    /// No iterations can be done ahead.
     pub fn fail_region(&mut self, why: &str) {
         if let Some(region) = &mut self.region {
             region.failed.get_or_insert_with(|| why.to_owned());
         }
     }
 
-    /// Notes the limit of the number of a turn.
-    pub fn note_limit(&mut self, turns: &Turns<'_>, position: Value) {
-        let limit = match (&turns.source, &turns.parts[..]) {
+    /// Notes the limit of the number of an iteration.
+    pub fn note_limit(&mut self, iterations: &Iterations<'_>, position: Value) {
+        let limit = match (&iterations.source, &iterations.parts[..]) {
             (Source::Items(Type::Range), [start, stop, step]) => match self.e.known(*step).map(|step| step as i64) {
                 Some(step) if step != 0 => {
                     let (start, stop) = (self.e.facts.sum(*start), self.e.facts.sum(*stop));
@@ -84,16 +85,16 @@ impl Walk<'_> {
             },
             _ => None,
         };
-        let limit = limit.or_else(|| Some((1, self.e.facts.sum(turns.count).plus(&Affine::of(1), -1)?)));
+        let limit = limit.or_else(|| Some((1, self.e.facts.sum(iterations.count).plus(&Affine::of(1), -1)?)));
         if let Some((scale, most)) = limit {
             self.e.facts.set_limit(position, scale, most);
         }
         if let Some(region) = &mut self.region
             && position != region.position
         {
-            let count = match self.e.facts.extreme(turns.count) {
+            let count = match self.e.facts.extreme(iterations.count) {
                 Some([span, _]) => self.e.facts.sum(span),
-                None => self.e.facts.sum(turns.count),
+                None => self.e.facts.sum(iterations.count),
             };
             // the greatest that it can be
             let least = Affine::of(0).plus(&count, -1).map(|less| self.e.facts.least(&less)).unwrap_or_default();
@@ -109,7 +110,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The usual distance of elements along the last axis of an array that was there before, instead of a number that could be any.
+    /// The usual distance of elements along the last axis of an array that was there before, instead of a number that
+    /// could be any.
     pub fn usual_stride(&mut self, array: &Val, axis: usize) -> Option<Value> {
         let Type::Array { dtype, ndim, .. } = array.ty else { return None };
         let stride = array.parts[2 + usize::from(ndim) + axis];
@@ -211,7 +213,7 @@ impl Walk<'_> {
     }
 
     fn small_terms(&self, sum: &Affine, needed: &mut Vec<Value>, depth: usize) -> bool {
-        let region = self.region.as_ref().expect("asked for in turns ahead");
+        let region = self.region.as_ref().expect("asked for in iterations ahead");
         depth < 8
             && sum.constant.abs() < SMALL
             && sum.terms.iter().all(|(value, factor)| {
@@ -233,7 +235,7 @@ impl Walk<'_> {
             })
     }
 
-    /// Is a sum never negative? It may be a condition for turns ahead that it is not.
+    /// Is a sum never negative? It may be a condition for iterations ahead that it is not.
     fn is_never_negative(&mut self, sum: &Affine) -> bool {
         if !self.is_small(sum) {
             return false;
@@ -257,13 +259,13 @@ impl Walk<'_> {
         true
     }
 
-    /// Is a number greater than zero whenever it is used in turns ahead?
+    /// Is a number greater than zero whenever it is used in iterations ahead?
     pub fn is_positive(&mut self, number: Value) -> bool {
         let less = self.e.facts.sum(number).plus(&Affine::of(1), -1);
         self.region.is_some() && less.is_some_and(|less| self.is_never_negative(&less))
     }
 
-    /// Is an index inside of an extent whenever it is used in turns ahead?
+    /// Is an index inside of an extent whenever it is used in iterations ahead?
     pub fn is_inside(&mut self, index: Value, extent: Value) -> bool {
         if self.region.is_none() {
             return false;

@@ -68,7 +68,7 @@ impl Walk<'_> {
         })
     }
 
-    /// How many turns there are.
+    /// How many iterations there are.
     pub fn source_length(&mut self, source: &Source, parts: &[Value]) -> Res<Value> {
         match source {
             Source::Items(ty) => self.length(&Val::new(ty.clone(), parts.to_vec())),
@@ -88,7 +88,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What the loop's variable gets in a turn.
+    /// What the loop's variable gets in an iteration.
     pub fn item(&mut self, source: &Source, parts: &[Value], position: Value) -> Res<Val> {
         match source {
             Source::Items(Type::Range) => Ok(self.range_item(parts, position)),

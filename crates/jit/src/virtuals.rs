@@ -1,7 +1,8 @@
 //! Array expressions inside loops: `(a[i, :k] + b[:k]).max()`, `row[p:q] += c * d[p:q]`.
 //!
-//! An expression of arrays with one axis is not computed where it stands. It becomes a *virtual* array, whose elements are
-//! computed where they are used: in a reduction, when they are written to a slice, or when a variable gets them (`made`).
+//! An expression of arrays with one axis is not computed where it stands. It becomes a *virtual* array, whose elements
+//! are computed where they are used: in a reduction, when they are written to a slice, or when a variable gets them
+//! (`made`).
 
 use crate::outside::Param;
 use crate::tree::{Comparison, Operator, Unary};
@@ -36,8 +37,8 @@ pub enum Node {
     Call(&'static str, Vec<Node>),
 }
 
-/// Functions of NumPy's that have exactly one right result for each element, so that it does not matter whether NumPy computes
-/// many of them at once.
+/// Functions of NumPy's that have exactly one right result for each element, so that it does not matter whether NumPy
+/// computes many of them at once.
 const EXACT: &[&str] = &[
     "abs", "absolute", "minimum", "maximum", "isnan", "isinf", "isfinite", "floor", "ceil", "trunc", "rint", "sqrt",
     "square",
@@ -50,11 +51,11 @@ pub struct Slice {
     values: Virtual,
 }
 
-/// Longer arrays are left to recorded operations. For 1,000 elements compiled loops take half of their time, for 3,000 about the
-/// same, and for 100,000 up to nine times as long (two cores, AVX-512).
+/// Longer arrays are left to recorded operations. For 1,000 elements compiled loops take half of their time, for 3,000
+/// about the same, and for 100,000 up to nine times as long (two cores, AVX-512).
 const LONGEST: i64 = 2048;
 
-/// What a turn of a loop hands to the next one, if anything.
+/// What an iteration of a loop hands to the next one, if anything.
 pub type Carried = Res<Option<Val>>;
 
 /// Is it an array or an array expression?
@@ -218,11 +219,11 @@ impl Walk<'_> {
         self.flush_watched();
         let best = self.counted(length, Some(first), &mut |walk, position, best| {
             let element = walk.element_of(&node, position)?;
-            let best = best.expect("carried from turn to turn");
+            let best = best.expect("carried from iteration to iteration");
             let best = walk.e.apply(op, dtype, &[best.parts[0], element.parts[0]]);
             Ok(Some(Val::new(Type::Scalar(dtype), vec![best])))
         })?;
-        let best = best.expect("carried from turn to turn");
+        let best = best.expect("carried from iteration to iteration");
         if dtype.is_float() {
             // which of two zeros it is depends on the order
             let none = self.e.constant(dtype, 0);
@@ -232,12 +233,12 @@ impl Walk<'_> {
         Ok(best)
     }
 
-    /// Runs `turn` for the numbers below `count`, with a value that each turn hands to the next.
+    /// Runs `iteration` for the numbers below `count`, with a value that each iteration hands to the next.
     pub fn counted(
         &mut self,
         count: Value,
         start: Option<Val>,
-        turn: &mut dyn FnMut(&mut Self, Value, Option<Val>) -> Carried,
+        iteration: &mut dyn FnMut(&mut Self, Value, Option<Val>) -> Carried,
     ) -> Carried {
         let in_use = self.in_use.len();
         let ty = start.as_ref().map(|val| val.ty.clone());
@@ -249,7 +250,7 @@ impl Walk<'_> {
         let position = self.e.value(DType::I64);
         self.e.set_natural(position);
         let parts: Vec<Value> = ty.iter().flat_map(Type::parts).map(|part| self.e.value(part)).collect();
-        let turns = self.e.label();
+        let iterations = self.e.label();
         self.e.go(body);
         let more = self.e.ints(Op::Less, &[position, count]);
         let (goes_on, leaves) = (self.e.body(), self.e.body());
@@ -261,23 +262,24 @@ impl Walk<'_> {
         self.e.branch(more, goes_on, leaves, vec![], false);
         let carried = ty.clone().map(|ty| Val::new(ty, parts.clone()));
         let inside = self.inside.clone();
-        let result = turn(self, position, carried)?;
+        let result = iteration(self, position, carried)?;
         self.flush_watched();
         self.inside = inside;
         self.in_use.truncate(in_use);
         let one = self.e.int(1);
         let mut values = vec![self.e.ints(Op::Add, &[position, one])];
         values.extend(result.into_iter().flat_map(|val| val.parts));
-        self.e.again(turns, values);
+        self.e.again(iterations, values);
         self.e.go(block);
-        self.e.repeat(turns, [vec![position], parts].concat(), starts, body);
+        self.e.repeat(iterations, [vec![position], parts].concat(), starts, body);
         self.e.go(here);
         let outs: Vec<Value> = ty.iter().flat_map(Type::parts).map(|part| self.e.value(part)).collect();
         self.e.block(label, block, outs.clone());
         Ok(ty.map(|ty| Val::new(ty, outs)))
     }
 
-    /// Prepares writing a value to a slice: everything that could stop is done now. `in_place`: elements keep their type.
+    /// Prepares writing a value to a slice: everything that could stop is done now. `in_place`: elements keep their
+    /// type.
     pub fn prepare_slice(&mut self, target: Val, value: &Val, in_place: bool) -> Res<Slice> {
         let Type::Array { ndim: 1, writeable: true, dtype, .. } = target.ty else {
             return unsupported(format!("writing to {}", target.ty));

@@ -1,11 +1,12 @@
 //! What is known at a point of a loop, and how it goes on where paths meet.
 //!
-//! The loop is walked once from top to bottom, as if it ran on types instead of values: each variable has a [`Val`], and the
-//! code is written on the way. Where paths meet, variables get the merged type. The body of a loop is walked again until
-//! the types at its end fit those at its beginning.
+//! The loop is walked once from top to bottom, as if it ran on types instead of values: each variable has a [`Val`],
+//! and the code is written on the way. Where paths meet, variables get the merged type. The body of a loop is walked
+//! again until the types at its end fit those at its beginning.
 //!
 //! Invariants:
-//! - **A statement changes nothing before its last exit.** CPython repeats the statement at which compiled code stops, so
+//! - **A statement changes nothing before its last exit.** CPython repeats the statement at which compiled code stops,
+//!   so
 //!   variables keep the values that they had at its beginning ([`Place::env`]), and memory is written last.
 //! - **What cannot be compiled is an exit** at its statement; only what makes the whole loop pointless is an error.
 
@@ -63,14 +64,14 @@ pub struct Exit {
     pub why: String,
     /// Is it that compiled code never does this statement? Otherwise it stops because of a value, or a signal.
     pub is_gap: bool,
-    /// For each `for` statement of the unit, in order: what it iterates over, if it is running. Then come its numbers, the
-    /// last one the position of the current turn.
+    /// For each `for` statement of the unit, in order: what it iterates over, if it is running. Then come its numbers,
+    /// the last one the position of the current iteration.
     pub sources: Vec<Option<Source>>,
     /// The types of the slots that the unit may assign; their numbers come after those of the sources.
     pub slots: Vec<Type>,
 }
 
-/// How the turns of a `for` loop are done.
+/// How the iterations of a `for` loop are done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AheadNote {
     /// The line of the loop.
@@ -130,7 +131,7 @@ pub struct Place {
 pub struct Jumps {
     /// Paths out of the loop.
     pub out: Vec<Edge>,
-    /// Paths to its next turn.
+    /// Paths to its next iteration.
     pub again: Vec<Edge>,
 }
 
@@ -182,7 +183,8 @@ pub struct Walk<'a> {
     pub watched: Vec<Watched>,
     /// The numbers of the unit's `for` statements, in order.
     pub fors: Vec<u32>,
-    /// Types that variables had at the beginning of loops when these were last walked, by statement and depth of inlining.
+    /// Types that variables had at the beginning of loops when these were last walked, by statement and depth of
+    /// inlining.
     pub memo: HashMap<(u32, usize), Vec<Type>>,
     /// Given arrays that are written, by number; `None`: any of them.
     pub written: HashSet<Option<u32>>,
@@ -192,19 +194,20 @@ pub struct Walk<'a> {
     pub virtuals: Vec<Virtual>,
     /// The variables of the functions around the one that is being inlined.
     pub callers: Vec<Env>,
-    /// Which arrays the statement has made, and which ones are being iterated over: they are in use, like those in variables.
+    /// Which arrays the statement has made, and which ones are being iterated over: they are in use, like those in
+    /// variables.
     pub in_use: Vec<Value>,
-    /// What is known in turns that are done ahead, while such are written.
+    /// What is known in iterations that are done ahead, while such are written.
     pub region: Option<Region>,
-    /// Has the body that is being walked a loop that may have many turns?
+    /// Has the body that is being walked a loop that may have many iterations?
     pub has_long: bool,
-    /// Shall no loop get turns ahead?
+    /// Shall no loop get iterations ahead?
     pub is_plain: bool,
-    /// Loops that cannot have turns ahead.
+    /// Loops that cannot have iterations ahead.
     pub not_ahead: HashSet<(u32, usize)>,
-    /// By the number of its statement: how each loop's turns are done.
+    /// By the number of its statement: how each loop's iterations are done.
     pub ahead: BTreeMap<u32, AheadNote>,
-    /// The loops whose turns are done ahead, by the labels of these turns.
+    /// The loops whose iterations are done ahead, by the labels of these iterations.
     pub labels: BTreeMap<Label, u32>,
     /// Is something computed again that has not stopped before? Then nothing is checked.
     pub is_certain: bool,

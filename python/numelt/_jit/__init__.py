@@ -20,4 +20,4 @@ def _callee(function: Any) -> tuple[str, dict[str, Any]] | None:
 
 _core.jit_setup(_callee, resuming.rest)
 if os.environ.get("NUMELT_JIT_AHEAD", "1") in ("0", "off"):
-    _core.jit_turns_ahead(0)
+    _core.jit_iterations_ahead(0)

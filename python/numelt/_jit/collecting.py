@@ -27,22 +27,22 @@ from numelt._jit.units import ALL
 __all__ = ["collected", "length"]
 
 _NATIVE = frozenset("?bBhHiIlLqQfdFD")
-# variables of the loop: what it iterates over, or a range's first item and step; the result; turns that are
-# done; elements that are kept, and how many there may be
+# variables of the loop: what it iterates over, or a range's first item and step; the result; iterations that
+# are done; elements that are kept, and how many there may be
 _ITEMS, _FIRST, _STEP, _OUT = "__numelt_items__", "__numelt_first__", "__numelt_step__", "__numelt_out__"
-_TURNS, _KEPT, _MOST = "__numelt_turns__", "__numelt_kept__", "__numelt_most__"
+_ITERATIONS, _KEPT, _MOST = "__numelt_iterations__", "__numelt_kept__", "__numelt_most__"
 _ALL = f"""
-for {_TURNS} in {REST}:
-    target = {_ITEMS}[{_TURNS}]
-    {_OUT}[{_TURNS}] = element
+for {_ITERATIONS} in {REST}:
+    target = {_ITEMS}[{_ITERATIONS}]
+    {_OUT}[{_ITERATIONS}] = element
 """
-_ALL_OF_RANGE = _ALL.replace(f"{_ITEMS}[{_TURNS}]", f"{_FIRST} + {_TURNS} * {_STEP}")
+_ALL_OF_RANGE = _ALL.replace(f"{_ITEMS}[{_ITERATIONS}]", f"{_FIRST} + {_ITERATIONS} * {_STEP}")
 _SOME = f"""
 for target in {REST}:
     if test:
         {_OUT}[{_KEPT}] = element
         {_KEPT} += 1
-    {_TURNS} += 1
+    {_ITERATIONS} += 1
     if {_KEPT} == {_MOST}:
         break
 """
@@ -100,13 +100,13 @@ def collected(generator: Any, dtype: Any, count: int) -> Any:
         return None
     made = dict(zip(loop.lowered.assigned, answer[1 + len(loop.lowered.loops) :], strict=True))
     is_stopped = answer[0] > 0
-    turns = made[_TURNS] if loop.is_filtered or is_stopped else len(items)
-    kept = made[_KEPT] if loop.is_filtered else turns
+    iterations = made[_ITERATIONS] if loop.is_filtered or is_stopped else len(items)
+    kept = made[_KEPT] if loop.is_filtered else iterations
     if is_stopped:
-        return _finished(generator, out[:kept], position + turns, count)
+        return _finished(generator, out[:kept], position + iterations, count)
     if kept < count:
         return None  # NumPy's error
-    generator.gi_frame.f_locals[".0"].__setstate__(position + turns)
+    generator.gi_frame.f_locals[".0"].__setstate__(position + iterations)
     if count < 0:
         generator.close()
     return out if kept == len(out) else out[:kept].copy()
@@ -114,7 +114,7 @@ def collected(generator: Any, dtype: Any, count: int) -> Any:
 
 def _answer(loop: _Loop, generator: Any, items: Any, out: Any, count: int) -> Any:
     """Run a loop: the number of the statement where it stopped, and its variables, or None."""
-    values = {REST: items, _OUT: out, _TURNS: 0, _KEPT: 0, _MOST: count}
+    values = {REST: items, _OUT: out, _ITERATIONS: 0, _KEPT: 0, _MOST: count}
     if not loop.is_filtered:
         values |= {REST: range(len(items)), _ITEMS: items}
         if type(items) is range:
@@ -184,7 +184,7 @@ def _loop(code: types.CodeType, key: _Same, is_range: bool) -> _Loop | None:
         return None
     loop = _written(node, is_range)
     # the function that CPython makes of the expression
-    parameters = [ast.arg(name) for name in (REST, _ITEMS, _FIRST, _STEP, _OUT, _TURNS, _KEPT, _MOST)]
+    parameters = [ast.arg(name) for name in (REST, _ITEMS, _FIRST, _STEP, _OUT, _ITERATIONS, _KEPT, _MOST)]
     arguments = ast.arguments([], parameters, None, [], [], None, [])
     around = ast.FunctionDef("<genexpr>", arguments, [loop], [])
     low = lowered(loop, Scope(around, found.scope), is_resumed=True)

@@ -22,7 +22,7 @@ __all__ = ["ENOUGH", "PART", "call_text", "driver", "in_parts", "names", "pays"]
 ENOUGH = 2000
 """For so many elements it pays to compile a loop at once, which takes some milliseconds."""
 PART = 4096
-"""How many turns of a driver run at once, at most."""
+"""How many iterations of a driver run at once, at most."""
 
 
 def names(prefix: str, count: int) -> list[str]:
@@ -72,12 +72,12 @@ def _written(text: str) -> types.FunctionType:
 
 
 def in_parts(run: Callable[..., Any], count: int, *args: Any) -> Any:
-    """Run a driver with two arguments more, the first and the last turn, until it returns something.
+    """Run a driver with two arguments more, the first and the last iteration, until it returns something.
 
     Returns
     -------
     object
-        What it returned, or None if all turns are done.
+        What it returned, or None if all iterations are done.
     """
     for start in range(0, count, PART):
         result = run(*args, start, min(start + PART, count))

@@ -19,7 +19,7 @@ Names = dict[ast.stmt, frozenset[str]]
 
 
 def bound_at_loops(scope: Scope, bound: Iterable[str]) -> tuple[Names, Names]:
-    """Return the names that are certainly bound before each loop of a scope, and in its turns."""
+    """Return the names that are certainly bound before each loop of a scope, and in its iterations."""
     flow = _Flow(scope.unbinds)
     flow.block(scope.body, frozenset(bound))
     return flow.before, flow.inside

@@ -116,8 +116,8 @@ def _callee_text(node: Function, scope: Scope, defaults: tuple[Any, ...]) -> str
 
 def _function_spans(body: list[ast.stmt]) -> dict[ast.stmt, Span]:
     """Number the statements of a function as if it were a loop with this body, from 1."""
-    turn = ast.While(test=ast.Constant(True), body=body, orelse=[])
-    return {node: Span(*(n - 1 for n in span)) for node, span in numbering.spans(turn).items()}
+    iteration = ast.While(test=ast.Constant(True), body=body, orelse=[])
+    return {node: Span(*(n - 1 for n in span)) for node, span in numbering.spans(iteration).items()}
 
 
 def stored_globals(loop: Loop, scope: Scope) -> frozenset[str]:

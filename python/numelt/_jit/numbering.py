@@ -1,9 +1,9 @@
 """The numbers of a loop's statements, by which a compiled loop says where it stopped.
 
 The statements of a loop are numbered in the order in which they are written, from 1, which is the loop
-itself. A loop takes one number where it is entered and one after its body, which means "the turn is over".
-The branches of an ``if`` statement are numbered, too. All other statements have one number, whatever they
-contain.
+itself. A loop takes one number where it is entered and one after its body, which means "the iteration is
+over". The branches of an ``if`` statement are numbered, too. All other statements have one number, whatever
+they contain.
 
 A loop within a loop has numbers of its own as well: those that the outer loop gives to its statements, less a
 constant. `lower` and `twin` both take the numbers from here.

@@ -200,7 +200,7 @@ def run({", ".join(["f", "out", "kind", "a", *xs_names, *cs, "start", "stop"])})
         out[i] = a
     return a
 """
-        # all turns at once: each needs what the one before has made
+        # all iterations at once: each needs what the one before has made
         if driver(text, f, rest[0].size)(f, out, type(first), so_far, *rest, *fixed, 0, count) is not None:
             return np.concatenate([np.array(head, out.dtype), out]) if head else out
     results = head
@@ -404,12 +404,12 @@ def do_while(f: Callable[..., Any], most: int | None, *args: Any) -> int:
     >>> np.do_while(double, None, x), x
     (3, array([ 8., 16.]))
     """
-    turns = 0
-    while most is None or turns < most:
-        turns += 1
+    iterations = 0
+    while most is None or iterations < most:
+        iterations += 1
         if not f(*args):
             break
-    return turns
+    return iterations
 
 
 def _is_filled(text: str, f: Callable[..., Any], work: int, count: int, *args: Any) -> bool:

@@ -139,9 +139,9 @@ def _loop(report: dict[str, Any], code: bool) -> list[str]:
         lines.append(f"      runs: {variant['runs']}, at most one statement of them: {variant['early']}")
         by_line: dict[int, list[str]] = {}
         for line, why_not, is_free in variant["ahead"]:
-            how = "on several threads" if is_free else "on one thread, in order"
-            turns = f"turns are done one by one: {why_not}" if why_not else f"turns are done ahead, {how}"
-            by_line.setdefault(line, []).append(turns)
+            where = "on several threads" if is_free else "on one thread, in order"
+            how = f"one by one: {why_not}" if why_not else f"ahead, {where}"
+            by_line.setdefault(line, []).append(f"iterations are done {how}")
         for line, reason, is_gap, taken in variant["exits"]:
             kind = "left to CPython" if is_gap else "goes on in CPython at"
             times = f", {taken} times" if taken else ""

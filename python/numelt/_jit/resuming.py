@@ -40,7 +40,7 @@ def rest(kind: str, source: Any, position: int) -> Iterator[Any]:
         The iterable; with "enumerate" a pair of the iterable and the first number, with "zip" a tuple of
         iterables.
     position : int
-        How many turns have begun.
+        How many iterations have begun.
     """
     if kind == "enumerate":
         return enumerate(_from(source[0], position), source[1] + position)

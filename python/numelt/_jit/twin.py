@@ -13,8 +13,8 @@ goes on from there::
         for i in range(n):                # as written
             s += a[i]
     elif k > 0:
-        pending()                         # a signal may be why it stopped
-        for i in again(rest, i):          # the turn in which it stopped, from statement k on; then the others
+        pending()                         # a signal may be why it stopped for i in again(rest, i):          #
+        the iteration in which it stopped, from statement k on; then the others
             here, k = k, -1
             if here < 0 and units[R]:     # now and then: may compiled code take over again?
                 made = units[R](rest, i, s, a)
@@ -57,8 +57,8 @@ __all__ = ["Template", "function_twin", "instance", "module_twin", "template"]
 
 # loops nested more deeply than this have no units of their own: each level doubles the code
 _DEEPEST = 4
-# an inner loop with so many turns is not worth a call of a unit
-_FEW_TURNS = 16
+# an inner loop with so many iterations is not worth a call of a unit
+_SHORT = 16
 _LEAVES = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
 
@@ -114,7 +114,7 @@ class _Rewriter:
         self._bound, self._bound_inside = bound_at_loops(scope, parameters)
         # how many loops of the twin are around, and how many in all
         self._depth = 0
-        self._turns = 0
+        self._loops_around = 0
         # a loop stands in the twin several times: what is known of it, found once
         self._lowered: dict[tuple[Loop, bool], Lowered] = {}
         self._spans: dict[Loop, dict[ast.stmt, Span]] = {}
@@ -141,11 +141,11 @@ class _Rewriter:
             made.body = _Rewriter(self._units, node, inner, self._holding).made()  # type: ignore[attr-defined]
             return [made]
         is_loop = isinstance(node, ast.For | ast.AsyncFor | ast.While)
-        self._turns += is_loop
+        self._loops_around += is_loop
         for field in ("body", "orelse", "finalbody"):
             if getattr(node, field, None):
                 setattr(made, field, self._plain(getattr(node, field)))
-        self._turns -= is_loop
+        self._loops_around -= is_loop
         for field in ("handlers", "cases"):
             parts = [copy.copy(part) for part in getattr(node, field, ())]
             for part in parts:
@@ -160,12 +160,12 @@ class _Rewriter:
         if node not in self._suitable:
             is_left = self._scope.is_class or any(isinstance(inner, _LEAVES) for inner in own_nodes([node]))
             self._suitable[node] = not is_left and any(not isinstance(n, ast.Pass) for n in node.body)
-        # asking for a few turns takes as long as the turns, and the loop around has a unit
-        return self._suitable[node] and not (self._turns and self._is_short(node))
+        # asking for a few iterations takes as long as the iterations, and the loop around has a unit
+        return self._suitable[node] and not (self._loops_around and self._is_short(node))
 
     def _is_short(self, loop: Loop) -> bool:
-        """Is it clear that a loop has few turns, and no loops in it?"""
-        return isinstance(loop, ast.For) and not self._nested(loop) and _turns(loop.iter) <= _FEW_TURNS
+        """Is it clear that a loop has few iterations, and no loops in it?"""
+        return isinstance(loop, ast.For) and not self._nested(loop) and _trip_count(loop.iter) <= _SHORT
 
     def _lower(self, loop: Loop, is_resumed: bool) -> Lowered:
         key = loop, is_resumed
@@ -226,7 +226,7 @@ class _Rewriter:
         return [_if(unit, self._call(loop, unit, values, taken, made.assigned, unsure, []))]
 
     def _ask_again(self, loop: Loop, here: str, shift: int) -> list[ast.stmt]:
-        """Ask whether compiled code can take over at the beginning of a turn."""
+        """Ask whether compiled code can take over at the beginning of an iteration."""
         made = self._lower(loop, True)
         is_for = isinstance(loop, ast.For)
         bound = self._bound_inside.get(loop, frozenset())
@@ -281,7 +281,7 @@ class _Rewriter:
 
     def _new_in(self, loop: ast.stmt) -> frozenset[str]:
         """Return the variables that certainly have no value before a loop: nothing else assigns them."""
-        if self._turns or not isinstance(self._scope.node, Function):
+        if self._loops_around or not isinstance(self._scope.node, Function):
             return frozenset()
         if loop not in self._names_in:
             self._names_in[loop] = Counter(bound_names([loop]))
@@ -324,7 +324,7 @@ class _Rewriter:
         stood there twice, the code would double with each level.
         """
         self._depth += 1
-        self._turns += 1
+        self._loops_around += 1
         here = f"__numelt_h{loop.lineno}_{loop.col_offset}__"
         begin: list[ast.stmt] = [
             ast.Assign([_store(here)], _name(k)),
@@ -337,7 +337,7 @@ class _Rewriter:
         resumed: ast.stmt
         if isinstance(loop, ast.For):
             again = ast.Call(_name(AGAIN), [_name(rest), _loaded(loop.target)], [])
-            # at the end of a turn there is nothing to go on with, and the first one may not have begun
+            # at the end of an iteration there is nothing to go on with, and the first one may not have begun
             is_within = _is(k, ast.Lt(), numbers[loop].last)
             begin_again: list[ast.stmt] = [ast.Assign([_store(rest)], again)]
             going_on.append(_if(is_within, begin_again, [ast.Assign([_store(k)], _number(-1))]))
@@ -356,7 +356,7 @@ class _Rewriter:
             written = self._written(loop, is_hoisted)
             made = [_if(_is(k, ast.Lt(), 0), [written], [_if(_is(k, ast.Gt(), 0), [*going_on, resumed])])]
         self._depth -= 1
-        self._turns -= 1
+        self._loops_around -= 1
         # what was iterated over does not outlive the loop
         names = [rest, source] if is_hoisted else []
         return [*made, *([ast.Assign([_store(n) for n in names], ast.Constant(None))] if names else [])]
@@ -409,7 +409,7 @@ class _Rewriter:
         return made
 
 
-def _turns(iterable: ast.expr) -> float:
+def _trip_count(iterable: ast.expr) -> float:
     """Return how many items there are if constants say so, otherwise infinity."""
     if isinstance(iterable, ast.Tuple | ast.List):
         return len(iterable.elts)
@@ -495,7 +495,7 @@ def function_twin(
     """Return the twin of a function, or None if its source is not known or it has no loops.
 
     If it is strict, what CPython has to do in its loops is an error. If it is not asked for, loops of few
-    turns are compiled only after some runs.
+    iterations are compiled only after some runs.
     """
     found = template(function, is_strict, is_asked)
     return None if found is None else instance(found, function)

@@ -1,7 +1,7 @@
 """Random functions whose loops read and write arrays of all dtypes, in place, with rare errors.
 
-The arrays are long enough for several attempts at turns ahead. Each has one of many dtypes; sometimes it is
-empty, read-only, reversed or overlaps another one, or has an element near its end for which an operation
+The arrays are long enough for several attempts at iterations ahead. Each has one of many dtypes; sometimes it
+is empty, read-only, reversed or overlaps another one, or has an element near its end for which an operation
 fails.
 """
 

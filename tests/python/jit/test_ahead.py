@@ -1,4 +1,4 @@
-"""Turns ahead of loops: without exits, several at a time, on several threads."""
+"""Iterations ahead of loops: without exits, several at a time, on several threads."""
 
 import functools
 import math
@@ -27,10 +27,10 @@ MANY = 20
 
 @pytest.fixture(params=["many", "all"])
 def ahead(request):
-    """Run turns ahead of loops with enough work, or of all loops, on several threads."""
-    _core.jit_turns_ahead(1 if request.param == "many" else 2)
+    """Run iterations ahead of loops with enough work, or of all loops, on several threads."""
+    _core.jit_iterations_ahead(1 if request.param == "many" else 2)
     yield request.param
-    _core.jit_turns_ahead(1)
+    _core.jit_iterations_ahead(1)
 
 
 @pytest.mark.parametrize("start", range(0, 400, MANY))
@@ -63,10 +63,10 @@ def test_random_functions_of_all_dtypes(start, tmp_path):
 
 
 def notes(function):
-    """Return how turns ahead run for each loop of a function.
+    """Return how iterations ahead run for each loop of a function.
 
-    For each loop, these are its line in the function, the reason why there are no turns ahead, and whether
-    they run on several threads.
+    For each loop, these are its line in the function, the reason why there are no iterations ahead, and
+    whether they run on several threads.
     """
     first = function.__wrapped__.__code__.co_firstlineno
     reports = [unit.report() for unit in reporting.units(function)]
@@ -151,7 +151,7 @@ def seen(function, x, y, out):
 @pytest.mark.usefixtures("ahead")
 @pytest.mark.parametrize("at", [0, 1, 17, 4999, 29_999])
 @pytest.mark.parametrize("value", [0.0, math.inf, math.nan, 1e-320])
-def test_conditions_are_met_at_their_turn(at, value):
+def test_conditions_are_met_at_their_iteration(at, value):
     n = 30_000
     rng = numpy.random.default_rng(2)
     x, y = rng.random(n) + 1.0, rng.random(n) + 1.0
@@ -197,7 +197,7 @@ def far(x, out, at):
 
 
 @pytest.mark.usefixtures("ahead")
-def test_a_bad_index_in_the_last_turn():
+def test_a_bad_index_in_the_last_iteration():
     n = 20_000
     x = numpy.random.default_rng(3).random(n)
     wanted, got = numpy.zeros(n + 4), numpy.zeros(n + 4)
@@ -283,7 +283,7 @@ def filled(out, times):
 
 
 @pytest.mark.usefixtures("ahead")
-def test_signals_end_turns_on_several_threads():
+def test_signals_end_iterations_on_several_threads():
     out = np.zeros((64, 1000))
     filled(out, 2)
     assert (out == 2.0).all()
@@ -299,22 +299,23 @@ def test_signals_end_turns_on_several_threads():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    # a turn has been run completely, has begun, or has not begun: code without exits never runs it in part
+    # an iteration has been run completely, has begun, or has not begun: code without exits never runs it in
+    # part
     done = numpy.asarray(out)
     assert (done >= 2.0).all()
 
 
-def test_turns_are_done_one_by_one_if_they_are_to_be():
-    _core.jit_turns_ahead(0)
+def test_iterations_are_done_one_by_one_if_they_are_to_be():
+    _core.jit_iterations_ahead(0)
     try:
         compiled = np.jit(sums)
         assert compiled(numpy.arange(5000.0)) == sums(numpy.arange(5000.0))
         assert notes(compiled) == []
     finally:
-        _core.jit_turns_ahead(1)
+        _core.jit_iterations_ahead(1)
 
 
-def test_the_environment_says_that_turns_are_done_one_by_one():
+def test_the_environment_says_that_iterations_are_done_one_by_one():
     program = "import numelt as np; from tests.python.jit.test_ahead import notes, sums; import numpy\n"
     program += "f = np.jit(sums); f(numpy.arange(5000.0)); print(len(notes(f)))"
     root = pathlib.Path(__file__).parents[3]
@@ -327,10 +328,10 @@ def test_the_environment_says_that_turns_are_done_one_by_one():
     assert printed("1") == "1\n"
 
 
-def test_explain_tells_how_turns_are_done():
+def test_explain_tells_how_iterations_are_done():
     compiled = np.jit(smoothed)
     compiled(numpy.zeros((20, 30)), numpy.zeros((20, 30)))
-    assert "turns are done ahead, on several threads" in np.explain(compiled)
+    assert "iterations are done ahead, on several threads" in np.explain(compiled)
 
 
 def rows_to_come(b, a):

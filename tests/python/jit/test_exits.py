@@ -1,4 +1,4 @@
-"""Compiled code that is made to stop at each statement in turn; CPython continues from there."""
+"""Compiled code that is made to stop at each statement one after the other; CPython continues from there."""
 
 import pytest
 

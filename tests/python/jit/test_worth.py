@@ -45,7 +45,7 @@ def test_short_loops_are_not_asked_for_every_time():
     assert asked < 200
 
 
-def test_a_loop_that_needs_cpython_in_each_turn_is_left_to_it():
+def test_a_loop_that_needs_cpython_in_each_iteration_is_left_to_it():
     text = "seen = []\nfor i in range(n):\n    seen.append(i)\n    s = i * 2\n"
     found, runs = ran(text, n=200_000)
     assert (len(found["seen"]), found["s"], runs) == (200_000, 399_998, 0)
@@ -81,7 +81,7 @@ def test_nested_loops_do_not_double_the_code_with_each_level():
     assert size(7) - size(6) < 2 * (size(6) - size(5))
 
 
-def test_inner_loops_of_few_turns_have_no_units_of_their_own():
+def test_inner_loops_of_few_iterations_have_no_units_of_their_own():
     few = ["range(8)", "range(2, 18)", "(1, 2.5)"]
     many = ["range(17)", "range(n)", "range(2**70)", "range(0, 9, 2)", "a", "range(5, 10**20)"]
     for iterable in few + many:

@@ -1,34 +1,34 @@
-//! Turns that are done ahead: each such loop becomes a function of its own, which does some turns at a time.
+//! Iterations that are done ahead: each such loop becomes a function of its own, which does some iterations at a time.
 //!
 //! In: [`Ahead`]. Out: the function, which is compiled when it is first needed ([`Outlined`]), and the call of the host
-//! ([`Host::run_ahead`](super::Host)) that runs it. Not here: how many turns at a time, undoing them, threads.
+//! ([`Host::run_ahead`](super::Host)) that runs it. Not here: how many iterations at a time, undoing them, threads.
 //!
-//! The function gets the address of words: the first turn and the one to stop before, the values that change from turn to turn,
-//! the values of the code around that it uses. It replaces the first word by zero if all turns have been done, otherwise by one,
-//! and the values by those after the last turn.
+//! The function gets the address of words: the first iteration and the one to stop before, the values that change from
+//! iteration to iteration, the values of the code around that it uses. It replaces the first word by zero if all
+//! iterations have been done, otherwise by one, and the values by those after the last iteration.
 //!
-//! Its loops have no exits as a rule, so that LLVM can vectorize them. It knows which array each access goes to, and that what is
-//! written is not part of another array: the host looks at that before.
+//! Its loops have no exits as a rule, so that LLVM can vectorize them. It knows which array each access goes to, and
+//! that what is written is not part of another array: the host looks at that before.
 
 use super::emit::Emit;
 use super::{Machine, RUN_AHEAD, Table};
 use crate::builder::{Block, Int, Val};
-use numelt_func::{Ahead, Carried, Function, Instr, Value, turns_ahead, uses};
+use numelt_func::{Ahead, Carried, Function, Instr, Value, iterations_ahead, uses};
 use numelt_ir::Result;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Turns that are too few instructions for a call of the host.
+/// Iterations that are too few instructions for a call of the host.
 const LEAST: u64 = 4000;
 
 /// What stands for [`Carried::Added`] where otherwise a size in bytes is passed.
 const ADDED: usize = 64;
 
-/// Words before the values that change from turn to turn.
+/// Words before the values that change from iteration to iteration.
 const HEAD: usize = 2;
 
-/// Turns as a function.
+/// Iterations as a function.
 pub(super) struct Outlined<'a> {
     pub(super) ahead: &'a Ahead,
     /// The values of the code around that it uses.
@@ -37,7 +37,7 @@ pub(super) struct Outlined<'a> {
     constants: Vec<(Value, u64)>,
 }
 
-/// The turns that a function does ahead, in the order in which they stand there.
+/// The iterations that a function does ahead, in the order in which they stand there.
 pub(super) fn outlined(function: &Function) -> Vec<Outlined<'_>> {
     let mut constants = HashMap::new();
     collect(&function.body, &mut constants);
@@ -47,7 +47,7 @@ pub(super) fn outlined(function: &Function) -> Vec<Outlined<'_>> {
         let (known, captured) = outer.partition::<Vec<Value>, _>(|value| constants.contains_key(value));
         (captured, known.into_iter().map(|value| (value, constants[&value])).collect())
     };
-    turns_ahead(&function.body)
+    iterations_ahead(&function.body)
         .into_iter()
         .map(|ahead| {
             let (captured, constants) = outline(ahead);
@@ -56,7 +56,7 @@ pub(super) fn outlined(function: &Function) -> Vec<Outlined<'_>> {
         .collect()
 }
 
-/// The constants outside of turns done ahead.
+/// The constants outside of iterations done ahead.
 fn collect(body: &[Instr], constants: &mut HashMap<Value, u64>) {
     for instr in body {
         match instr {
@@ -74,70 +74,70 @@ fn collect(body: &[Instr], constants: &mut HashMap<Value, u64>) {
 }
 
 /// What is known while the function is being written.
-pub(super) struct Turns<'a> {
+pub(super) struct Iterations<'a> {
     ahead: &'a Ahead,
     /// On the stack: is anything suspect?
     is_suspect: Val,
     given_up: Block,
 }
 
-/// Turns that are to be done ahead, as the host sees them.
+/// Iterations that are to be done ahead, as the host sees them.
 #[derive(Debug)]
 pub struct Job {
-    /// The code that does turns, on the words below.
-    pub code: TurnsCode,
-    /// What the function reads: the first turn and the one to stop before, the values that change, and others. Into the first word
-    /// it writes whether it has given up, and then nothing else has changed but memory.
+    /// The code that does iterations, on the words below.
+    pub code: IterationsCode,
+    /// What the function reads: the first iteration and the one to stop before, the values that change, and others.
+    /// Into the first word it writes whether it has given up, and then nothing else has changed but memory.
     pub words: *mut u64,
     /// How many words there are.
     pub count: usize,
-    /// How many values change from turn to turn; they come after the first two words.
+    /// How many values change from iteration to iteration; they come after the first two words.
     pub changing: usize,
-    /// The turns, and about how many instructions each has.
-    pub turns: Range<i64>,
+    /// The iterations, and about how many instructions each has.
+    pub iterations: Range<i64>,
     /// See above.
     pub work: i64,
-    /// Does no turn depend on what another one does?
+    /// Does no iteration depend on what another one does?
     pub is_free: bool,
-    /// What turns make of each value that changes from turn to turn.
+    /// What iterations make of each value that changes from iteration to iteration.
     pub carried: SmallVec<[Change; 16]>,
-    /// The arrays that turns use.
+    /// The arrays that iterations use.
     pub arrays: SmallVec<[Memory; 8]>,
-    /// What turns write.
+    /// What iterations write.
     pub written: SmallVec<[Place; 4]>,
 }
 
-/// What turns make of a value: [`Carried`].
+/// What iterations make of a value: [`Carried`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// Each turn makes a new one.
+    /// Each iteration makes a new one.
     Assigned,
-    /// A turn makes a new one, or hands on the one that it got, which has so many bytes.
+    /// An iteration makes a new one, or hands on the one that it got, which has so many bytes.
     Kept(usize),
-    /// A turn adds to it.
+    /// An iteration adds to it.
     Added,
 }
 
-/// The code of turns that are done ahead, which may still have to be compiled.
+/// The code of iterations that are done ahead, which may still have to be compiled.
 #[derive(Debug)]
-pub struct TurnsCode(Option<(*const Table, usize)>);
+pub struct IterationsCode(Option<(*const Table, usize)>);
 
-impl TurnsCode {
+impl IterationsCode {
     /// No code.
-    pub fn none() -> TurnsCode {
-        TurnsCode(None)
+    pub fn none() -> IterationsCode {
+        IterationsCode(None)
     }
 
     /// The code, compiled now if need be; `None` if that fails.
     pub fn get(&self) -> Option<Machine> {
         let (table, number) = self.0?;
-        // SAFETY: `Compiled::run` has put the address there, of a table that lives as long as the code that runs, and `Job::read` is
-        // called by that code.
+        // SAFETY: `Compiled::run` has put the address there, of a table that lives as long as the code that runs, and
+        // `Job::read` is called by that code.
         unsafe { &*table }.function(number)
     }
 }
 
-/// An array that turns use.
+/// An array that iterations use.
 #[derive(Debug, Clone)]
 pub struct Memory {
     /// Where it is.
@@ -148,12 +148,13 @@ pub struct Memory {
     pub axes: SmallVec<[(i64, i64); 4]>,
 }
 
-/// The part of an array that turns write.
+/// The part of an array that iterations write.
 #[derive(Debug, Clone)]
 pub struct Place {
     /// Which array.
     pub array: usize,
-    /// Of each axis: the index of turn zero, and how much greater it is in each next turn. `None`: it may be any.
+    /// Of each axis: the index of iteration zero, and how much greater it is in each next iteration. `None`: it may be
+    /// any.
     pub indices: SmallVec<[Option<(i64, i64)>; 4]>,
 }
 
@@ -170,10 +171,10 @@ impl Job {
             word as i64
         };
         let table = next() as *const Table;
-        let code = TurnsCode(Some((table, next() as usize)));
+        let code = IterationsCode(Some((table, next() as usize)));
         let pointer = next() as *mut u64;
         let (count, changing) = (next() as usize, next() as usize);
-        let turns = next()..next();
+        let iterations = next()..next();
         let (work, is_free, arrays, written) = (next(), next() != 0, next(), next());
         let carried = (0..changing).map(|_| match next() as usize {
             0 => Change::Assigned,
@@ -195,11 +196,11 @@ impl Job {
             Place { array, indices: indices.collect() }
         });
         let written = written.collect();
-        Job { code, words: pointer, count, changing, turns, work, is_free, carried, arrays, written }
+        Job { code, words: pointer, count, changing, iterations, work, is_free, carried, arrays, written }
     }
 }
 
-/// Writes the call, which gives the values after the turns done ahead.
+/// Writes the call, which gives the values after the iterations done ahead.
 pub(super) fn call(emit: &mut Emit<'_>, outlined: &Outlined<'_>, number: usize) {
     let b = emit.b;
     let word = b.int(64);
@@ -207,8 +208,8 @@ pub(super) fn call(emit: &mut Emit<'_>, outlined: &Outlined<'_>, number: usize) 
     let place = emit.place(&ahead.outs);
     let (end, phis) = (place.block, place.phis.clone());
     let (calls, skips) = (b.block(c"ahead"), b.block(c"skip"));
-    let turns = b.sub(emit.get(ahead.count), emit.get(ahead.starts[0]));
-    let work = b.mul(turns, emit.get(ahead.work));
+    let iterations = b.sub(emit.get(ahead.count), emit.get(ahead.starts[0]));
+    let work = b.mul(iterations, emit.get(ahead.work));
     b.branch(b.icmp(Int::LLVMIntSGE, work, b.const_int(word, LEAST)), calls, skips);
     b.enter(skips);
     emit.go_to(&place, &ahead.starts);
@@ -293,10 +294,10 @@ pub(super) fn generate<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>) -> Resu
     b.jump(head);
     emit.places.insert(ahead.label, place);
     emit.finish_place(head, &ahead.params, &phis);
-    let (turn, done, given_up) = (b.block(c"turn"), b.block(c"done"), b.block(c"give_up"));
-    b.branch(b.icmp(Int::LLVMIntSLT, phis[0], to), turn, done);
-    b.enter(turn);
-    emit.turns = Some(Turns { ahead, is_suspect, given_up });
+    let (iteration, done, given_up) = (b.block(c"iteration"), b.block(c"done"), b.block(c"give_up"));
+    b.branch(b.icmp(Int::LLVMIntSLT, phis[0], to), iteration, done);
+    b.enter(iteration);
+    emit.iterations = Some(Iterations { ahead, is_suspect, given_up });
     emit.body(&ahead.body)?;
     b.enter(done);
     for (k, param) in ahead.params[1..].iter().enumerate() {
@@ -313,26 +314,26 @@ pub(super) fn generate<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>) -> Resu
 /// Notes a suspicion.
 pub(super) fn suspect(emit: &Emit<'_>, condition: Value) {
     let (b, byte) = (emit.b, emit.b.int(8));
-    let turns = emit.turns.as_ref().expect("suspicions stand in turns done ahead");
-    let before = b.load(byte, turns.is_suspect, 1);
+    let iterations = emit.iterations.as_ref().expect("suspicions stand in iterations done ahead");
+    let before = b.load(byte, iterations.is_suspect, 1);
     let now = b.select(emit.get(condition), b.const_int(byte, 1), before);
-    b.store(now, turns.is_suspect, 1);
+    b.store(now, iterations.is_suspect, 1);
 }
 
-/// Ends the function without having done its turns.
+/// Ends the function without having done its iterations.
 pub(super) fn give_up(emit: &Emit<'_>) {
-    let turns = emit.turns.as_ref().expect("only turns done ahead are given up");
-    emit.b.jump(turns.given_up);
+    let iterations = emit.iterations.as_ref().expect("only iterations done ahead are given up");
+    emit.b.jump(iterations.given_up);
 }
 
-/// The pointer that an address is, and to which array it belongs. In turns done ahead it is written as what it was made from:
-/// the address of the array and distances, which is what LLVM's analyses understand.
+/// The pointer that an address is, and to which array it belongs. In iterations done ahead it is written as what it was
+/// made from: the address of the array and distances, which is what LLVM's analyses understand.
 pub(super) fn pointer(emit: &Emit<'_>, address: Value) -> (Val, Option<usize>) {
-    let Some(turns) = &emit.turns else { return (emit.b.pointer_to(emit.get(address)), None) };
+    let Some(iterations) = &emit.iterations else { return (emit.b.pointer_to(emit.get(address)), None) };
     let mut distances = Vec::new();
     let mut start = address;
     let piece = loop {
-        let found = turns.ahead.arrays.iter().position(|array| array.address == start);
+        let found = iterations.ahead.arrays.iter().position(|array| array.address == start);
         match (found, emit.sums.get(&start)) {
             (None, Some([before, distance])) => {
                 distances.push(*distance);
@@ -351,8 +352,8 @@ pub(super) fn pointer(emit: &Emit<'_>, address: Value) -> (Val, Option<usize>) {
 
 /// Says of a load or store which array it goes to.
 pub(super) fn note(emit: &Emit<'_>, access: Val, piece: Option<usize>, is_store: bool) {
-    let (Some(turns), Some(piece)) = (&emit.turns, piece) else { return };
-    let is_written = |array: &usize| turns.ahead.written.iter().any(|written| written.array == *array);
-    let others = (0..turns.ahead.arrays.len()).filter(|other| *other != piece && (is_store || is_written(other)));
+    let (Some(iterations), Some(piece)) = (&emit.iterations, piece) else { return };
+    let is_written = |array: &usize| iterations.ahead.written.iter().any(|written| written.array == *array);
+    let others = (0..iterations.ahead.arrays.len()).filter(|other| *other != piece && (is_store || is_written(other)));
     emit.b.set_piece(access, piece, &others.collect::<Vec<_>>());
 }

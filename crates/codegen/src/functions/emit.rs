@@ -1,6 +1,6 @@
 //! From the function IR to LLVM's: blocks and phis for structured code, one instruction after the other.
 
-use super::ahead::{self, Outlined, Turns};
+use super::ahead::{self, Iterations, Outlined};
 use super::{CALL_LOOP, POLL, POLL_AHEAD, Part, SYMBOL, library};
 use crate::builder::{Block, Builder, Int, Real, Val};
 use crate::lower::calls::ElementLoops;
@@ -10,7 +10,7 @@ use numelt_func::{CFunction, Function, Instr, Label, Value};
 use numelt_ir::{DType, Op, Result};
 use std::collections::{BTreeMap, HashMap};
 
-/// Every so many turns of loops, somebody is asked whether the code shall stop: some hundred microseconds' worth.
+/// Every so many iterations of loops, somebody is asked whether the code shall stop: some hundred microseconds' worth.
 const PATIENCE: u64 = 1 << 16;
 
 /// The bits of 2.0.
@@ -27,7 +27,7 @@ pub(super) struct Emit<'a> {
     lower: Lower<'a>,
     pub(super) function: &'a Function,
     frame: Val,
-    /// How many turns there are until the next question; on the stack.
+    /// How many iterations there are until the next question; on the stack.
     patience: Val,
     values: Vec<Option<Val>>,
     pub(super) places: HashMap<Label, Place>,
@@ -39,11 +39,11 @@ pub(super) struct Emit<'a> {
     pub(super) constants: HashMap<Value, u64>,
     /// Sums of I64, with their operands.
     pub(super) sums: HashMap<Value, [Value; 2]>,
-    /// Turns done ahead, which become functions of their own, those first that are called first.
+    /// Iterations done ahead, which become functions of their own, those first that are called first.
     outlined: std::vec::IntoIter<Outlined<'a>>,
     calls: usize,
-    /// The turns done ahead that this is.
-    pub(super) turns: Option<Turns<'a>>,
+    /// The iterations done ahead that this is.
+    pub(super) iterations: Option<Iterations<'a>>,
 }
 
 /// Writes a part of the function into a module.
@@ -92,7 +92,7 @@ impl<'a> Emit<'a> {
             sums: HashMap::new(),
             outlined: Vec::new().into_iter(),
             calls: 0,
-            turns: None,
+            iterations: None,
         }
     }
 
@@ -147,10 +147,10 @@ impl<'a> Emit<'a> {
         let mut rest = body;
         while let Some((instr, after)) = rest.split_first() {
             rest = match (instr, after) {
-                (Instr::Poll { out, turns }, [Instr::If { condition, then, otherwise, outs, .. }, after @ ..])
+                (Instr::Poll { out, iterations }, [Instr::If { condition, then, otherwise, outs, .. }, after @ ..])
                     if condition == out && outs.is_empty() =>
                 {
-                    self.poll_and_leave(*turns, then, otherwise)?;
+                    self.poll_and_leave(*iterations, then, otherwise)?;
                     after
                 }
                 _ => {
@@ -225,8 +225,8 @@ impl<'a> Emit<'a> {
                 let store = self.b.store_instruction(val, pointer, ty.size() as u32);
                 ahead::note(self, store, piece, true);
             }
-            Instr::Poll { out, turns } => {
-                let val = self.poll(*turns);
+            Instr::Poll { out, iterations } => {
+                let val = self.poll(*iterations);
                 self.set(*out, val);
             }
             Instr::If { condition, then, otherwise, outs, is_rare } => {
@@ -248,7 +248,7 @@ impl<'a> Emit<'a> {
                 self.body(body)?;
             }
             Instr::Ahead(_) => {
-                let outlined = self.outlined.next().expect("the same turns in the same order");
+                let outlined = self.outlined.next().expect("the same iterations in the same order");
                 ahead::call(self, &outlined, self.calls);
                 self.calls += 1;
             }
@@ -330,9 +330,9 @@ impl<'a> Emit<'a> {
         if to.size() < if is_long { 8 } else { 4 } { b.trunc(whole, lower.scalar(to)) } else { whole }
     }
 
-    /// What the C library's `pow` makes of a number and two. It is the exact square rounded, or, where this is nearly as far from
-    /// the next number, that one. The error of `pow` is less than 0.52 of the last place for results between 2^-256 and 2^256: by
-    /// glibc's source 0.509 and, for the error of the logarithm, 0.008.
+    /// What the C library's `pow` makes of a number and two. It is the exact square rounded, or, where this is nearly
+    /// as far from the next number, that one. The error of `pow` is less than 0.52 of the last place for results
+    /// between 2^-256 and 2^256: by glibc's source 0.509 and, for the error of the logarithm, 0.008.
     fn square(&mut self, x: Val, two: Val) -> Val {
         let b = self.b;
         let (f64t, word) = (b.float(64), b.int(64));
@@ -385,21 +385,21 @@ impl<'a> Emit<'a> {
 
     /// What is asked whether the code shall stop.
     fn question(&self) -> &'static str {
-        if self.turns.is_some() { POLL_AHEAD } else { POLL }
+        if self.iterations.is_some() { POLL_AHEAD } else { POLL }
     }
 
     /// Counts down; is it time to ask?
-    fn count_down(&mut self, turns: Option<Value>) -> Val {
+    fn count_down(&mut self, iterations: Option<Value>) -> Val {
         let b = self.b;
         let (i32t, i64t) = (b.int(32), b.int(64));
-        let turns = match turns {
+        let iterations = match iterations {
             None => b.const_int(i32t, 1),
-            Some(turns) => {
-                let most = [self.get(turns), b.const_int(i64t, PATIENCE)];
+            Some(iterations) => {
+                let most = [self.get(iterations), b.const_int(i64t, PATIENCE)];
                 b.trunc(b.intrinsic("llvm.smin", &[i64t], &most), i32t)
             }
         };
-        let left = b.sub(b.load(i32t, self.patience, 4), turns);
+        let left = b.sub(b.load(i32t, self.patience, 4), iterations);
         b.store(left, self.patience, 4);
         b.icmp(Int::LLVMIntSLE, left, b.const_int(i32t, 0))
     }
@@ -412,9 +412,9 @@ impl<'a> Emit<'a> {
         b.icmp(Int::LLVMIntNE, answer, b.const_int(b.int(8), 0))
     }
 
-    fn poll(&mut self, turns: Option<Value>) -> Val {
+    fn poll(&mut self, iterations: Option<Value>) -> Val {
         let b = self.b;
-        let is_time = self.count_down(turns);
+        let is_time = self.count_down(iterations);
         let (ask, done) = (b.block(c"ask"), b.block(c"go"));
         let before = b.current();
         b.branch_rarely(is_time, ask, done);
@@ -428,10 +428,11 @@ impl<'a> Emit<'a> {
         phi
     }
 
-    /// A poll whose answer decides at once: nearly every turn of a loop has one, so this is one branch in the usual case.
-    fn poll_and_leave(&mut self, turns: Option<Value>, then: &'a [Instr], otherwise: &'a [Instr]) -> Result<()> {
+    /// A poll whose answer decides at once: nearly every iteration of a loop has one, so this is one branch in the
+    /// usual case.
+    fn poll_and_leave(&mut self, iterations: Option<Value>, then: &'a [Instr], otherwise: &'a [Instr]) -> Result<()> {
         let b = self.b;
-        let is_time = self.count_down(turns);
+        let is_time = self.count_down(iterations);
         let place = self.place(&[]);
         let end = place.block;
         let (ask, yes, no) = (b.block(c"ask"), b.block(c"yes"), b.block(c"no"));

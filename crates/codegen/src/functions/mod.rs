@@ -1,9 +1,10 @@
 //! Functions of the function IR as machine code.
 //!
-//! In: a [`Function`]. Out: [`Compiled`], which runs on a frame of numbers. Not here: what the numbers mean, when to compile.
+//! In: a [`Function`]. Out: [`Compiled`], which runs on a frame of numbers. Not here: what the numbers mean, when to
+//! compile.
 //!
-//! The machine function gets the address of its frame. It reads its parameters from the first words; when it ends, the first
-//! word holds the number of the exit, the next ones its values, each in the low bytes of a word.
+//! The machine function gets the address of its frame. It reads its parameters from the first words; when it ends, the
+//! first word holds the number of the exit, the next ones its values, each in the low bytes of a word.
 //!
 //! Unlike kernels, functions pass through LLVM's passes: their code has not been laid out for the processor by hand.
 
@@ -11,7 +12,7 @@ mod ahead;
 mod emit;
 mod library;
 
-pub use ahead::{Change, Job, Memory, Place, TurnsCode};
+pub use ahead::{Change, IterationsCode, Job, Memory, Place};
 
 use crate::lower::calls::ElementLoops;
 use crate::lower::math::MathTable;
@@ -27,7 +28,7 @@ const SYMBOL: &str = "function";
 /// What compiled code calls to ask whether it shall stop, and to run a loop of NumPy's.
 const POLL: &str = "numelt_poll";
 const CALL_LOOP: &str = "numelt_call_loop";
-/// The same for turns that are done ahead: the question whether they shall stop, and the call that does them.
+/// The same for iterations that are done ahead: the question whether they shall stop, and the call that does them.
 const POLL_AHEAD: &str = "numelt_poll_ahead";
 const RUN_AHEAD: &str = "numelt_run_ahead";
 
@@ -36,21 +37,22 @@ const RUN_AHEAD: &str = "numelt_run_ahead";
 pub struct Host {
     /// Shall the function stop? Asked now and then.
     pub poll: extern "C" fn() -> u8,
-    /// Runs a loop of a NumPy ufunc for one element: what describes it, the addresses of the operands and of the result.
+    /// Runs a loop of a NumPy ufunc for one element: what describes it, the addresses of the operands and of the
+    /// result.
     pub call_loop: unsafe extern "C" fn(context: u64, args: *const *mut u8),
-    /// Shall turns that are done ahead be given up? Asked now and then, by any thread that does such turns.
+    /// Shall iterations that are done ahead be given up? Asked now and then, by any thread that does such iterations.
     pub poll_ahead: extern "C" fn() -> u8,
-    /// Does turns ahead: gets the words of a [`Job`], and returns the number of the first turn that has not been done. The values
-    /// that change from turn to turn are replaced by those after the last one.
+    /// Does iterations ahead: gets the words of a [`Job`], and returns the number of the first iteration that has not
+    /// been done. The values that change from iteration to iteration are replaced by those after the last one.
     pub run_ahead: unsafe extern "C" fn(job: *const u64) -> u64,
 }
 
 /// What of a function a piece of machine code is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Part {
-    /// The function, but for turns that are done ahead.
+    /// The function, but for iterations that are done ahead.
     Main(Effort),
-    /// These turns, by their place in the function.
+    /// These iterations, by their place in the function.
     Ahead(usize),
 }
 
@@ -60,8 +62,8 @@ pub type Machine = unsafe extern "C" fn(*mut u64);
 /// A compiled function.
 pub struct Compiled {
     /// # Safety
-    /// The frame is as long as [`Compiled::words`] says, the parameters in it are those of the function, after them comes the
-    /// address of the table, and the memory that it reads and writes is there.
+    /// The frame is as long as [`Compiled::words`] says, the parameters in it are those of the function, after them
+    /// comes the address of the table, and the memory that it reads and writes is there.
     function: Machine,
     words: usize,
     params: usize,
@@ -78,8 +80,8 @@ impl Compiled {
     /// Runs it.
     ///
     /// # Safety
-    /// The first words of the frame are the parameters, and the addresses among them are those of memory that the function may
-    /// use as it does.
+    /// The first words of the frame are the parameters, and the addresses among them are those of memory that the
+    /// function may use as it does.
     ///
     /// # Panics
     /// If the frame is too short.
@@ -104,7 +106,7 @@ impl Compiled {
     }
 }
 
-/// The turns that a function does ahead. They are compiled when there are some to do.
+/// The iterations that a function does ahead. They are compiled when there are some to do.
 pub(crate) struct Table {
     source: Function,
     host: Host,
@@ -113,7 +115,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The turns of this number, compiled now if need be; `None` if that fails.
+    /// The iterations of this number, compiled now if need be; `None` if that fails.
     fn function(&self, number: usize) -> Option<Machine> {
         let compiled =
             self.ahead[number].get_or_init(|| code(&self.source, Part::Ahead(number), self.host, self.isa).ok());
@@ -121,8 +123,8 @@ impl Table {
     }
 }
 
-/// Compiles a function for this machine, or fetches its code from the cache on disk. If it does turns ahead, what remains is
-/// compiled quickly, since most turns are done there.
+/// Compiles a function for this machine, or fetches its code from the cache on disk. If it does iterations ahead, what
+/// remains is compiled quickly, since most iterations are done there.
 ///
 /// # Errors
 /// `Error::Unsupported` for what is not covered, and without LLVM.
@@ -189,7 +191,7 @@ impl Part {
     }
 }
 
-/// The function's IR after the passes, for reading: first the function itself, then turns that it does ahead.
+/// The function's IR after the passes, for reading: first the function itself, then iterations that it does ahead.
 ///
 /// # Errors
 /// As [`compile`].

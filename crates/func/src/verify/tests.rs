@@ -28,7 +28,7 @@ fn sum() -> Function {
     let mut f = Function::default();
     let [n, zero, one, i, total, next, sum, out] = [DType::I64; 8].map(|ty| f.value(ty));
     let [more, lost] = [DType::Bool; 2].map(|ty| f.value(ty));
-    let (block, turn) = (Label(0), Label(1));
+    let (block, iteration) = (Label(0), Label(1));
     f.params = vec![n];
     let body = vec![
         Instr::Apply { out: more, op: Op::Less, on: DType::I64, args: vec![i, n] },
@@ -48,14 +48,14 @@ fn sum() -> Function {
             is_rare: true,
         },
         Instr::Apply { out: next, op: Op::Add, on: DType::I64, args: vec![i, one] },
-        Instr::Again { label: turn, values: vec![next, sum] },
+        Instr::Again { label: iteration, values: vec![next, sum] },
     ];
     f.body = vec![
         Instr::Const { out: zero, bits: 0 },
         Instr::Const { out: one, bits: 1 },
         Instr::Block {
             label: block,
-            body: vec![Instr::Loop { label: turn, params: vec![i, total], starts: vec![zero, zero], body }],
+            body: vec![Instr::Loop { label: iteration, params: vec![i, total], starts: vec![zero, zero], body }],
             outs: vec![out],
         },
         Instr::Exit { number: 0, values: vec![out] },
@@ -152,8 +152,9 @@ fn labels_and_scopes_are_checked() {
     assert_eq!(wrong(&three, vec![inside, exit(&[])]), "v0 is a i64, not a bool");
 }
 
-/// Turns that add their numbers to a value, up to one that is suspect; `rest` comes before the end of a turn.
-fn turns_ahead(rest: Vec<Instr>) -> Function {
+/// Iterations that add their numbers to a value, up to one that is suspect; `rest` comes before the end of an
+/// iteration.
+fn iterations_ahead(rest: Vec<Instr>) -> Function {
     let mut f = Function::default();
     let [count, odd, i, sum, zero, one, next, after, done, total] = [DType::I64; 10].map(|ty| f.value(ty));
     let is_odd = f.value(DType::Bool);
@@ -190,8 +191,8 @@ fn turns_ahead(rest: Vec<Instr>) -> Function {
 }
 
 #[test]
-fn turns_are_done_ahead_up_to_the_suspect_one() {
-    let f = turns_ahead(vec![]);
+fn iterations_are_done_ahead_up_to_the_suspect_one() {
+    let f = iterations_ahead(vec![]);
     assert_eq!(verify(&f), Ok(()));
     let outcome = |odd| interpret(&f, &[Scalar::I64(6), Scalar::I64(odd)], &mut Nothing).values;
     assert_eq!(outcome(4), [Scalar::I64(4), Scalar::I64(6)]);
@@ -212,8 +213,8 @@ function v0: i64 v1: i64
 }
 
 #[test]
-fn turns_ahead_leave_nothing_around_them() {
-    let inside = |rest| verify(&turns_ahead(vec![rest])).expect_err("something is wrong");
+fn iterations_ahead_leave_nothing_around_them() {
+    let inside = |rest| verify(&iterations_ahead(vec![rest])).expect_err("something is wrong");
     let a = Value(0);
     let exits = Instr::If {
         condition: Value(10),
@@ -222,20 +223,20 @@ fn turns_ahead_leave_nothing_around_them() {
         outs: vec![],
         is_rare: true,
     };
-    assert_eq!(inside(exits), "an exit from turns done ahead");
-    let nested = turns_ahead(vec![]).body.swap_remove(2);
-    assert_eq!(inside(nested), "turns ahead of turns done ahead");
+    assert_eq!(inside(exits), "an exit from iterations done ahead");
+    let nested = iterations_ahead(vec![]).body.swap_remove(2);
+    assert_eq!(inside(nested), "iterations ahead of iterations done ahead");
     let suspect = Instr::Suspect { condition: a };
     let exit = Instr::Exit { number: 0, values: vec![] };
-    assert_eq!(wrong(&[DType::Bool], vec![suspect, exit]), "a suspicion outside of turns done ahead");
+    assert_eq!(wrong(&[DType::Bool], vec![suspect, exit]), "a suspicion outside of iterations done ahead");
     assert_eq!(wrong(&[DType::Bool], vec![Instr::GiveUp]), "nothing to give up");
     let changed = |change: fn(&mut Ahead)| {
-        let mut f = turns_ahead(vec![]);
-        let Instr::Ahead(ahead) = &mut f.body[2] else { panic!("the turns stand there") };
+        let mut f = iterations_ahead(vec![]);
+        let Instr::Ahead(ahead) = &mut f.body[2] else { panic!("the iterations stand there") };
         change(ahead);
         verify(&f).expect_err("something is wrong")
     };
     assert_eq!(changed(|ahead| ahead.written[0].array = 1), "an array that is not there is written");
     assert_eq!(changed(|ahead| ahead.written[0].indices.clear()), "an array with other axes is written");
-    assert_eq!(changed(|ahead| ahead.outs.truncate(1)), "turns done ahead give other types than they take");
+    assert_eq!(changed(|ahead| ahead.outs.truncate(1)), "iterations done ahead give other types than they take");
 }

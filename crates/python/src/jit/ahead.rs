@@ -1,14 +1,16 @@
-//! Turns of loops that are done ahead: some at a time, on several threads where turns do not depend on each other.
+//! Iterations of loops that are done ahead: some at a time, on several threads where iterations do not depend on each
+//! other.
 //!
-//! In: a [`Job`] from compiled code. Out: how many turns have been done. Turns that meet a floating-point condition, or that give
-//! up, are undone: what they may write was copied before (`undo`). Then fewer turns are tried, down to one.
+//! In: a [`Job`] from compiled code. Out: how many iterations have been done. Iterations that meet a floating-point
+//! condition, or that give up, are undone: what they may write was copied before (`undo`). Then fewer iterations are
+//! tried, down to one.
 //!
-//! The turns of a try take some tens of microseconds, and what they write fits into a processor's first cache, so that copying it
-//! costs little. Between two tries signals are looked for.
+//! The iterations of a try take some tens of microseconds, and what they write fits into a processor's first cache, so
+//! that copying it costs little. Between two tries signals are looked for.
 
 use crate::jit::{undo, world};
 use numelt_codegen::functions::{Change, Job, Machine};
-use numelt_jit::TurnsAhead;
+use numelt_jit::IterationsAhead;
 use numelt_runtime::Runtime;
 use numelt_vecmath::flags;
 use smallvec::SmallVec;
@@ -25,7 +27,7 @@ const FIRST: i64 = 20_000;
 /// Tries are made longer until they take so many nanoseconds, or what they write has so many bytes.
 const LONG: u128 = 50_000;
 const MOST_BYTES: usize = 32 << 10;
-/// What a first try may write in any case, and what it may write if there are turns enough.
+/// What a first try may write in any case, and what it may write if there are iterations enough.
 const MOST_BYTES_FREE: i64 = 1 << 10;
 const MOST_BYTES_ONCE: i64 = 1 << 20;
 /// Tries on several threads: in all so many nanoseconds, and so many bytes on each.
@@ -35,27 +37,27 @@ const MOST_BYTES_SHARED: usize = 512 << 10;
 const MOST_KEPT: usize = 4 << 20;
 /// What is said of the work that is to be shared in any case, in nanoseconds.
 const EAGER: u64 = 10_000_000;
-/// What a value is before some turns on another thread, which may hand it on: then the variable has not been assigned. As a float,
-/// of either size, it is a NaN that no operation makes.
+/// What a value is before some iterations on another thread, which may hand it on: then the variable has not been
+/// assigned. As a float, of either size, it is a NaN that no operation makes.
 const UNTOUCHED: u64 = 0x7FF7_DEAD_FFF7_777F;
 /// Work of fewer nanoseconds is not shared.
 const LEAST_SHARED: u64 = 150_000;
 
 thread_local! {
-    /// What the turns that this thread does for another one look at: shall they give up?
+    /// What the iterations that this thread does for another one look at: shall they give up?
     static GIVE_UP: Cell<Option<*const AtomicBool>> = const { Cell::new(None) };
-    /// How long this thread has been doing turns ahead.
+    /// How long this thread has been doing iterations ahead.
     static SPENT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     /// Memory for copies, kept from call to call: new memory costs a page fault every 4 kB.
     static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// How long this thread has been doing turns ahead since it was asked last.
+/// How long this thread has been doing iterations ahead since it was asked last.
 pub fn spent() -> Duration {
     SPENT.take()
 }
 
-/// Shall turns be given up? Compiled code asks now and then. The thread that holds the GIL looks for signals.
+/// Shall iterations be given up? Compiled code asks now and then. The thread that holds the GIL looks for signals.
 pub extern "C" fn poll() -> u8 {
     match GIVE_UP.get() {
         // SAFETY: set while the job that owns it is being done, on this thread.
@@ -64,7 +66,7 @@ pub extern "C" fn poll() -> u8 {
     }
 }
 
-/// Does turns ahead, as far as that is possible. Returns the number of the first turn that has not been done.
+/// Does iterations ahead, as far as that is possible. Returns the number of the first iteration that has not been done.
 ///
 /// # Safety
 /// Compiled code calls it, with the words of a [`Job`]. Its arrays are held by guards, and the GIL is held.
@@ -76,10 +78,10 @@ pub unsafe extern "C" fn run_ahead(words: *const u64) -> u64 {
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Tries::new(&job).run()));
     saved.restore_with(0);
     SPENT.set(SPENT.get() + begin.elapsed());
-    done.unwrap_or(job.turns.start) as u64
+    done.unwrap_or(job.iterations.start) as u64
 }
 
-/// The values that change from turn to turn.
+/// The values that change from iteration to iteration.
 type State = SmallVec<[u64; 16]>;
 
 struct Tries<'a> {
@@ -88,12 +90,12 @@ struct Tries<'a> {
     /// The words that the job's function gets, those of this thread.
     words: SmallVec<[u64; 48]>,
     saved: Vec<u8>,
-    /// Memory of turns that were done by several threads, to be used again.
+    /// Memory of iterations that were done by several threads, to be used again.
     spare: Mutex<Vec<Vec<u8>>>,
 }
 
-// SAFETY: other threads call the job's function, on words of their own, and for turns that do not depend on each other
-// (`Tries::shared`); its pointers are only read.
+// SAFETY: other threads call the job's function, on words of their own, and for iterations that do not depend on each
+// other (`Tries::shared`); its pointers are only read.
 struct Shared<'a>(&'a Job);
 // SAFETY: see above.
 unsafe impl Sync for Shared<'_> {}
@@ -120,16 +122,16 @@ impl Tries<'_> {
         self.words[2..2 + self.job.changing].copy_from_slice(state);
     }
 
-    /// All tries. The values after the last turn are where compiled code looks for them.
+    /// All tries. The values after the last iteration are where compiled code looks for them.
     fn run(mut self) -> i64 {
-        let Range { start, end } = self.job.turns;
+        let Range { start, end } = self.job.iterations;
         if start >= end || has_raised() || !undo::is_inside(self.job) || !undo::are_apart(self.job) {
             return start;
         }
         let work = self.job.work.max(1);
         let mut next = start;
         let mut count = (FIRST / work).max(1);
-        // turns that can write so much that copying it takes longer than they do
+        // iterations that can write so much that copying it takes longer than they do
         let bytes = undo::bytes(self.job, &(start..(start + count).min(end))) as i64;
         let all = work.saturating_mul(end - start).min(MOST_BYTES_ONCE);
         if bytes > MOST_BYTES_FREE + all.max(8 * work * count) {
@@ -138,7 +140,7 @@ impl Tries<'_> {
         let Some(function) = self.job.code.get() else { return start };
         self.function = function;
         let may_share = self.job.is_free && undo::are_plain(self.job);
-        let is_eager = world::turns_ahead() == TurnsAhead::All;
+        let is_eager = world::iterations_ahead() == IterationsAhead::All;
         let mut pace = None;
         while next < end {
             if let Some(pace) = pace.filter(|_| may_share)
@@ -146,28 +148,28 @@ impl Tries<'_> {
             {
                 let (until, done) = self.shared(next..end, pace);
                 if !done {
-                    // find the turn
+                    // find the iteration
                     count = ((until - next) / 2).max(1);
-                    up_to_the_turn(&mut self, &mut next, count);
+                    up_to_the_iteration(&mut self, &mut next, count);
                     break;
                 }
                 next = until;
             } else {
-                let turns = next..(next + count).min(end);
-                let bytes = undo::bytes(self.job, &turns);
+                let iterations = next..(next + count).min(end);
+                let bytes = undo::bytes(self.job, &iterations);
                 let grows = count > 1 && bytes > 2 * undo::bytes(self.job, &(next..next + 1));
                 if bytes > MOST_BYTES && grows {
                     count = (count / 2).max(1);
                     continue;
                 }
                 let begin = Instant::now();
-                if !self.one(&turns) {
-                    up_to_the_turn(&mut self, &mut next, count / 2);
+                if !self.one(&iterations) {
+                    up_to_the_iteration(&mut self, &mut next, count / 2);
                     break;
                 }
                 let took = begin.elapsed().as_nanos();
-                next = turns.end;
-                pace = Some((took as u64 / (turns.end - turns.start) as u64).max(1));
+                next = iterations.end;
+                pace = Some((took as u64 / (iterations.end - iterations.start) as u64).max(1));
                 if took < LONG && (2 * bytes <= MOST_BYTES || !grows) {
                     count = count.saturating_mul(2);
                 }
@@ -189,40 +191,40 @@ impl Tries<'_> {
         next
     }
 
-    /// Does turns on this thread. If they give up, it is as if they had never begun.
-    fn one(&mut self, turns: &Range<i64>) -> bool {
+    /// Does iterations on this thread. If they give up, it is as if they had never begun.
+    fn one(&mut self, iterations: &Range<i64>) -> bool {
         let state = self.state();
         // SAFETY: the arrays are there, and all indices are inside (`run`).
-        unsafe { undo::save(self.job, turns, &mut self.saved) };
+        unsafe { undo::save(self.job, iterations, &mut self.saved) };
         flags::clear();
-        (self.words[0], self.words[1]) = (turns.start as u64, turns.end as u64);
+        (self.words[0], self.words[1]) = (iterations.start as u64, iterations.end as u64);
         // SAFETY: the words are those that the function was written for.
         unsafe { (self.function)(self.words.as_mut_ptr()) };
         if self.words[0] == 0 && flags::get() & CONDITIONS == 0 {
             return true;
         }
         // SAFETY: saved above.
-        unsafe { undo::restore(self.job, turns, &self.saved) };
+        unsafe { undo::restore(self.job, iterations, &self.saved) };
         self.set_state(&state);
         false
     }
 
-    /// Does turns on several threads: as many as take some time. `pace` is how many nanoseconds one takes. Returns the turn after
-    /// the last one, and whether all have been done; otherwise it is as if they had never begun.
-    fn shared(&mut self, turns: Range<i64>, pace: u64) -> (i64, bool) {
+    /// Does iterations on several threads: as many as take some time. `pace` is how many nanoseconds one takes. Returns
+    /// the iteration after the last one, and whether all have been done; otherwise it is as if they had never begun.
+    fn shared(&mut self, iterations: Range<i64>, pace: u64) -> (i64, bool) {
         // SAFETY: settings change only with the GIL held; it is held here and not released.
         let host = unsafe { Runtime::global().with_host(Arc::clone) };
         let threads = host.threads().max(1) as i64;
-        let per_turn = undo::bytes(self.job, &(turns.start..turns.start + 1)).max(1);
-        let most = ((MOST_BYTES_SHARED / per_turn) as i64 * threads).min((LONG_SHARED / pace) as i64 * threads);
-        let turns = turns.start..turns.end.min(turns.start + most.max(threads));
+        let per_iteration = undo::bytes(self.job, &(iterations.start..iterations.start + 1)).max(1);
+        let most = ((MOST_BYTES_SHARED / per_iteration) as i64 * threads).min((LONG_SHARED / pace) as i64 * threads);
+        let iterations = iterations.start..iterations.end.min(iterations.start + most.max(threads));
         let give_up = AtomicBool::new(false);
         let (job, function, words, spare) = (Shared(self.job), self.function, &self.words, &self.spare);
         let done: Mutex<Vec<Done>> = Mutex::default();
         let here = std::thread::current().id();
         let part = |units: Range<usize>| {
             let Shared(job) = &job;
-            let own = turns.start + units.start as i64..turns.start + units.end as i64;
+            let own = iterations.start + units.start as i64..iterations.start + units.end as i64;
             if give_up.load(Ordering::Relaxed) {
                 return;
             }
@@ -232,7 +234,7 @@ impl Tries<'_> {
             }
             (words[0], words[1]) = (own.start as u64, own.end as u64);
             let mut saved = locked(spare).pop().unwrap_or_default();
-            // SAFETY: these turns are done by this thread only, and write what no other turn uses.
+            // SAFETY: these iterations are done by this thread only, and write what no other iteration uses.
             unsafe { undo::save(job, &own, &mut saved) };
             let is_other = std::thread::current().id() != here;
             let before = GIVE_UP.replace(is_other.then_some(&raw const give_up));
@@ -246,8 +248,8 @@ impl Tries<'_> {
             locked(&done).push((own, saved, state));
         };
         flags::clear();
-        let units = (turns.end - turns.start) as usize;
-        let work = if world::turns_ahead() == TurnsAhead::All { EAGER } else { units as u64 * pace };
+        let units = (iterations.end - iterations.start) as usize;
+        let work = if world::iterations_ahead() == IterationsAhead::All { EAGER } else { units as u64 * pace };
         host.parallel(units, work, &part);
         let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         let sums: Option<State> = self.sums(&done);
@@ -256,7 +258,7 @@ impl Tries<'_> {
                 // SAFETY: saved above, and all threads have ended.
                 unsafe { undo::restore(self.job, own, saved) };
             }
-            return (turns.end, false);
+            return (iterations.end, false);
         };
         let mut spare = locked(&self.spare);
         let mut done: Vec<(i64, State)> = done
@@ -269,7 +271,7 @@ impl Tries<'_> {
         drop(spare);
         done.sort_unstable_by_key(|(end, _)| std::cmp::Reverse(*end));
         for (k, change) in self.job.carried.iter().enumerate() {
-            // the last turns that have assigned the variable
+            // the last iterations that have assigned the variable
             let is_touched = |word: u64| match change {
                 Change::Kept(size) => (word ^ UNTOUCHED) << (64 - 8 * size) != 0,
                 _ => true,
@@ -280,11 +282,11 @@ impl Tries<'_> {
                 self.words[2 + k] = state[k];
             }
         }
-        (turns.end, true)
+        (iterations.end, true)
     }
 }
 
-/// The code of no turns.
+/// The code of no iterations.
 unsafe extern "C" fn nothing(_: *mut u64) {}
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -297,11 +299,11 @@ fn has_raised() -> bool {
     !unsafe { pyo3::ffi::PyErr_Occurred() }.is_null()
 }
 
-/// Some turns that a thread has done: what it copied before, and the values after them.
+/// Some iterations that a thread has done: what it copied before, and the values after them.
 type Done = (Range<i64>, Vec<u8>, State);
 
 impl Tries<'_> {
-    /// The sums of what turns have added to each value; `None` if one has more than 64 bits.
+    /// The sums of what iterations have added to each value; `None` if one has more than 64 bits.
     fn sums(&self, done: &[Done]) -> Option<State> {
         let sum = |(k, start): (usize, &u64)| {
             let mut all = done.iter().map(|(_, _, state)| state[k] as i64);
@@ -314,15 +316,15 @@ impl Tries<'_> {
     }
 }
 
-/// Does turns one after the other, fewer at a time, up to the one that gives up.
-fn up_to_the_turn(tries: &mut Tries<'_>, next: &mut i64, mut count: i64) {
+/// Does iterations one after the other, fewer at a time, up to the one that gives up.
+fn up_to_the_iteration(tries: &mut Tries<'_>, next: &mut i64, mut count: i64) {
     while count > 0 {
-        let turns = *next..(*next + count).min(tries.job.turns.end);
-        if turns.is_empty() {
+        let iterations = *next..(*next + count).min(tries.job.iterations.end);
+        if iterations.is_empty() {
             return;
         }
-        if tries.one(&turns) {
-            *next = turns.end;
+        if tries.one(&iterations) {
+            *next = iterations.end;
         }
         count /= 2;
     }

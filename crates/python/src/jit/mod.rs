@@ -1,7 +1,7 @@
 //! Compiled loops of Python programs: what a loop is given, as types and numbers; running its code; what it leaves.
 //!
-//! In: the values of a loop's variables. Out: where it stopped, and the new values. [`unit::JitUnit`] stands for a loop of
-//! the program; crate `numelt-jit` writes its code for each combination of types, `numelt-codegen` compiles that.
+//! In: the values of a loop's variables. Out: where it stopped, and the new values. [`unit::JitUnit`] stands for a loop
+//! of the program; crate `numelt-jit` writes its code for each combination of types, `numelt-codegen` compiles that.
 //! Not here: Python's syntax, and how CPython goes on (the package `numelt._jit`).
 
 pub mod ahead;
@@ -28,6 +28,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(kept::jit_keep, module)?)?;
     module.add_function(wrap_pyfunction!(world::jit_setup, module)?)?;
     module.add_function(wrap_pyfunction!(world::jit_force_exit, module)?)?;
-    module.add_function(wrap_pyfunction!(world::jit_turns_ahead, module)?)?;
+    module.add_function(wrap_pyfunction!(world::jit_iterations_ahead, module)?)?;
     Ok(())
 }

@@ -1,6 +1,7 @@
-//! Memory as it was: what turns that are done ahead are going to write is copied before, and copied back if they give up.
+//! Memory as it was: what iterations that are done ahead are going to write is copied before, and copied back if they
+//! give up.
 //!
-//! In: the arrays of a [`Job`] and a range of turns. Not here: which turns, and why they give up.
+//! In: the arrays of a [`Job`] and a range of iterations. Not here: which iterations, and why they give up.
 
 use numelt_codegen::functions::{Job, Memory, Place};
 use smallvec::SmallVec;
@@ -20,14 +21,14 @@ struct Block {
 }
 
 impl Block {
-    /// What turns write of an array.
-    fn of(memory: &Memory, part: &Place, turns: &Range<i64>) -> Block {
+    /// What iterations write of an array.
+    fn of(memory: &Memory, part: &Place, iterations: &Range<i64>) -> Block {
         let mut start = 0i64;
         let mut axes = memory.axes.clone();
         for (axis, index) in axes.iter_mut().zip(&part.indices) {
             if let Some((first, step)) = index {
-                start = start.wrapping_add((first + step * turns.start).wrapping_mul(axis.1));
-                let count = if *step == 0 { 1 } else { turns.end - turns.start };
+                start = start.wrapping_add((first + step * iterations.start).wrapping_mul(axis.1));
+                let count = if *step == 0 { 1 } else { iterations.end - iterations.start };
                 *axis = (count, step.wrapping_mul(axis.1));
             }
         }
@@ -64,21 +65,22 @@ impl Block {
     }
 }
 
-/// How many bytes turns write, at most.
-pub fn bytes(job: &Job, turns: &Range<i64>) -> usize {
-    let blocks = job.written.iter().map(|part| Block::of(&job.arrays[part.array], part, turns));
+/// How many bytes iterations write, at most.
+pub fn bytes(job: &Job, iterations: &Range<i64>) -> usize {
+    let blocks = job.written.iter().map(|part| Block::of(&job.arrays[part.array], part, iterations));
     blocks.fold(0, |bytes, block| bytes.saturating_add(block.bytes()))
 }
 
-/// Copies what turns are going to write.
+/// Copies what iterations are going to write.
 ///
 /// # Safety
-/// The arrays are there, nobody else writes that part of them meanwhile, and the indices of the turns are inside of them.
-pub unsafe fn save(job: &Job, turns: &Range<i64>, to: &mut Vec<u8>) {
+/// The arrays are there, nobody else writes that part of them meanwhile, and the indices of the iterations are inside
+/// of them.
+pub unsafe fn save(job: &Job, iterations: &Range<i64>, to: &mut Vec<u8>) {
     to.clear();
-    to.reserve(bytes(job, turns));
+    to.reserve(bytes(job, iterations));
     for part in &job.written {
-        let block = Block::of(&job.arrays[part.array], part, turns);
+        let block = Block::of(&job.arrays[part.array], part, iterations);
         block.each(&mut |address| {
             touch(address, block.piece);
             // SAFETY: the caller's promise: a piece of the array.
@@ -87,8 +89,8 @@ pub unsafe fn save(job: &Job, turns: &Range<i64>, to: &mut Vec<u8>) {
     }
 }
 
-/// Gives pages their memory that have none yet, as in arrays of zeros that nobody has written. If they were read first, they would
-/// get none, and the first write would take a second page fault.
+/// Gives pages their memory that have none yet, as in arrays of zeros that nobody has written. If they were read first,
+/// they would get none, and the first write would take a second page fault.
 fn touch(address: u64, bytes: usize) {
     if bytes < PAGE {
         return;
@@ -102,11 +104,11 @@ fn touch(address: u64, bytes: usize) {
 /// Copies it back.
 ///
 /// # Safety
-/// As for [`save`], which has copied it for the same turns.
-pub unsafe fn restore(job: &Job, turns: &Range<i64>, from: &[u8]) {
+/// As for [`save`], which has copied it for the same iterations.
+pub unsafe fn restore(job: &Job, iterations: &Range<i64>, from: &[u8]) {
     let mut rest = from;
     for part in &job.written {
-        let block = Block::of(&job.arrays[part.array], part, turns);
+        let block = Block::of(&job.arrays[part.array], part, iterations);
         block.each(&mut |address| {
             let (piece, after) = rest.split_at(block.piece);
             rest = after;
@@ -116,13 +118,15 @@ pub unsafe fn restore(job: &Job, turns: &Range<i64>, from: &[u8]) {
     }
 }
 
-/// Are the indices of all turns inside of the arrays that they write?
+/// Are the indices of all iterations inside of the arrays that they write?
 pub fn is_inside(job: &Job) -> bool {
     job.written.iter().all(|part| {
         job.arrays[part.array].axes.iter().zip(&part.indices).all(|((extent, _), index)| {
-            let at = |turn: i64| index.map(|(first, step)| i128::from(first) + i128::from(step) * i128::from(turn));
-            let is_inside = |turn| at(turn).is_none_or(|at| (0..i128::from(*extent)).contains(&at));
-            is_inside(job.turns.start) && is_inside(job.turns.end - 1)
+            let at = |iteration: i64| {
+                index.map(|(first, step)| i128::from(first) + i128::from(step) * i128::from(iteration))
+            };
+            let is_inside = |iteration| at(iteration).is_none_or(|at| (0..i128::from(*extent)).contains(&at));
+            is_inside(job.iterations.start) && is_inside(job.iterations.end - 1)
         })
     })
 }
@@ -174,15 +178,15 @@ pub fn are_plain(job: &Job) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use numelt_codegen::functions::TurnsCode;
+    use numelt_codegen::functions::IterationsCode;
 
-    fn job(arrays: Vec<Memory>, written: Vec<Place>, turns: Range<i64>) -> Job {
+    fn job(arrays: Vec<Memory>, written: Vec<Place>, iterations: Range<i64>) -> Job {
         Job {
-            code: TurnsCode::none(),
+            code: IterationsCode::none(),
             words: std::ptr::null_mut(),
             count: 0,
             changing: 0,
-            turns,
+            iterations,
             work: 1,
             is_free: true,
             carried: SmallVec::new(),
@@ -204,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_turns_write_comes_back() {
+    fn what_iterations_write_comes_back() {
         for axis in [0, 1] {
             for step in [1, 2, -1] {
                 let mut cells: Vec<u64> = (0..30).collect();
@@ -213,11 +217,11 @@ mod tests {
                 let memory = matrix(&mut cells, 5, 6);
                 let job = job(vec![memory], vec![part(axis, first, step)], 0..2);
                 let mut saved = Vec::new();
-                // SAFETY: two turns are inside of the matrix along either axis.
+                // SAFETY: two iterations are inside of the matrix along either axis.
                 unsafe { save(&job, &(0..2), &mut saved) };
                 assert_eq!(saved.len(), 8 * 2 * if axis == 0 { 6 } else { 5 });
-                for turn in 0..2 {
-                    let index = (first + step * turn) as usize;
+                for iteration in 0..2 {
+                    let index = (first + step * iteration) as usize;
                     for k in 0..if axis == 0 { 6 } else { 5 } {
                         cells[if axis == 0 { 6 * index + k } else { 6 * k + index }] = 99;
                     }

@@ -1,11 +1,12 @@
 //! A loop of the program: its code for each combination of types, and running it.
 //!
-//! In: the values of the loop's variables. Out: `None`, if CPython is to run the loop, or a tuple: the number of the statement
-//! where it goes on (0: the loop is over), the rest of each `for` statement's iterator, the variables that the loop may
-//! assign.
+//! In: the values of the loop's variables. Out: `None`, if CPython is to run the loop, or a tuple: the number of the
+//! statement where it goes on (0: the loop is over), the rest of each `for` statement's iterator, the variables that
+//! the loop may assign.
 //!
-//! Compiling takes some milliseconds. A loop that the program asks for (`numelt.jit`) is compiled when it first runs, others once
-//! CPython would take longer for them (`worth`). If the code gives up too often, CPython takes over for good.
+//! Compiling takes some milliseconds. A loop that the program asks for (`numelt.jit`) is compiled when it first runs,
+//! others once CPython would take longer for them (`worth`). If the code gives up too often, CPython takes over for
+//! good.
 
 use crate::jit::ahead;
 use crate::jit::given::{self, Numbers};
@@ -40,8 +41,8 @@ pub struct JitUnit {
     is_asked: bool,
     /// Does it take over where CPython has gone on with a loop?
     is_resumed: bool,
-    /// A unit that takes over is asked again after so many turns, and a loop that is not worth while after so many runs: when, and
-    /// how many there are between.
+    /// A unit that takes over is asked again after so many iterations, and a loop that is not worth while after so many
+    /// runs: when, and how many there are between.
     due_in: AtomicU64,
     between: AtomicU64,
     /// How many nanoseconds CPython has taken for it, roughly.
@@ -86,30 +87,31 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A loop that the program does not ask for is compiled when CPython has taken so many nanoseconds for it, as far as they can be
-/// estimated: about what compiling takes.
+/// A loop that the program does not ask for is compiled when CPython has taken so many nanoseconds for it, as far as
+/// they can be estimated: about what compiling takes.
 const WORTH: f64 = 10e6;
 
-/// The part of it that runs may take which are not asked for, and how many these are at most. A `while` loop may be a long one.
+/// The part of it that runs may take which are not asked for, and how many these are at most. A `while` loop may be a
+/// long one.
 const SMALL_PART: f64 = 0.01;
 const MOST_UNASKED: u64 = 64;
 const MOST_UNASKED_WHILE: u64 = 8;
 
 /// A variant that did nothing worth while at least this often, and in most of its runs, is not run any more.
 const MOST_EARLY: u64 = 10;
-/// What code has at least done, in nanoseconds or in turns of a `for` loop, if it did not stop at once.
+/// What code has at least done, in nanoseconds or in iterations of a `for` loop, if it did not stop at once.
 const AT_ONCE: u128 = 2000;
-const AT_ONCE_TURNS: u64 = 8;
-/// The same in nanoseconds for a `while` loop, whose turns are not counted.
+const AT_ONCE_ITERATIONS: u64 = 8;
+/// The same in nanoseconds for a `while` loop, whose iterations are not counted.
 const AT_ONCE_WHILE: u128 = 100;
-/// The same for a loop that CPython can run as fast as it can ask for the code: a few turns.
+/// The same for a loop that CPython can run as fast as it can ask for the code: a few iterations.
 const TINY: u128 = 45;
 /// A loop that CPython had to run so often in a row is not looked at any more.
 const MOST_REFUSALS: u64 = 30;
 /// How long CPython must have been busy with a loop before what takes over is compiled, which takes some milliseconds.
 const BUSY: Duration = Duration::from_millis(5);
 const BUSY_IF_ASKED: Duration = Duration::from_micros(200);
-/// The most turns of a loop between those at which compiled code may take over again.
+/// The most iterations of a loop between those at which compiled code may take over again.
 const MOST_BETWEEN: u64 = 1024;
 /// More combinations of types than this are not compiled.
 const MOST_VARIANTS: usize = 16;
@@ -199,7 +201,8 @@ impl JitUnit {
         }
     }
 
-    /// Is it worth asking? Not between the turns after which a unit takes over, and not once CPython has had to run the loop too often.
+    /// Is it worth asking? Not between the iterations after which a unit takes over, and not once CPython has had to
+    /// run the loop too often.
     fn __bool__(&self) -> bool {
         if get(&self.refusals) >= MOST_REFUSALS {
             return false;
@@ -224,8 +227,9 @@ impl JitUnit {
         }
     }
 
-    /// What is known of this loop: for each combination of types its exits (line, reason, whether compiled code never does the
-    /// statement, how often it stopped there) and its code; and what was refused: types, line, reason, number of runs.
+    /// What is known of this loop: for each combination of types its exits (line, reason, whether compiled code never
+    /// does the statement, how often it stopped there) and its code; and what was refused: types, line, reason, number
+    /// of runs.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let report = PyDict::new(py);
         report.set_item("name", &self.tree.name)?;
@@ -296,8 +300,8 @@ impl JitUnit {
         slots.map(|(name, given)| format!("{name}: {}", given.ty)).collect::<Vec<_>>().join(", ")
     }
 
-    /// Has CPython done so much for this loop, or will it, that compiling is worth while? If not, the next runs are not even asked
-    /// for, as many as a small part of that takes, since asking takes as long as some turns.
+    /// Has CPython done so much for this loop, or will it, that compiling is worth while? If not, the next runs are not
+    /// even asked for, as many as a small part of that takes, since asking takes as long as some iterations.
     fn is_worth_it(&self, given: &[Given], numbers: &Numbers) -> bool {
         let Some(now) = worth::nanoseconds(&self.tree, given, numbers) else { return true };
         // those not asked for are thought to be like this one
@@ -314,8 +318,9 @@ impl JitUnit {
         false
     }
 
-    /// A loop that is not compiled yet. The turns of a `while` loop cannot be counted, so compiled code takes over if they take long:
-    /// the loop begins in CPython as if compiled code had stopped at the end of a turn before the first one.
+    /// A loop that is not compiled yet. The iterations of a `while` loop cannot be counted, so compiled code takes over
+    /// if they take long: the loop begins in CPython as if compiled code had stopped at the end of an iteration before
+    /// the first one.
     fn begin_in_python<'py>(
         &self,
         py: Python<'py>,
@@ -429,8 +434,8 @@ impl JitUnit {
             }
             let code = variant.code();
             let start = Instant::now();
-            // SAFETY: the frame is as long as the code asks for, the numbers are those of values of the types that it was made
-            // for, and the memory of the arrays stays until `_held` is dropped.
+            // SAFETY: the frame is as long as the code asks for, the numbers are those of values of the types that it
+            // was made for, and the memory of the arrays stays until `_held` is dropped.
             unsafe { code.run(&mut frame) };
             took = start.elapsed();
             variant.note_time(took.saturating_sub(ahead::spent()));
@@ -449,7 +454,7 @@ impl JitUnit {
         let stopped_at_once = match exit.sources.first() {
             // the position of the outermost loop comes after the numbers of what it iterates over
             Some(Some(source)) => {
-                took.as_nanos() < AT_ONCE && frame[1 + numelt_jit::source_parts(source)] < AT_ONCE_TURNS
+                took.as_nanos() < AT_ONCE && frame[1 + numelt_jit::source_parts(source)] < AT_ONCE_ITERATIONS
             }
             Some(None) => took.as_nanos() < AT_ONCE,
             None => took.as_nanos() < AT_ONCE_WHILE,

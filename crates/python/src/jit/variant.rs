@@ -1,7 +1,7 @@
 //! The code of a loop for one combination of types.
 //!
-//! In: the tree of a loop, and what it is given. Out: its code, where the code's parameters come from, and whether it fits what
-//! the loop is given in a later run. Not here: when to compile, and running (`unit`).
+//! In: the tree of a loop, and what it is given. Out: its code, where the code's parameters come from, and whether it
+//! fits what the loop is given in a later run. Not here: when to compile, and running (`unit`).
 
 use crate::jit::ahead;
 use crate::jit::given::{self, Numbers};
@@ -33,10 +33,10 @@ pub struct Variant {
     pub code: Compiled,
     /// The same compiled with care, once it is worth it; `None` if that failed.
     careful: OnceLock<Option<Compiled>>,
-    /// How many nanoseconds it ran that were not spent in turns done ahead.
+    /// How many nanoseconds it ran that were not spent in iterations done ahead.
     spent: AtomicU64,
     pub text: String,
-    /// How the turns of its loops are done.
+    /// How the iterations of its loops are done.
     pub ahead: Vec<AheadNote>,
     /// How often it ran, and how often it did nothing worth while.
     pub runs: AtomicU64,
@@ -65,7 +65,7 @@ pub fn get(number: &AtomicU64) -> u64 {
     number.load(Ordering::Relaxed)
 }
 
-/// Can the code get to the end of a turn: is there an exit for signals?
+/// Can the code get to the end of an iteration: is there an exit for signals?
 fn goes_round(exits: &[Exit]) -> bool {
     exits.iter().any(|exit| exit.why == "a signal")
 }
@@ -89,7 +89,7 @@ impl Variant {
         let made = catch_unwind(AssertUnwindSafe(|| specialize(tree, given, &mut outside)));
         let made = made.unwrap_or_else(|_| Err(failed("the compiler failed".into())))?;
         let paths = outside.paths;
-        // if CPython has to do a part of every turn, it does that faster without being interrupted
+        // if CPython has to do a part of every iteration, it does that faster without being interrupted
         if !goes_round(&made.exits) && world::forced_exit().is_none() {
             let first = made.exits.iter().find(|exit| exit.is_gap).or(made.exits.first());
             return Err(
@@ -154,7 +154,8 @@ impl Variant {
         })
     }
 
-    /// The code to run. It is compiled with care when it has run for long and runs again: it may have been the only time.
+    /// The code to run. It is compiled with care when it has run for long and runs again: it may have been the only
+    /// time.
     pub fn code(&self) -> &Compiled {
         if self.code.is_quick() && get(&self.spent) > LONG.as_nanos() as u64 {
             let careful = self.careful.get_or_init(|| self.code.carefully().ok());
@@ -163,7 +164,7 @@ impl Variant {
         &self.code
     }
 
-    /// Notes how long the code ran, turns done ahead aside.
+    /// Notes how long the code ran, iterations done ahead aside.
     pub fn note_time(&self, took: Duration) {
         self.spent.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
     }

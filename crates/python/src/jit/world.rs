@@ -7,7 +7,7 @@ use crate::jit::pool::Pool;
 use crate::jit::unit::Objects;
 use crate::numpy::convert::Numpy;
 use numelt_ir::DType;
-use numelt_jit::{Form, Given, Param, Thing, TurnsAhead, World};
+use numelt_jit::{Form, Given, IterationsAhead, Param, Thing, World};
 use numpy::npyffi::PyUFuncObject;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
@@ -39,29 +39,29 @@ pub fn rest<'py>(source: Bound<'py, PyAny>, position: i64) -> PyResult<Bound<'py
 /// Where loops that are compiled from now on stop, for tests; zero is no statement.
 static FORCED: AtomicU32 = AtomicU32::new(0);
 
-/// Lets loops that are compiled from now on stop before the statement of this number, or as they must (zero). With any number
-/// but zero, compiled code takes over again as soon as it can.
+/// Lets loops that are compiled from now on stop before the statement of this number, or as they must (zero). With any
+/// number but zero, compiled code takes over again as soon as it can.
 #[pyfunction]
 pub fn jit_force_exit(statement: u32) {
     FORCED.store(statement, Ordering::Relaxed);
 }
 
-/// Which turns are done ahead by loops that are compiled from now on.
+/// Which iterations are done ahead by loops that are compiled from now on.
 static AHEAD: AtomicU32 = AtomicU32::new(1);
 
-/// Lets loops that are compiled from now on do no turns ahead (0), those of loops with enough work (1), or all, on several threads
-/// where that is possible at all (2), for tests.
+/// Lets loops that are compiled from now on do no iterations ahead (0), those of loops with enough work (1), or all, on
+/// several threads where that is possible at all (2), for tests.
 #[pyfunction]
-pub fn jit_turns_ahead(which: u32) {
+pub fn jit_iterations_ahead(which: u32) {
     AHEAD.store(which, Ordering::Relaxed);
 }
 
-/// Which turns are done ahead.
-pub fn turns_ahead() -> TurnsAhead {
+/// Which iterations are done ahead.
+pub fn iterations_ahead() -> IterationsAhead {
     match AHEAD.load(Ordering::Relaxed) {
-        0 => TurnsAhead::None,
-        1 => TurnsAhead::Many,
-        _ => TurnsAhead::All,
+        0 => IterationsAhead::None,
+        1 => IterationsAhead::Many,
+        _ => IterationsAhead::All,
     }
 }
 
@@ -79,8 +79,8 @@ struct Known {
 
 static KNOWN: PyOnceLock<Known> = PyOnceLock::new();
 
-/// Tells the core how functions are lowered, and how iterations go on: `callee(function)` returns the tree of a function and its
-/// globals, or None; `rest(kind, source, position)` returns an iterator over what is left.
+/// Tells the core how functions are lowered, and how iterations go on: `callee(function)` returns the tree of a
+/// function and its globals, or None; `rest(kind, source, position)` returns an iterator over what is left.
 #[pyfunction]
 pub fn jit_setup(py: Python<'_>, callee: Py<PyAny>, rest: Py<PyAny>) -> PyResult<()> {
     let _ = CALLEE.set(py, callee);
@@ -235,8 +235,8 @@ pub fn thing(object: &Bound<'_, PyAny>) -> PyResult<Option<Thing>> {
 pub enum Identity {
     /// The object itself.
     Object(Py<PyAny>),
-    /// A Python function: its code, the globals that it sees, and the defaults of its parameters. A function that is defined
-    /// in another one is a new object in each call.
+    /// A Python function: its code, the globals that it sees, and the defaults of its parameters. A function that is
+    /// defined in another one is a new object in each call.
     Function { code: Py<PyAny>, globals: Py<PyAny>, defaults: Vec<Py<PyAny>> },
 }
 
@@ -425,9 +425,9 @@ impl World for Outside<'_, '_> {
         self.numbers.words.get(array.at + part as usize).map(|word| *word as i64)
     }
 
-    fn turns_ahead(&self) -> TurnsAhead {
+    fn iterations_ahead(&self) -> IterationsAhead {
         // an exit that is forced is one of the code with exits
-        if forced_exit().is_some() { TurnsAhead::None } else { turns_ahead() }
+        if forced_exit().is_some() { IterationsAhead::None } else { iterations_ahead() }
     }
 
     fn forced_exit(&self) -> Option<u32> {
@@ -481,8 +481,8 @@ pub fn ufunc_loop(py: Python<'_>, name: &str, inputs: &[DType], output: DType) -
         return Ok(None);
     }
     let wanted: Vec<u8> = inputs.iter().chain([&output]).map(|dtype| type_number(*dtype)).collect();
-    // SAFETY: the object is a ufunc, whose structure NumPy's headers publish; `types` has `nargs` entries for each of the
-    // `ntypes` loops.
+    // SAFETY: the object is a ufunc, whose structure NumPy's headers publish; `types` has `nargs` entries for each of
+    // the `ntypes` loops.
     unsafe {
         let fields = &(*ufunc.as_ptr().cast::<PyUFuncObject>()).fields;
         let count = fields.nargs as usize;
@@ -526,8 +526,8 @@ fn type_number(dtype: DType) -> u8 {
 /// Calls something outside. Compiled code calls this.
 ///
 /// # Safety
-/// `context` is the address of an [`Outer`], `args` has the addresses of as many operands as it takes and one for the result.
-/// Addresses among the operands are those of as many elements as they say.
+/// `context` is the address of an [`Outer`], `args` has the addresses of as many operands as it takes and one for the
+/// result. Addresses among the operands are those of as many elements as they say.
 pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
     // SAFETY: the caller's promise; NumPy's loops write nothing but the result.
     unsafe {
@@ -573,8 +573,8 @@ pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
     }
 }
 
-/// How long compiled code keeps other threads of the program waiting: a little longer than CPython does by default, so that a
-/// thread that waits has asked for the GIL by then. Otherwise this thread would get it again at once.
+/// How long compiled code keeps other threads of the program waiting: a little longer than CPython does by default, so
+/// that a thread that waits has asked for the GIL by then. Otherwise this thread would get it again at once.
 const SWITCH: Duration = Duration::from_millis(7);
 
 thread_local! {
@@ -582,14 +582,14 @@ thread_local! {
     static SWITCHED: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Runs the handlers of signals that have arrived, and lets other threads run every few milliseconds. Compiled code calls this
-/// now and then; true if a handler raised an exception, which [`crate::jit::unit::jit_pending`] raises.
+/// Runs the handlers of signals that have arrived, and lets other threads run every few milliseconds. Compiled code
+/// calls this now and then; true if a handler raised an exception, which [`crate::jit::unit::jit_pending`] raises.
 pub extern "C" fn poll() -> u8 {
     let now = Instant::now();
     if SWITCHED.get().is_none_or(|last| now - last > SWITCH) {
         SWITCHED.set(Some(now));
-        // SAFETY: compiled code runs with the GIL held. Without it, it runs no code at all: it is in this call. What it works on
-        // stays: its objects are held by references, and the memory of arrays by guards.
+        // SAFETY: compiled code runs with the GIL held. Without it, it runs no code at all: it is in this call. What it
+        // works on stays: its objects are held by references, and the memory of arrays by guards.
         unsafe { ffi::PyEval_RestoreThread(ffi::PyEval_SaveThread()) }
     }
     // SAFETY: as above, with the GIL held again. A handler may have raised an exception when this was asked before.

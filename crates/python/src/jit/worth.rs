@@ -9,8 +9,8 @@ use numelt_jit::{Expr, Given, Index, Stmt, StmtKind, Target, Type, Unit};
 const PART: f64 = 30.0;
 /// A call counts as so many parts.
 const CALL: f64 = 4.0;
-/// A loop within the loop has so many turns if nothing is known of them.
-const SOME_TURNS: f64 = 10.0;
+/// A loop within the loop has so many iterations if nothing is known of them.
+const SOME_ITERATIONS: f64 = 10.0;
 
 /// What is known of the values of variables.
 struct Known<'a> {
@@ -19,11 +19,12 @@ struct Known<'a> {
     numbers: &'a Numbers,
 }
 
-/// The nanoseconds that CPython takes for a run of a loop, roughly; `None` if it is not known how many turns a `for` loop has.
+/// The nanoseconds that CPython takes for a run of a loop, roughly; `None` if it is not known how many iterations a
+/// `for` loop has.
 pub fn nanoseconds(tree: &Unit, given: &[Given], numbers: &Numbers) -> Option<f64> {
     let known = Known { tree, given, numbers };
     match &tree.body.kind {
-        StmtKind::For { iter, body, .. } => Some(PART * known.turns(iter)? * (1.0 + known.block(body))),
+        StmtKind::For { iter, body, .. } => Some(PART * known.iterations(iter)? * (1.0 + known.block(body))),
         _ => Some(PART * known.statement(&tree.body)),
     }
 }
@@ -83,8 +84,8 @@ impl Known<'_> {
         }
     }
 
-    /// How many turns there are over what a loop iterates over.
-    fn turns(&self, iter: &Expr) -> Option<f64> {
+    /// How many iterations there are over what a loop iterates over.
+    fn iterations(&self, iter: &Expr) -> Option<f64> {
         match iter {
             Expr::Call(function, args, _) if self.is_named(function, "range") => {
                 let (start, stop, step) = match &args[..] {
@@ -95,7 +96,7 @@ impl Known<'_> {
                 };
                 Some(((stop as f64 - start as f64) / if step == 0 { 1.0 } else { step as f64 }).max(0.0))
             }
-            Expr::Call(_, args, _) => self.turns(args.first()?),
+            Expr::Call(_, args, _) => self.iterations(args.first()?),
             Expr::Tuple(items) | Expr::List(items) => Some(items.len() as f64),
             _ => match self.parts(iter)? {
                 (Type::Range, [start, stop, step, ..]) => {
@@ -114,9 +115,9 @@ impl Known<'_> {
     fn statement(&self, statement: &Stmt) -> f64 {
         match &statement.kind {
             StmtKind::For { iter, body, .. } => {
-                parts_of(iter) + self.turns(iter).unwrap_or(SOME_TURNS) * (1.0 + self.block(body))
+                parts_of(iter) + self.iterations(iter).unwrap_or(SOME_ITERATIONS) * (1.0 + self.block(body))
             }
-            StmtKind::While { test, body, .. } => SOME_TURNS * (parts_of(test) + self.block(body)),
+            StmtKind::While { test, body, .. } => SOME_ITERATIONS * (parts_of(test) + self.block(body)),
             StmtKind::If { test, body, orelse } => parts_of(test) + self.block(body).max(self.block(orelse)),
             StmtKind::Assign { targets, value } => parts_of(value) + targets.iter().map(parts_of_target).sum::<f64>(),
             StmtKind::Aug { target, value, .. } => 1.0 + parts_of(value) + 2.0 * parts_of_target(target),

@@ -1,5 +1,5 @@
-//! Turns of loops that are done ahead, compiled, against the interpreter of the function IR, which does them one by one: the same
-//! turns are done, and what a given-up turn has written is as it was.
+//! Iterations of loops that are done ahead, compiled, against the interpreter of the function IR, which does them one
+//! by one: the same iterations are done, and what a given-up iteration has written is as it was.
 #![cfg(feature = "llvm")]
 
 use numelt_codegen::functions::{Change, Host, Job, compile};
@@ -37,7 +37,7 @@ extern "C" fn never() -> u8 {
 
 unsafe extern "C" fn no_loop(_: u64, _: *const *mut u8) {}
 
-/// Does three turns at a time; if these are given up, it undoes them and does them one by one.
+/// Does three iterations at a time; if these are given up, it undoes them and does them one by one.
 unsafe extern "C" fn in_threes(words: *const u64) -> u64 {
     // SAFETY: compiled code passes the words of a job.
     let job = unsafe { Job::read(words) };
@@ -50,13 +50,13 @@ unsafe extern "C" fn in_threes(words: *const u64) -> u64 {
         let memory = std::slice::from_raw_parts_mut(array.address as *mut f64, array.axes[0].0 as usize);
         (memory, std::slice::from_raw_parts_mut(job.words, job.count))
     };
-    let code = job.code.get().expect("the turns compile");
-    let (mut next, mut many) = (job.turns.start, 3);
-    while next < job.turns.end {
-        let end = (next + many).min(job.turns.end);
+    let code = job.code.get().expect("the iterations compile");
+    let (mut next, mut many) = (job.iterations.start, 3);
+    while next < job.iterations.end {
+        let end = (next + many).min(job.iterations.end);
         let before = (memory.to_vec(), words.to_vec());
         words[..2].copy_from_slice(&[next as u64, end as u64]);
-        // SAFETY: the words are those that the turns' function reads and writes.
+        // SAFETY: the words are those that the iterations' function reads and writes.
         unsafe { code(words.as_mut_ptr()) };
         if words[0] == 0 {
             next = end;
@@ -74,8 +74,8 @@ unsafe extern "C" fn in_threes(words: *const u64) -> u64 {
 
 const HOST: Host = Host { poll: never, call_loop: no_loop, poll_ahead: never, run_ahead: in_threes };
 
-/// A function of an array's address, how many elements it has, a turn that is suspect and one that gives up. Each turn adds its
-/// number to a sum, and replaces an element by its square plus the element before.
+/// A function of an array's address, how many elements it has, an iteration that is suspect and one that gives up. Each
+/// iteration adds its number to a sum, and replaces an element by its square plus the element before.
 fn function() -> Function {
     let mut f = Function::default();
     let [address, count, suspect, last] = [DType::I64; 4].map(|ty| f.value(ty));
@@ -140,7 +140,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn as_many_turns_are_done_as_the_interpreter_says(
+    fn as_many_iterations_are_done_as_the_interpreter_says(
         numbers in prop::collection::vec(-1e3f64..1e3, 1..20),
         suspect in -1i64..25,
         last in -1i64..25,
@@ -152,7 +152,7 @@ proptest! {
         };
         let mut by_hand = numbers.clone();
         let wanted = interpret(&f, &args(&mut by_hand), &mut Real);
-        let bad = [suspect, last].into_iter().filter(|turn| *turn >= 0).min().unwrap_or(i64::MAX);
+        let bad = [suspect, last].into_iter().filter(|iteration| *iteration >= 0).min().unwrap_or(i64::MAX);
         prop_assert_eq!(wanted.values[0], Scalar::I64(bad.min(numbers.len() as i64)));
 
         let mut compiled = numbers;
