@@ -1,7 +1,7 @@
-"""Functions of the user that NumPy calls with whole arrays: their own loops run compiled.
+"""Compile the loops in functions that the user passes to `numpy.fromfunction` and similar functions.
 
-`numpy.fromfunction`, `piecewise` and `apply_over_axes` call a function a few times, with arrays. Operations
-on arrays in it are recorded as ever; if it has loops, it is replaced by its twin (`twin`).
+`numpy.fromfunction`, `piecewise` and `apply_over_axes` call a function a few times, with arrays. Array
+operations in it are recorded as usual; if it contains loops, it is replaced by its twin (see `twin`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _LOOP = re.compile(r"\b(for|while)\b")
 
 
 def with_compiled_loops(function: types.FunctionType) -> types.FunctionType:
-    """Return a function whose loops run compiled, or the function itself if it has none.
+    """Return the twin of a function, or the function itself if it has no loops.
 
     Functions with the same code share the compiled loops.
     """
     code, names = function.__code__, function.__code__.co_freevars
-    # its loops are compiled already: `numelt.jit`, `--jit-loops`
+    # the function is a twin already, because of `numelt.jit` or `--jit-loops`
     if UNITS in names or UNITS in function.__globals__ or not _may_loop(code):
         return function
     key = _Function(function)
@@ -36,17 +36,17 @@ def with_compiled_loops(function: types.FunctionType) -> types.FunctionType:
 
 @functools.lru_cache(1024)
 def _may_loop(code: types.CodeType) -> bool:
-    """Does one of a function's lines have the word of a loop? Reading and compiling a file takes longer."""
+    """Do a function's lines contain the word ``for`` or ``while``? This saves parsing most files."""
     lines = [line for _, _, line in code.co_lines() if line is not None]
     text = (linecache.getline(code.co_filename, line) for line in range(min(lines), max(lines) + 1))
     return any(map(_LOOP.search, text))
 
 
 class _Function:
-    """A function as a part of a key: only its global variables count.
+    """A function as part of a cache key, compared by the identity of its global variables.
 
-    The function itself is there while its template is made. The key lives longer, and must not keep alive
-    what the function has captured.
+    It refers to the function only while the template is made. The key stays in the cache, and must not keep
+    the objects in the function's closure alive.
     """
 
     def __init__(self, function: types.FunctionType) -> None:
@@ -62,7 +62,7 @@ class _Function:
 
 @functools.lru_cache(256)
 def _template(code: types.CodeType, key: _Function) -> twin.Template | None:
-    found = None if key.function is None else twin.template(key.function, is_asked=False)
+    found = None if key.function is None else twin.template(key.function, is_requested=False)
     if found is not None:
         reporting.add_units(code, found.hidden[UNITS])
     return found

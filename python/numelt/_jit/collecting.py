@@ -1,11 +1,11 @@
-"""`numpy.fromiter` over a generator expression, with its loop compiled.
+"""Compile the loop of a generator expression that is passed to `numpy.fromiter`.
 
-In: a generator that has not begun, over a range or an array, and the dtype of the result. Out: the array, or
-None where NumPy has to collect the elements.
+In: a generator over a range or an array, which has not started, and the dtype of the result. Out: the array,
+or None if NumPy has to collect the elements.
 
-Compiled code runs the expression for one element after the other, and writes to nothing but the result.
-Where it stops, the generator's own iterator is moved to that element, and NumPy collects the rest from the
-generator.
+The generator expression is rewritten as a ``for`` loop that stores its elements in the result and changes
+nothing else. Where compiled code stops, the generator's own iterator is moved to that element, and NumPy
+collects the rest from the generator.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from numelt._jit.units import ALL
 __all__ = ["collected", "length"]
 
 _NATIVE = frozenset("?bBhHiIlLqQfdFD")
-# variables of the loop: what it iterates over, or a range's first item and step; the result; iterations that
-# are done; elements that are kept, and how many there may be
+# variables of the loop: the array that it iterates over, or the first item and the step of the range; the
+# result; the number of iterations that are done; the number of elements in the result, and its limit
 _ITEMS, _FIRST, _STEP, _OUT = "__numelt_items__", "__numelt_first__", "__numelt_step__", "__numelt_out__"
 _ITERATIONS, _KEPT, _MOST = "__numelt_iterations__", "__numelt_kept__", "__numelt_most__"
 _ALL = f"""
@@ -49,21 +49,21 @@ for target in {REST}:
 
 
 class _Loop(NamedTuple):
-    """The loop of a generator expression."""
+    """The loop that was made of a generator expression."""
 
     unit: Any
     lowered: Lowered
     is_filtered: bool
-    """Does it leave out some of the elements?"""
+    """Does the expression have an ``if`` clause?"""
 
 
 def length(generator: Any) -> int:
-    """Return how many elements a generator iterates over, if it is an expression over a range or an array.
+    """Return the length of the range or array that a generator expression iterates over.
 
     Returns
     -------
     int
-        The number; 0 for all others, and for those that have begun.
+        The length; 0 for all other generators, and for those that have started.
     """
     found = _iterated(generator)
     return 0 if found is None else len(found[0]) - found[1]
@@ -75,11 +75,11 @@ def collected(generator: Any, dtype: Any, count: int) -> Any:
     Parameters
     ----------
     generator : generator
-        The generator. If the result is an array, it is left as NumPy leaves it.
+        The generator. If the result is an array, the generator is then in the state in which NumPy leaves it.
     dtype : dtype
-        That of the result.
+        The dtype of the result.
     count : int
-        How many elements are taken; -1 for all.
+        The number of elements to collect; -1 for all.
     """
     import numelt as np
 
@@ -113,7 +113,7 @@ def collected(generator: Any, dtype: Any, count: int) -> Any:
 
 
 def _answer(loop: _Loop, generator: Any, items: Any, out: Any, count: int) -> Any:
-    """Run a loop: the number of the statement where it stopped, and its variables, or None."""
+    """Call the unit of a loop, and return what it returns: see `twin`."""
     values = {REST: items, _OUT: out, _ITERATIONS: 0, _KEPT: 0, _MOST: count}
     if not loop.is_filtered:
         values |= {REST: range(len(items)), _ITEMS: items}
@@ -125,7 +125,7 @@ def _answer(loop: _Loop, generator: Any, items: Any, out: Any, count: int) -> An
 
 
 def _finished(generator: Any, begun: Any, position: int, count: int) -> Any:
-    """Collect what is left of a generator at whose element with this position compiled code has stopped."""
+    """Collect the remaining elements, from the position where compiled code has stopped, with NumPy."""
     import numelt as np
 
     try:
@@ -134,15 +134,17 @@ def _finished(generator: Any, begun: Any, position: int, count: int) -> Any:
         generator.close()
         raise
     if count >= 0:
-        return (
-            None  # compiled code has changed nothing, and NumPy's error may tell how many elements there are
-        )
+        # NumPy starts again, because its error may say how many elements there are; nothing has been changed
+        return None
     generator.gi_frame.f_locals[".0"].__setstate__(position)
     return np.concatenate([begun, numpy.fromiter(generator, begun.dtype)])
 
 
 def _iterated(generator: Any) -> tuple[Any, int] | None:
-    """Return what a generator expression that has not begun iterates over, and the position."""
+    """Return the range or array that a generator expression iterates over, and the position in it.
+
+    The result is None for other generators, and for those that have started.
+    """
     if type(generator) is not types.GeneratorType or generator.gi_code.co_name != "<genexpr>":
         return None
     if inspect.getgeneratorstate(generator) != inspect.GEN_CREATED:
@@ -156,12 +158,12 @@ def _iterated(generator: Any) -> tuple[Any, int] | None:
     return (items, positions[0] or 0) if (is_array or type(items) is range) and positions else None
 
 
-# of ranges, of NumPy's arrays (and all other sequences), of numelt's arrays
+# the iterator classes of ranges, of NumPy's arrays (and all other sequences), and of numelt's arrays
 _ITERATORS = [type(iter(items)) for items in (range(0), numpy.empty(1), _core.asarray(numpy.empty(1)))]
 
 
 class _Same:
-    """A namespace as a part of a key: only its identity counts."""
+    """A namespace as part of a cache key, compared by identity."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
         self.namespace = namespace
@@ -175,7 +177,11 @@ class _Same:
 
 @functools.lru_cache(256)
 def _loop(code: types.CodeType, key: _Same, is_range: bool) -> _Loop | None:
-    """Return the loop of a generator expression; None if its source is not known, or it has several loops."""
+    """Return the loop of a generator expression.
+
+    The result is None if the source is not available, and if the expression has several loops or assigns
+    variables.
+    """
     found = source.locate_code(code, key.namespace)
     if found is None or not isinstance(found.node, ast.GeneratorExp) or found.scope.is_watched:
         return None
@@ -183,7 +189,7 @@ def _loop(code: types.CodeType, key: _Same, is_range: bool) -> _Loop | None:
     if len(node.generators) != 1 or any(isinstance(inner, ast.NamedExpr) for inner in own_nodes([node])):
         return None
     loop = _written(node, is_range)
-    # the function that CPython makes of the expression
+    # the scope of the loop is a function, as CPython makes one of the expression
     parameters = [ast.arg(name) for name in (REST, _ITEMS, _FIRST, _STEP, _OUT, _ITERATIONS, _KEPT, _MOST)]
     arguments = ast.arguments([], parameters, None, [], [], None, [])
     around = ast.FunctionDef("<genexpr>", arguments, [loop], [])
@@ -195,7 +201,7 @@ def _loop(code: types.CodeType, key: _Same, is_range: bool) -> _Loop | None:
 
 
 def _written(node: ast.GeneratorExp, is_range: bool) -> ast.For:
-    """Return the loop that stands for a generator expression."""
+    """Write a generator expression as a loop, from one of the templates above."""
     part: Any = node.generators[0]
     loop: Any = ast.parse(_SOME if part.ifs else _ALL_OF_RANGE if is_range else _ALL).body[0]
     if part.ifs:

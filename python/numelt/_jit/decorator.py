@@ -18,31 +18,31 @@ def jit(function: F) -> F: ...
 @overload
 def jit(function: None = None, *, strict: bool = False) -> Callable[[F], F]: ...
 def jit(function: Any = None, *, strict: bool = False) -> Any:
-    """Run the loops of a function compiled.
+    """Compile the loops of a function.
 
-    The function as written is the specification: results, their types, exceptions with their messages and
-    lines are those of CPython. Loops are compiled when they are first run, for the types of the variables
-    that they find. What compiled code cannot do, CPython does in its place.
+    The function as written is the specification: results, their types, and exceptions with their messages
+    and lines are those of CPython. A loop is compiled when it first runs, for the types that its variables
+    then have. CPython runs the statements that compiled code cannot run.
 
     Parameters
     ----------
     function : callable
-        A function whose source is at hand. Without it, a decorator is returned.
+        A function whose source is available. Without it, a decorator is returned.
     strict : bool
-        Raise an error where CPython has to run something in the loops because compiled code cannot, and if
-        there is nothing to compile.
+        Raise an error if there is no loop to compile, and where CPython has to run a statement of a loop
+        because compiled code cannot.
 
     Returns
     -------
     callable
-        The function with compiled loops; ``__wrapped__`` is the one as written.
+        The function with compiled loops. Its attribute ``__wrapped__`` is the function as written.
 
     Raises
     ------
     TypeError
-        With `strict`, if the source of the function is not known or it has no loops.
+        With `strict`, if the source of the function is not available or it has no loops.
     FallbackError
-        With `strict`, when the compiled function is called and cannot run some statement.
+        With `strict`, when the function is called and reaches a statement that compiled code cannot run.
 
     Examples
     --------
@@ -61,5 +61,5 @@ def jit(function: Any = None, *, strict: bool = False) -> Any:
     twin = function_twin(function, strict) if isinstance(function, types.FunctionType) else None
     if twin is None and strict:
         name = getattr(function, "__qualname__", repr(function))
-        raise TypeError(f"{name} has no loops that can be compiled, or its source is not known")
+        raise TypeError(f"{name} has no loops that can be compiled, or its source is not available")
     return function if twin is None else twin

@@ -1,8 +1,8 @@
-"""Drivers: loops of numelt's own that call a function of the user, compiled together with it.
+"""Drivers: loops of numelt's own that call a function of the user, and are compiled together with it.
 
-In: what the loop does with the results (the text of a `Loop`), and a function. Out: a function that runs the
-loop. The loop is a Python function like any other: where compiled code cannot go on, CPython does. It is run
-in parts, so that after such a place compiled code soon has another chance.
+In: the text of a Python function that contains the loop, and the user's function. Out: the compiled driver.
+It has a twin like functions of the program: where compiled code stops, CPython continues. Callers run a
+driver in parts of at most `PART` iterations, so that after an exit compiled code soon takes over again.
 """
 
 from __future__ import annotations
@@ -20,35 +20,36 @@ from numelt._jit.twin import function_twin
 __all__ = ["ENOUGH", "PART", "call_text", "driver", "in_parts", "names", "pays"]
 
 ENOUGH = 2000
-"""For so many elements it pays to compile a loop at once, which takes some milliseconds."""
+"""For at least this many elements a loop is compiled at its first run, which takes some milliseconds."""
 PART = 4096
-"""How many iterations of a driver run at once, at most."""
+"""The largest number of iterations in one call of a driver."""
 
 
 def names(prefix: str, count: int) -> list[str]:
-    """Return so many names of arguments: ``x0``, ``x1``, …"""
+    """Return `count` names of arguments: ``x0``, ``x1``, …"""
     return [f"{prefix}{k}" for k in range(count)]
 
 
 def driver(text: str, function: Any, work: int) -> Callable[..., Any]:
-    """Return the loop with this text, compiled for one function of the user.
+    """Return the driver with this text for one function of the user.
 
     Parameters
     ----------
     text : str
-        The definition of a Python function ``run``, whose first argument is the function of the user.
+        The definition of a Python function ``run``, whose first argument is the user's function.
     function : callable
-        The function that the loop will get. Functions with the same code share a driver.
+        The user's function. Functions with the same code share a driver.
     work : int
-        How many elements the loop has to do with. Few of them do not repay compiling.
+        The number of elements that the loop processes. With fewer than `ENOUGH`, the loop is compiled only
+        when it has run for some time.
     """
     return _driver(text, getattr(function, "__code__", None), work >= ENOUGH)
 
 
 @functools.lru_cache(256)
-def _driver(text: str, code: Any, is_asked: bool) -> Callable[..., Any]:
+def _driver(text: str, code: Any, is_requested: bool) -> Callable[..., Any]:
     written = _written(text)
-    twin = function_twin(written, is_asked=is_asked)
+    twin = function_twin(written, is_requested=is_requested)
     if twin is None:
         return written
     if code is not None:
@@ -58,7 +59,7 @@ def _driver(text: str, code: Any, is_asked: bool) -> Callable[..., Any]:
 
 @functools.lru_cache(256)
 def _written(text: str) -> types.FunctionType:
-    """Return the function with this text; tracebacks show its lines."""
+    """Define the function ``run`` with this text. Tracebacks can show its lines."""
     filename = f"<numelt loop {_written.cache_info().misses}>"
     tree = ast.parse(text, filename)
     code = compile(tree, filename, "exec", dont_inherit=True)
@@ -72,12 +73,14 @@ def _written(text: str) -> types.FunctionType:
 
 
 def in_parts(run: Callable[..., Any], count: int, *args: Any) -> Any:
-    """Run a driver with two arguments more, the first and the last iteration, until it returns something.
+    """Call a driver for ranges of iterations, until it returns something or all `count` are done.
+
+    Each call gets two more arguments: the first iteration, and the one before which to stop.
 
     Returns
     -------
     object
-        What it returned, or None if all iterations are done.
+        The result of the last call; None if all iterations are done.
     """
     for start in range(0, count, PART):
         result = run(*args, start, min(start + PART, count))
@@ -87,7 +90,7 @@ def in_parts(run: Callable[..., Any], count: int, *args: Any) -> Any:
 
 
 def pays(run: Callable[..., Any]) -> bool:
-    """Is a driver compiled, or not yet tried, and does compiled code mostly get to the end?"""
+    """Is a driver worth calling: is it not refused by the compiler, and does it mostly run without exits?"""
     for unit in reporting.units(run) if isinstance(run, types.FunctionType) else ():
         report = unit.report()
         variants = report["variants"]
@@ -98,5 +101,5 @@ def pays(run: Callable[..., Any]) -> bool:
 
 
 def call_text(inputs: Sequence[str], fixed: int) -> str:
-    """Return the text of a call of the user's function with these expressions and the fixed arguments."""
+    """Return the text of a call of the user's function, with input expressions and the fixed arguments."""
     return f"f({', '.join([*inputs, *names('c', fixed)])})"

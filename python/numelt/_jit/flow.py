@@ -1,7 +1,8 @@
-"""Definite assignment: which variables certainly have a value where a loop begins.
+"""Definite assignment analysis: which variables certainly have a value where a loop begins.
 
 In: the scope of a function or module, and the names of its parameters. Out: for each loop the set of names
-that are bound whenever it is reached. Names that are missing may be bound or not; the twin looks.
+that are bound whenever the loop is reached. Other names may be bound or not; the twin checks them when it
+runs.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from numelt._jit.scopes import Scope, own_nodes, unbound_by
 
 __all__ = ["bound_at_loops"]
 
-# the names bound at a point, or None if it is never reached
+# the names bound at a point of the program, or None if that point is never reached
 Bound = frozenset[str] | None
 Names = dict[ast.stmt, frozenset[str]]
 
 
 def bound_at_loops(scope: Scope, bound: Iterable[str]) -> tuple[Names, Names]:
-    """Return the names that are certainly bound before each loop of a scope, and in its iterations."""
+    """Return the names that are certainly bound before each loop of a scope, and those bound in its body."""
     flow = _Flow(scope.unbinds)
     flow.block(scope.body, frozenset(bound))
     return flow.before, flow.inside
@@ -50,7 +51,7 @@ def _both(a: Bound, b: Bound) -> Bound:
 
 
 class _Flow:
-    """Walks statements in order and notes what is bound before each loop."""
+    """Walks statements in order, and records the names that are bound before each loop and in its body."""
 
     def __init__(self, deletes: bool) -> None:
         # may any of the statements unbind a name?
@@ -60,7 +61,7 @@ class _Flow:
 
     def block(self, body: Iterable[ast.stmt], bound: Bound) -> Bound:
         for statement in body:
-            # statements that are never reached may still hold loops: nothing is known of them
+            # unreachable statements may contain loops, too: these get the empty set
             after = self.statement(statement, bound or frozenset())
             bound = None if bound is None else after
         return bound
@@ -81,7 +82,7 @@ class _Flow:
         return self._other(node, bound)
 
     def _other(self, node: ast.stmt, bound: frozenset[str]) -> Bound:
-        """Loops, and statements of which only what they cannot unbind is known."""
+        """Handle loops and other statements; afterwards, names that they cannot unbind are still bound."""
         kept = bound - _deleted([node]) if self._deletes else bound
         if isinstance(node, ast.For | ast.AsyncFor | ast.While):
             self.before[node] = bound

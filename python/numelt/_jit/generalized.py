@@ -1,7 +1,8 @@
-"""`numelt.guvectorize`: functions of array parts, applied along the other axes.
+"""`numelt.guvectorize`: apply a function of parts of arrays along all other axes.
 
-In: a function that writes its results into arrays, and a signature like ``(n),()->(n)``. Out: a function of
-whole arrays. The loops of the function itself are compiled as by `numelt.jit`.
+In: a function that writes its results into arrays, and a signature such as ``(n),()->(n)``. Out: a function
+of whole arrays. The loops of the given function are compiled as by `numelt.jit`; the loop over the other axes
+runs in CPython.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def guvectorize(signature: str, *, dtype: Any = None) -> Callable[[Callable[...,
         a scalar; a result without axes is an array of one element. Each axis of a result is one of an
         argument.
     dtype : dtype, optional
-        Of the results. By default, the common dtype of the arguments.
+        The dtype of the results. By default, the common dtype of the arguments.
 
     Returns
     -------

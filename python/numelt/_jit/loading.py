@@ -1,7 +1,8 @@
-"""Files of the program whose loops are compiled: ``python -m numelt --jit-loops``, ``NUMELT_JIT_LOOPS=1``.
+"""Load files with compiled loops, for ``python -m numelt --jit-loops`` and ``NUMELT_JIT_LOOPS=1``.
 
-In: the text of a file. Out: its code. `numelt.tools` decides which files are loaded so. Making a twin takes
-several times as long as compiling the file, so twins are kept on disk, beside the compiled objects.
+In: the text of a file. Out: the code of its twin. `numelt.tools` decides which files are loaded in this way.
+Making a twin takes several times as long as compiling the file, so twins are kept on disk, in the folder of
+the compiled kernels.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ __all__ = ["code_of"]
 
 
 def code_of(text: bytes | str, filename: str, namespace: dict[str, Any]) -> types.CodeType:
-    """Return the code of a file, with loops that ask the compiled core.
+    """Return the code of a file's twin, from the disk if it is there.
 
     Parameters
     ----------
     text : bytes or str
-        What the file holds.
+        The contents of the file.
     filename : str
-        Its name, for tracebacks.
+        The file's name, for tracebacks.
     namespace : dict
-        The namespace that the code will run in. It gets what the code needs.
+        The namespace in which the code will run. The names that the twin uses are added to it.
     """
     key, is_main = _key(text, filename), namespace.get("__name__") == "__main__"
     kept = _read(_core.jit_kept(key))
@@ -38,7 +39,7 @@ def code_of(text: bytes | str, filename: str, namespace: dict[str, Any]) -> type
         return _made(text, filename, namespace, key, is_main)
     code, loops, warns = kept
     if warns and is_main:
-        # CPython compiles the main file in each run
+        # the main file is compiled only to show its warnings, which CPython does in each run
         compile(text, filename, "exec", dont_inherit=True)
     units.LOADED.setdefault(filename, []).append((code, text))
     if loops:
@@ -49,14 +50,14 @@ def code_of(text: bytes | str, filename: str, namespace: dict[str, Any]) -> type
 def _made(
     text: bytes | str, filename: str, namespace: dict[str, Any], key: bytes, is_main: bool
 ) -> types.CodeType:
-    """Make the code of a file, and keep it."""
-    from numelt._jit.twin import module_twin  # needed the first time only
+    """Make the code of a file's twin, and keep it on disk."""
+    from numelt._jit.twin import module_twin  # not needed for a file whose twin is on disk
 
     made = None
     try:
         warns = is_main and _warns(text, filename)
         if warns:
-            # what the file's own code warns of; the twin has some statements twice
+            # show the warnings of the file's own code; the twin contains some statements twice
             compile(text, filename, "exec", dont_inherit=True)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -66,14 +67,14 @@ def _made(
     except (SyntaxError, RecursionError):
         pass
     if made is None:
-        # nested too deeply with what is added, or an error of the file itself, which is raised now
+        # the twin is nested too deeply, or the file itself has an error, which is raised here
         return compile(text, filename, "exec", dont_inherit=True)
     _core.jit_keep(key, marshal.dumps((*made, warns)))
     return made[0]
 
 
 def _warns(text: bytes | str, filename: str) -> bool:
-    """Does compiling the main file warn? Nothing has run yet that could see that filters were changed."""
+    """Does compiling the main file show warnings? No code runs yet that could notice the changed filters."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         compile(text, filename, "exec", dont_inherit=True)
@@ -81,14 +82,14 @@ def _warns(text: bytes | str, filename: str) -> bool:
 
 
 def _key(text: bytes | str, filename: str) -> bytes:
-    """Return all that the twin of a file depends on."""
+    """Return the key of a twin on disk: everything that the twin depends on."""
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     about = "twin", importlib.util.MAGIC_NUMBER, sys.version, sys.flags.optimize, _sources(), filename
     return repr((about, type(text).__name__, len(data))).encode("utf-8", "surrogatepass") + data
 
 
 def _sources() -> list[tuple[str, int, int]]:
-    """Return the sizes and times of the files that decide about twins: they change with numelt's version."""
+    """Return sizes and modification times of this package's files, which change with numelt's version."""
     found = []
     with os.scandir(os.path.dirname(__file__)) as entries:
         for entry in entries:
@@ -99,7 +100,7 @@ def _sources() -> list[tuple[str, int, int]]:
 
 
 def _read(data: bytes | None) -> tuple[types.CodeType, list[tuple[str, str, bool]], bool] | None:
-    """Return the code and the loops of a file that was kept, and whether compiling the file warns."""
+    """Decode a twin from the disk: its code, its loops, and whether compiling the file shows warnings."""
     if data is None:
         return None
     try:

@@ -1,16 +1,17 @@
-"""Loops and functions as trees: the text from which the core compiles them.
+"""Write loops, and functions that loops call, as text for the compiler.
 
-In: a loop of the syntax tree and the scope that it stands in, or a function that a loop calls. Out: the text
-(`Lowered.text`) and what the twin has to pass and to take back.
+In: a loop of a syntax tree and its scope, or a function that a loop calls. Out: the text (`Lowered.text`),
+the variables whose values the twin passes to the unit, and those it gets back.
 
 ::
 
     (unit "NAME" (slots "i" "s") (assigned 0 1) (inputs "np" "range") STATEMENT)
     (callee "NAME" (slots ...) (params 0 1) (defaults EXPRESSION...) (inputs ...) (STATEMENT ...))
 
-A statement begins with its kind, its number (`numbering`; loops and ``if`` statements have their last number,
-too) and its line. Expressions are described in `trees`. A statement that compiled code never does is
-``(exit NUMBER LINE "reason")``: there CPython goes on.
+The *slots* are the variables, and the *inputs* are the names that come from outside the loop. The text refers
+to both by their positions in these lists. A statement begins with its kind, its number (see `numbering`;
+loops and ``if`` statements have their last number, too) and its line. `trees` describes expressions. A
+statement that is never compiled is written as ``(exit NUMBER LINE "reason")``: there CPython goes on.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ from numelt._jit.trees import BINARY, Writer, constant, is_target, quoted
 __all__ = ["REST", "Lowered", "callee", "lowered", "stored_globals", "unit"]
 
 REST = "__numelt_rest__"
-"""The variable that stands for what a resumed loop still has to iterate over."""
+"""The slot that holds the iterable of the outermost loop, if the loop is resumed or its iterable was computed
+before the unit is called."""
 
-# functions with these flags do not simply return a value
+# a call of a function with one of these flags is more than "pass the arguments, get the value"
 _OTHER_PROTOCOLS = (
     inspect.CO_GENERATOR
     | inspect.CO_COROUTINE
@@ -43,15 +45,15 @@ _OTHER_PROTOCOLS = (
 
 @dataclass(frozen=True)
 class Lowered:
-    """A loop for the core, and what its caller has to know."""
+    """A loop as text for the compiler, and what the caller of its unit has to know."""
 
     text: str
     slots: tuple[str, ...]
-    """The variables that it takes."""
+    """The variables whose values the unit takes, in this order."""
     assigned: tuple[str, ...]
-    """Those that it gives back."""
+    """The variables whose new values the unit returns."""
     loops: tuple[ast.For, ...]
-    """The ``for`` loops whose iterators it gives back."""
+    """The ``for`` loops whose remaining iterators the unit returns."""
 
 
 def unit(loop: Loop, scope: Scope) -> str:
@@ -60,10 +62,10 @@ def unit(loop: Loop, scope: Scope) -> str:
 
 
 def lowered(loop: Loop, scope: Scope, is_resumed: bool = False) -> Lowered:
-    """Return a loop as the core takes it.
+    """Return a loop as text for the compiler.
 
-    A ``for`` loop that is resumed, or whose iterable is computed before, iterates over the variable `REST`,
-    which is the first of its slots.
+    With `is_resumed`, a ``for`` loop iterates over the variable `REST`, which is its first slot. A loop is
+    written so if it is resumed, and also if the twin computes its iterable before it calls the unit.
     """
     writer = Writer(scope, stored_globals(loop, scope))
     statements = _Statements(writer, numbering.spans(loop))
@@ -79,9 +81,11 @@ def lowered(loop: Loop, scope: Scope, is_resumed: bool = False) -> Lowered:
 
 
 def callee(function: Any) -> tuple[str, dict[str, Any]] | None:
-    """Return the text of a Python function that a loop calls, and its globals.
+    """Return the text of a Python function that a loop calls, and the function's globals.
 
-    None for everything but functions with simple parameters, whose source is known.
+    The result is None for objects that are not Python functions, for functions whose source is not
+    available, and for those that are never compiled into a loop: generators, coroutines, functions with
+    starred or keyword-only parameters, and functions that assign to global or enclosing variables.
     """
     if type(function) is not types.FunctionType or function.__kwdefaults__:
         return None
@@ -115,13 +119,13 @@ def _callee_text(node: Function, scope: Scope, defaults: tuple[Any, ...]) -> str
 
 
 def _function_spans(body: list[ast.stmt]) -> dict[ast.stmt, Span]:
-    """Number the statements of a function as if it were a loop with this body, from 1."""
-    iteration = ast.While(test=ast.Constant(True), body=body, orelse=[])
-    return {node: Span(*(n - 1 for n in span)) for node, span in numbering.spans(iteration).items()}
+    """Number the statements of a function from 1, as if they were the body of a loop."""
+    loop = ast.While(test=ast.Constant(True), body=body, orelse=[])
+    return {node: Span(*(n - 1 for n in span)) for node, span in numbering.spans(loop).items()}
 
 
 def stored_globals(loop: Loop, scope: Scope) -> frozenset[str]:
-    """Return the global variables that a loop assigns."""
+    """Return the global variables to which a loop assigns."""
     if not scope.shared:
         return frozenset()
     own = own_nodes([loop])
@@ -138,14 +142,14 @@ def _numbers(numbers: list[int]) -> str:
 
 
 class _Statements:
-    """Writes statements."""
+    """Writes statements as text."""
 
     def __init__(self, writer: Writer, spans: dict[ast.stmt, Span], in_function: bool = False) -> None:
         self._writer = writer
         self._spans = spans
         self._in_function = in_function
         self.loops: list[ast.For] = []
-        # what the outermost loop iterates over, if that is not what is written
+        # the text of the outermost loop's iterable, if that is not the expression in the program
         self.rest: str | None = None
 
     def write(self, node: ast.stmt) -> str:

@@ -1,12 +1,12 @@
-"""The numbers of a loop's statements, by which a compiled loop says where it stopped.
+"""The numbers of a loop's statements. A compiled loop returns one of them to tell where it stopped.
 
-The statements of a loop are numbered in the order in which they are written, from 1, which is the loop
-itself. A loop takes one number where it is entered and one after its body, which means "the iteration is
-over". The branches of an ``if`` statement are numbered, too. All other statements have one number, whatever
-they contain.
+The statements of a loop are numbered from 1, in the order of the program text. The loop itself has the number
+1, and a second number after those of its body, which means that an iteration is over. An inner loop has two
+numbers, too. The statements in the branches of an ``if`` statement are numbered; all other statements have
+one number, whatever they contain.
 
-A loop within a loop has numbers of its own as well: those that the outer loop gives to its statements, less a
-constant. `lower` and `twin` both take the numbers from here.
+As a unit of its own, an inner loop has the same numbers less a constant, so that it begins with 1, too.
+`lower` and `twin` both use this module, so that they agree.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ class Span(NamedTuple):
 
     first: int
     last: int
+    """The last number of the statements in it; for a loop, the number of the end of an iteration."""
     last_of_body: int
-    """Of an ``if`` statement: the last number of its first branch."""
+    """For an ``if`` statement, the last number of its first branch."""
 
 
 def is_numbered_loop(node: ast.AST) -> TypeGuard[Loop]:
-    """Is this a loop whose statements have numbers of their own?"""
+    """Is this a loop whose statements are numbered? Loops with ``else`` count as simple statements."""
     return isinstance(node, LOOPS) and not node.orelse
 
 
 def spans(loop: Loop) -> dict[ast.stmt, Span]:
-    """Return the numbers of a loop and of the statements in it."""
+    """Return the numbers of a loop and of all numbered statements in it."""
     found: dict[ast.stmt, Span] = {}
     _number(loop, 0, found)
     return found

@@ -1,8 +1,9 @@
-"""Parakeet's data-parallel operators, with functions of the user: `map`, `reduce`, `scan` and others.
+"""Parakeet's data-parallel operators on functions of the user: `map`, `reduce`, `scan` and others.
 
-Each is defined by the Python loop that it stands for; the loop is compiled together with the function
-(`drivers`), and CPython runs what compiled code cannot. The operators are those of Rubinsteyn, Hielscher,
-Weinman and Shasha, "Parakeet: A Just-In-Time Parallel Accelerator for Python", HotPar 2012, section 2.
+Each operator but `do_while` runs a Python loop that is compiled together with the user's function (see
+`drivers`). CPython runs what compiled code cannot, and collects the results again in a list if one of them
+has another type than the first. The operators are those of Rubinsteyn, Hielscher, Weinman and Shasha,
+"Parakeet: A Just-In-Time Parallel Accelerator for Python", HotPar 2012, section 2.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["allpairs", "do_while", "filter", "imap", "map", "reduce", "scan", "s
 
 Axis = int | None
 
-# the scalars whose arrays have the same numbers
+# results of these types are stored in an array of the first result's dtype
 _NUMBERS = (bool, int, float, complex, numpy.bool_, numpy.number)
 
 
@@ -115,7 +116,7 @@ def reduce(
     Parameters
     ----------
     f : callable
-        Is called as ``f(so_far, x, y, …, *fixed)``.
+        Is called as ``f(so_far, x, y, …, *fixed)``, where ``so_far`` is the result of the previous call.
     *xs : array_like
         Arrays, as for `map`.
     fixed : sequence, optional
@@ -123,12 +124,13 @@ def reduce(
     axis : int, optional
         The axis along which parts are taken. By default `f` gets scalars, in C order.
     init : object, optional
-        What the first call gets as first argument. By default it is the first element, of one array.
+        The first argument of the first call. By default it is the first element of the array, of which there
+        must then be only one.
 
     Returns
     -------
     object
-        What the last call returned.
+        The result of the last call.
 
     Raises
     ------
@@ -171,8 +173,8 @@ def scan(
     Returns
     -------
     ndarray
-        The results one after the other: as many as there are elements. Without `init` the first one is the
-        first element.
+        All results in order, as many as there are elements. Without `init`, the first one is the first
+        element.
 
     Examples
     --------
@@ -200,7 +202,7 @@ def run({", ".join(["f", "out", "kind", "a", *xs_names, *cs, "start", "stop"])})
         out[i] = a
     return a
 """
-        # all iterations at once: each needs what the one before has made
+        # not run in parts, because each iteration needs the result of the previous one
         if driver(text, f, rest[0].size)(f, out, type(first), so_far, *rest, *fixed, 0, count) is not None:
             return np.concatenate([np.array(head, out.dtype), out]) if head else out
     results = head
@@ -273,7 +275,7 @@ def filter(f: Callable[..., Any], x: Any, fixed: Sequence[Any] = ()) -> Any:
     Returns
     -------
     ndarray
-        What is kept, along the first axis.
+        The elements or parts for which the function is true.
 
     Examples
     --------
@@ -378,21 +380,21 @@ def run({", ".join(head)}):
 
 
 def do_while(f: Callable[..., Any], most: int | None, *args: Any) -> int:
-    """Call a function until it returns something false, or so many times.
+    """Call a function until its result is false.
 
     Parameters
     ----------
     f : callable
-        Is called as ``f(*args)``; it changes arrays in place, and returns whether to go on.
+        Is called as ``f(*args)``. It changes arrays in place, and returns whether to continue.
     most : int or None
-        How often it is called at most; None sets no limit.
+        The largest number of calls; None sets no limit.
     *args
-        Its arguments.
+        The arguments of the function.
 
     Returns
     -------
     int
-        How often it was called.
+        The number of calls.
 
     Examples
     --------
@@ -413,16 +415,16 @@ def do_while(f: Callable[..., Any], most: int | None, *args: Any) -> int:
 
 
 def _is_filled(text: str, f: Callable[..., Any], work: int, count: int, *args: Any) -> bool:
-    """Run a driver that fills an array; False if a result has another type than the first one."""
+    """Run a driver that fills an array. Return False if a result has another type than the first one."""
     try:
         return in_parts(driver(text, f, work), count, f, *args) is None
     except OverflowError:
-        # an integer that the array cannot hold, or an error of the function itself, which it will raise again
+        # a result does not fit the array, or the function itself has failed, and will fail again
         return False
 
 
 def _nest(indices: list[str], stops: list[str]) -> str:
-    """Return the heads of nested loops, the outermost from `start` to `stop`."""
+    """Return the text of the heads of nested loops. The outermost one runs from `start` to `stop`."""
     lines = [f"    for {indices[0]} in range(start, stop):\n"]
     for depth, (index, stop) in enumerate(zip(indices[1:], stops[1:], strict=True), 2):
         lines.append(f"{'    ' * depth}for {index} in range({stop}):\n")
@@ -430,7 +432,7 @@ def _nest(indices: list[str], stops: list[str]) -> str:
 
 
 def _store(indices: list[str], call: str) -> str:
-    """Return the body of nested loops that writes a result; it stops at one of another type."""
+    """Return the text of a loop body that stores a result, or returns False if its type is another one."""
     space = "    " * (len(indices) + 1)
     return f"""{space}r = {call}
 {space}if type(r) is not kind:
@@ -440,7 +442,7 @@ def _store(indices: list[str], call: str) -> str:
 
 
 def _parts(xs: Sequence[Any], axis: Axis) -> tuple[list[Any], tuple[int, ...]]:
-    """Return arrays whose first axis is iterated over, and the shape of what is iterated over."""
+    """Return arrays whose parts along the first axis are the arguments of the calls, and the calls' shape."""
     import numelt as np
 
     if not xs:
@@ -456,7 +458,7 @@ def _parts(xs: Sequence[Any], axis: Axis) -> tuple[list[Any], tuple[int, ...]]:
 
 
 def _mapped(f: Callable[..., Any], parts: list[Any], fixed: tuple[Any, ...]) -> Any:
-    """Return the results of a function for the parts of arrays."""
+    """Return the results of a function for the parts of arrays along their first axis."""
     import numelt as np
 
     count = len(parts[0])
@@ -477,7 +479,7 @@ def run({", ".join(head)}):
 
 
 def _start(parts: list[Any], init: Any) -> tuple[Any, list[Any]]:
-    """Return what a reduction begins with, and the arrays that it combines with that."""
+    """Return the initial value of a reduction, and the arrays that are combined with it."""
     if init is not None:
         return init, parts
     if len(parts) != 1:

@@ -1,6 +1,7 @@
-"""What became of the loops of a program: `numelt.explain` of a function, and loops in `numelt.coverage`.
+"""Reports on the loops of a program, for `numelt.explain` and `numelt.coverage`.
 
-In: the units of twins (`_core.JitUnit`), which count their runs. Out: texts and records. Nothing runs.
+In: the units of twins (`_core.JitUnit`), which count their runs and exits. Out: texts and records. Making a
+report runs no code of the program.
 """
 
 from __future__ import annotations
@@ -17,28 +18,28 @@ from numelt._jit.units import ALL, UNITS
 
 __all__ = ["Gap", "add_driver", "add_units", "explanation", "forget", "gaps", "note", "units"]
 
-# by the code of a function: loops of numelt's own that call it
+# by the code of a function: the drivers (see `drivers`) that call it
 _drivers: dict[types.CodeType, weakref.WeakSet[types.FunctionType]] = {}
-# by the code of a function: loops of it, compiled because NumPy calls the function
+# by the code of a function: the units of its loops, if it was passed to one of NumPy's functions
 _of_called: dict[types.CodeType, weakref.WeakSet[Any]] = {}
 _warned: dict[Any, Any] = {}
 
 
 class Gap(NamedTuple):
-    """A statement in a loop that CPython ran, because compiled code never does it.
+    """A statement of a loop that CPython ran because it has no compiled form.
 
     Attributes
     ----------
     function : str
-        The qualified name of the function that the loop stands in.
+        The qualified name of the function with the loop.
     filename, lineno : str, int
-        The statement.
+        The position of the statement.
     calls : int
-        How often it ended the run of compiled code, or kept the loop from being compiled.
+        How many times compiled code stopped there, or the loop ran in CPython because of it.
     reason : str
-        The construct, or the types, that compiled code cannot handle.
+        The construct or the types that cannot be compiled.
     types : str
-        The types of the loop's variables, once.
+        The types of the loop's variables in one of these cases.
     """
 
     function: str
@@ -50,17 +51,17 @@ class Gap(NamedTuple):
 
 
 def add_driver(code: types.CodeType, twin: types.FunctionType) -> None:
-    """Remember a loop of numelt's own that calls functions with this code."""
+    """Register a driver that calls functions with this code."""
     _drivers.setdefault(code, weakref.WeakSet()).add(twin)
 
 
 def add_units(code: types.CodeType, units: Iterable[Any]) -> None:
-    """Remember units of the loops in functions with this code."""
+    """Register the units of loops in functions with this code."""
     _of_called.setdefault(code, weakref.WeakSet()).update(units)
 
 
 def note(function: str, filename: str, lineno: int, reason: str, is_strict: bool) -> None:
-    """Apply the policy on what runs in NumPy to a statement that CPython runs.
+    """Apply the policy on fallbacks to a statement that CPython has to run.
 
     Raises
     ------
@@ -75,7 +76,7 @@ def note(function: str, filename: str, lineno: int, reason: str, is_strict: bool
 
 
 def gaps() -> list[Gap]:
-    """Return what was left to CPython, most frequent first."""
+    """Return the statements that CPython had to run, most frequent first."""
     found: dict[tuple[str, str, int, str], Gap] = {}
     for unit in list(ALL):
         for gap in _gaps(unit.report()):
@@ -97,13 +98,13 @@ def _gaps(report: dict[str, Any]) -> Iterator[Gap]:
 
 
 def forget() -> None:
-    """Set the counts of all loops to zero."""
+    """Reset the counts of all loops."""
     for unit in list(ALL):
         unit.forget_counts()
 
 
 def units(function: types.FunctionType) -> list[Any]:
-    """Return the units of the loops in a function, and of loops of numelt's own that call it."""
+    """Return the units of the loops in a function, and those of the drivers that call it."""
     own = getattr(function, "__wrapped__", function)
     found = [unit for twin in _drivers.get(own.__code__, ()) for unit in _of_twin(twin)]
     found += _of_called.get(own.__code__, ())
@@ -115,13 +116,13 @@ def units(function: types.FunctionType) -> list[Any]:
 
 
 def _of_twin(function: types.FunctionType) -> list[Any]:
-    """Return the units that a function has in its closure."""
+    """Return the units in the closure of a twin."""
     names = function.__code__.co_freevars
     return list((function.__closure__ or ())[names.index(UNITS)].cell_contents)
 
 
 def explanation(function: types.FunctionType, code: bool = False) -> str:
-    """Return what became of the loops of a function: types, exits by line, the code if it is asked for."""
+    """Describe the loops of a function: types, exits by line and, on request, the intermediate code."""
     reports = [unit.report() for unit in units(function)]
     if not reports:
         return f"{function.__qualname__} has no compiled loops (numelt.jit and --jit-loops compile loops)\n"
@@ -132,11 +133,11 @@ def explanation(function: types.FunctionType, code: bool = False) -> str:
 
 
 def _loop(report: dict[str, Any], code: bool) -> list[str]:
-    kind = ", taken over again after CPython" if report["is_resumed"] else ""
+    kind = " that resume the loop" if report["is_resumed"] else ""
     lines = [f"  {_source(report, report['line'])}", f"    runs{kind}: {report['runs']}"]
     for variant in report["variants"]:
         lines.append(f"    compiled for {variant['types'] or 'no variables'}")
-        lines.append(f"      runs: {variant['runs']}, at most one statement of them: {variant['early']}")
+        lines.append(f"      runs: {variant['runs']}, of which {variant['early']} stopped almost at once")
         by_line: dict[int, list[str]] = {}
         for line, why_not, is_free in variant["ahead"]:
             where = "on several threads" if is_free else "on one thread, in order"

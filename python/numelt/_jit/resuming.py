@@ -1,4 +1,4 @@
-"""The rest of an iteration that compiled code has begun."""
+"""Iterators with which CPython, or compiled code that takes over again, continues a loop."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["again", "begun", "rest"]
 
 
 def again(iterator: Any, item: Any) -> Iterator[Any]:
-    """Return an iterator over an item that has been taken already, and then what is left of an iteration."""
+    """Return an iterator over an item that the loop has taken already, followed by the remaining items."""
     if type(iterator) is _core.JitRest:
         iterator.again(item)
         return cast(Iterator[Any], iterator)
@@ -22,25 +22,26 @@ def again(iterator: Any, item: Any) -> Iterator[Any]:
 
 
 def begun(source: Any) -> Any:
-    """Return what a loop iterates over so that compiled code can take over: it knows how far it has come."""
+    """Return an iterable that tells compiled code how many items have been taken, where that is possible."""
     if type(source) is range or (type(source) in (numpy.ndarray, _core.ndarray) and source.ndim):
         return _core.JitRest(source, 0)
-    # for compiled code a tuple would be one of which nothing has been taken
+    # given a tuple, compiled code would start with its first item again; a tuple's iterator it does not
+    # accept
     return iter(source) if type(source) is tuple else source
 
 
 def rest(kind: str, source: Any, position: int) -> Iterator[Any]:
-    """Return an iterator over what is left of an iteration.
+    """Return an iterator over the items of an iterable from a position on.
 
     Parameters
     ----------
     kind : {"iter", "range", "enumerate", "zip"}
-        What is iterated over.
+        The kind of the iterable.
     source : object
         The iterable; with "enumerate" a pair of the iterable and the first number, with "zip" a tuple of
         iterables.
     position : int
-        How many iterations have begun.
+        The number of items that have been taken.
     """
     if kind == "enumerate":
         return enumerate(_from(source[0], position), source[1] + position)
@@ -55,7 +56,7 @@ def _from(source: Any, position: int) -> Iterator[Any]:
         return iter(source[position:])
     iterator: Any = iter(source)
     if isinstance(source, list | tuple):
-        # like the iterator that has come so far, this one sees what the loop does to the list
+        # the iterator of the list itself: it sees changes that the loop makes to the list
         iterator.__setstate__(position)
         return cast(Iterator[Any], iterator)
     return islice(iterator, position, None)

@@ -1,7 +1,7 @@
 """Scopes: which names of a function or module are its local variables.
 
-In: syntax trees. Out: `Scope` objects, which say for a name whether it is a variable of the function (its
-own, or one of an enclosing function) or a global. They repeat the rules of CPython's compiler.
+In: syntax trees. Out: `Scope` objects. A `Scope` tells for a name whether it is a local variable, a variable
+of an enclosing function, or a global, by the rules of CPython's compiler.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 LOOPS = (ast.For, ast.While)
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-# functions through which a program sees the local variables of the function that calls them
+# builtin functions that read the local variables of their caller
 _LOOKING = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
 
 def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Yield the nodes that run in the frame of these nodes: nothing of the functions and classes in them."""
+    """Yield these nodes and all below them that run in the same frame, leaving out bodies of functions."""
     open_nodes = list(nodes)
     open_nodes.reverse()
     while open_nodes:
@@ -44,7 +44,7 @@ def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
             open_nodes.extend(reversed(children(node)))
 
 
-# fields that hold no statements and expressions
+# fields that hold neither statements nor expressions
 _BARE = frozenset(
     {"ctx", "op", "ops", "id", "attr", "name", "names", "kind", "type_comment", "level", "module"}
 )
@@ -52,7 +52,7 @@ _parts: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """Return the statements, expressions and the like that a node consists of, in order: no operators."""
+    """Return the direct child nodes of a node, in order, without operators and contexts."""
     kind = type(node)
     fields = _parts.get(kind)
     if fields is None:
@@ -68,7 +68,7 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 def with_loops(tree: ast.AST) -> set[ast.AST]:
-    """Return the statements below a node that are loops or contain one, also in a function or class."""
+    """Return the nodes below a node that are loops or contain one, also in nested functions and classes."""
     found: set[ast.AST] = set()
     open_nodes: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(tree, ())]
     while open_nodes:
@@ -85,7 +85,7 @@ def with_loops(tree: ast.AST) -> set[ast.AST]:
 
 
 def _outer_parts(node: ast.AST) -> list[ast.AST]:
-    """Return the parts of a definition that run where it stands: decorators, defaults, bases."""
+    """Return the parts of a definition that the enclosing frame evaluates: decorators, defaults, bases."""
     parts: list[ast.AST] = list(getattr(node, "decorator_list", ()))
     arguments = getattr(node, "args", None)
     if arguments is not None:
@@ -102,9 +102,9 @@ def argument_names(arguments: ast.arguments) -> list[str]:
 
 
 def bound_names(nodes: Iterable[ast.AST], inside: bool = False) -> Iterator[str]:
-    """Yield the names that nodes bind in the frame that they run in.
+    """Yield the names that nodes bind in the frame in which they run.
 
-    `inside` a comprehension only ``:=`` binds names of the function.
+    Within a comprehension (`inside`), only ``:=`` binds names of the function.
     """
     open_nodes = [(node, inside) for node in nodes]
     open_nodes.reverse()
@@ -125,7 +125,7 @@ def bound_names(nodes: Iterable[ast.AST], inside: bool = False) -> Iterator[str]
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a node itself binds."""
+    """Yield the names that a node binds, without those that its children bind."""
     if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
         yield node.id
     elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -138,14 +138,14 @@ def _bound_by(node: ast.AST) -> Iterator[str]:
 
 
 def unbound_by(node: ast.AST) -> str | None:
-    """Return the name that a node itself may unbind, or None."""
+    """Return the name that a node may unbind, or None. Its children are not considered."""
     if isinstance(node, ast.Name):
         return node.id if isinstance(node.ctx, ast.Del) else None
     return node.name if isinstance(node, ast.ExceptHandler) else None
 
 
 def statements(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Yield statements and those below them, also in functions and classes."""
+    """Yield statements and all statements below them, also in nested functions and classes."""
     for node in body:
         yield node
         for field in ("body", "orelse", "finalbody", "handlers", "cases"):
@@ -160,13 +160,18 @@ class Scope:
     Attributes
     ----------
     counts : Counter of str
-        How often its statements bind each name.
+        How many times the statements of this scope bind each name.
     names : set of str
-        What it binds itself.
+        The names that belong to this scope.
+    outer : set of str
+        The names that it declares ``nonlocal``.
     shared : set of str
-        What it declares ``global``; in a module, what it binds.
+        The global names that it may assign: those declared ``global``; in a module, all that it binds.
     unbinds : bool
         Whether one of its statements may unbind a name.
+    is_watched : bool
+        Whether the code may read all local variables at once, as ``locals()`` does. It would see the
+        variables that a twin adds, so such a scope has no compiled loops.
     """
 
     def __init__(self, node: ast.AST, parent: Scope | None = None) -> None:
@@ -190,7 +195,6 @@ class Scope:
         self.shared = self.names if self.is_module else declared
         loaded = {node.id for node in own if isinstance(node, ast.Name)}
         looking = _LOOKING | {"globals"} if self.shared else _LOOKING
-        # the program may look at all variables at once, and would see those of the twin
         self.is_watched = any(not self.is_local(name) for name in loaded & looking)
 
     @property
@@ -234,7 +238,7 @@ class Scope:
 
 
 def globals_of_functions(tree: ast.AST, parent: Scope | None = None) -> set[str]:
-    """Return the global names that the functions of a module use."""
+    """Return the global names that the functions below a node use."""
     found: set[str] = set()
     scope = Scope(tree, parent)
     for node in own_nodes(scope.body):

@@ -1,12 +1,12 @@
-"""The syntax tree of a function.
+"""Find the syntax tree of a function.
 
-In: a function or generator expression. Out: the node of the tree that it was compiled from, or None. The
-whole file is parsed and compiled again, and the node is returned only if the code object made from it equals
-that of the function. So files that were edited after the import, rewritten asserts and generated functions
-are noticed.
+In: a function, or the code of a generator expression. Out: the node from which it was compiled, or None. The
+whole file is parsed and compiled again, and a node is returned only if the file's new code contains a code
+object equal to that of the function. This rejects files that were edited after the import, functions whose
+``assert`` statements were rewritten, and generated functions.
 
-Modules and functions that this package has replaced by twins are registered with the trees that they were
-made from.
+The code of a twin is not that of its file. Twins are therefore registered with the trees that they were made
+from.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class Located(NamedTuple):
     """A function or generator expression in the syntax tree of its module."""
 
     node: Any
-    """A `Function`, or an `ast.GeneratorExp`."""
+    """A `Function` or an `ast.GeneratorExp`."""
     scope: Scope
-    """The names of a function; `Scope.parent` leads to the scopes that enclose it. For a generator expression
-    those of the function that it stands in."""
+    """The scope of the function; `Scope.parent` leads to the scopes that enclose it. For a generator
+    expression it is the enclosing scope."""
     tree: ast.Module
 
 
 class _Module:
-    """Code and the tree that its functions come from."""
+    """The code objects of a module or function, and the tree of the module."""
 
     def __init__(self, code: types.CodeType, tree: ast.Module) -> None:
         self.codes = frozenset(_codes(code))
@@ -56,7 +56,7 @@ class _Module:
         return found
 
     def locate(self, code: types.CodeType) -> Located | None:
-        """Return the function that a code object comes from."""
+        """Return the function or generator expression of a code object."""
         if code not in self.codes:
             return None
         candidates = self.index.get((code.co_name, code.co_firstlineno), [])
@@ -65,12 +65,12 @@ class _Module:
         return candidates[0] if len(candidates) == 1 else None
 
 
-# by name of the file: the modules and functions that have twins
+# by file name: the modules and functions that have twins
 _twins: dict[str, list[_Module]] = {}
 
 
 def register(code: types.CodeType, tree: ast.Module) -> None:
-    """Remember the tree that the functions of a twin come from."""
+    """Remember from which tree the functions in the code of a twin come."""
     modules = _twins.setdefault(code.co_filename, [])
     if not any(code in module.codes for module in modules):
         modules.append(_Module(code, tree))
@@ -112,7 +112,7 @@ def _read(code: types.CodeType, namespace: dict[str, Any]) -> _Module | None:
 def _compiled(filename: str, text: str, flags: int) -> _Module | None:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they were given when the file was compiled first
+            warnings.simplefilter("ignore")  # the first compilation of the file has shown them
             tree = ast.parse(text, filename)
             code = compile(tree, filename, "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -121,7 +121,7 @@ def _compiled(filename: str, text: str, flags: int) -> _Module | None:
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Yield the code objects of the functions within a code object, and itself."""
+    """Yield a code object and those of all functions in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -131,7 +131,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 def _collect(
     node: ast.AST, scope: Scope, tree: ast.Module, found: dict[tuple[str, int], list[Located]]
 ) -> None:
-    """Enter the functions below a node into an index."""
+    """Add the functions and generator expressions below a node to an index."""
     for child in ast.iter_child_nodes(node):
         inner = scope
         if isinstance(child, Function | ast.ClassDef):
@@ -150,7 +150,7 @@ def _span(node: ast.expr) -> tuple[int, int, int, int]:
 
 
 def _by_columns(code: types.CodeType, candidates: list[Located]) -> Located | None:
-    """Return the expression that has the positions which the instructions of a code object name."""
+    """Choose among expressions on one line, by the source columns of the code object's instructions."""
 
     def innermost(line: int, column: int, end_line: int, end_column: int) -> Located | None:
         holding = []

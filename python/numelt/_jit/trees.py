@@ -1,7 +1,7 @@
-"""Expressions and assignment targets as text: S-expressions with names resolved.
+"""Write expressions and assignment targets as S-expressions, with names resolved.
 
-In: nodes of the syntax tree. Out: text for the compiled core. What compiled code never does becomes
-``(unsupported "...")``; a statement with such an expression is left to CPython.
+In: nodes of a syntax tree. Out: text for the compiler. An expression that is never compiled becomes
+``(unsupported "...")``; CPython runs a statement that contains one.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Is: "is", ast.IsNot: "isnot", ast.In: "in", ast.NotIn: "notin",
 }  # fmt: skip
 
-# longer integers are never values of compiled code, and CPython limits their conversion to text
+# bits of an integer constant; compiled code has no longer ones, and CPython limits their conversion to text
 _LONGEST_INTEGER = 4096
 
 
 def quoted(text: str) -> str:
-    """Return a text in double quotes. Other escapes than these four are not read by the core."""
+    """Return a text in double quotes, with the escapes that the parser of crate ``jit`` reads."""
     named = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
     escaped = (named.get(c) or (f"\\u{ord(c):04x}" if ord(c) < 32 else c) for c in text)
     return '"' + "".join(escaped) + '"'
@@ -64,31 +64,31 @@ def constant(value: object) -> str:
 
 
 def is_target(node: ast.expr) -> bool:
-    """Can compiled code assign to this: a name, an element, or a tuple of these?"""
+    """Can compiled code assign to this target: a name, a subscript, or a tuple of targets?"""
     if isinstance(node, ast.Tuple | ast.List):
         return all(is_target(item) for item in node.elts)
     return isinstance(node, ast.Name | ast.Subscript)
 
 
 def _elements(part: ast.expr) -> list[ast.expr]:
-    """Return what stands between brackets; ``a[i,]`` and ``a[()]`` have a tuple there, as in Python."""
+    """Return the indices between brackets. In ``a[i,]`` and ``a[()]`` the only index is a tuple."""
     if isinstance(part, ast.Tuple) and len(part.elts) > 1:
         return part.elts
     return [part]
 
 
 class Writer:
-    """Writes expressions, and collects the variables and outside names that they use.
+    """Writes expressions, and collects the variables and the names from outside that they use.
 
     Attributes
     ----------
     slots : dict of str to int
         The variables in the order of their first use.
     assigned : set of int
-        Numbers of those that are assigned.
+        The numbers of the variables that are assigned.
     inputs : dict of str to int
-        Names from outside: globals and builtins; of a function that is called also variables of the
-        functions that enclose it.
+        The names from outside, in the order of their first use: globals and builtins. For a called function
+        (`is_callee`) also the variables of enclosing functions.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Writer:
     ) -> None:
         self.scope = scope
         self._is_callee = is_callee
-        # globals that the loop assigns are variables of it
+        # globals that the loop assigns are treated as its variables
         self._stored = stored
         self.slots: dict[str, int] = {}
         self.assigned: set[int] = set()

@@ -1,22 +1,23 @@
-"""Twins: functions and modules whose loops run compiled as far as that goes.
+"""Twins: copies of functions and modules in which loops run compiled where possible.
 
-In: a function, or the tree of a module. Out: the same, but each loop first asks its unit (`_core.JitUnit`) to
-run it. The unit answers with the statement where it stopped and the new values of the variables, and the twin
-goes on from there::
+In: a function, or the text of a module. Out: the code of its twin. In a twin each loop first calls its unit
+(`_core.JitUnit`). The unit returns the number of the statement where it stopped (see `numbering`), an
+iterator for each ``for`` loop, and the new values of the variables. The twin goes on from there. L and R are
+the positions of two units, one that runs the loop from the beginning and one that resumes it::
 
     k = -1
-    if units[L]:                          # false once it is clear that compiling gains nothing
-        made = units[L](i, s, a)          # None: not compiled
+    if units[L]:                          # false while calling the unit would gain nothing
+        made = units[L](i, s, a)          # None: the loop is not compiled
         if made is not None:
-            k, rest, i, s = made          # 0: the loop is over
+            k, rest, i, s = made          # k = 0: the loop is over
     if k < 0:
-        for i in range(n):                # as written
+        for i in range(n):                # the loop as written
             s += a[i]
     elif k > 0:
-        pending()                         # a signal may be why it stopped for i in again(rest, i):          #
-        the iteration in which it stopped, from statement k on; then the others
+        pending()                         # raise the exception of a signal handler, if there is one
+        for i in again(rest, i):          # finish the current iteration from statement k on, then go on
             here, k = k, -1
-            if here < 0 and units[R]:     # now and then: may compiled code take over again?
+            if here < 0 and units[R]:     # from time to time: can compiled code take over?
                 made = units[R](rest, i, s, a)
                 if made is not None:
                     here, more, i, s = made
@@ -24,7 +25,10 @@ goes on from there::
                     if here > 0: pending(); rest.follow(more)
             if here <= 2: s += a[i]
 
-Names that the twin adds begin with ``__numelt_``.
+All names that a twin adds begin with ``__numelt_``. The name of a variable that belongs to one loop contains
+the line and the column of the loop: ``k`` is the number of the statement where to go on, ``h`` the same
+within one iteration (``here``), ``i`` the iterator, ``m`` the iterator that a resumed run returns (``more``),
+``s`` the iterable (source), and ``r`` the result of the unit.
 """
 
 from __future__ import annotations
@@ -55,30 +59,31 @@ from numelt._jit.units import AGAIN, BEGUN, NAME_ERROR, PENDING, UNBOUND, UNITS,
 
 __all__ = ["Template", "function_twin", "instance", "module_twin", "template"]
 
-# loops nested more deeply than this have no units of their own: each level doubles the code
+# loops nested more deeply than this have no units of their own, because each level adds to the code
 _DEEPEST = 4
-# an inner loop with so many iterations is not worth a call of a unit
+# calling a unit does not pay for an inner loop with at most this many iterations
 _SHORT = 16
+# expressions and statements that suspend the frame, which compiled code cannot do
 _LEAVES = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
 
 class _Units:
-    """The units of a function or module, in order."""
+    """The loops of a function or module that get units, in order."""
 
-    def __init__(self, filename: str, is_asked: bool, is_strict: bool = False) -> None:
+    def __init__(self, filename: str, is_requested: bool, is_strict: bool = False) -> None:
         self._filename = filename
-        self._flags = is_asked, is_strict
+        self._flags = is_requested, is_strict
         self.texts: list[tuple[str, str, bool]] = []
 
     def add(self, text: str, name: str, is_resumed: bool) -> int:
-        """Enter a loop, and return its number. Loops of one text share a unit."""
+        """Add a loop, and return the position of its unit. Loops with the same text share a unit."""
         key = text, name, is_resumed
         if key not in self.texts:
             self.texts.append(key)
         return self.texts.index(key)
 
     def hidden(self, namespace: dict[str, Any]) -> dict[str, Any]:
-        """Return the names that a twin uses, with their values."""
+        """Make the units, and return the names that the twin uses, with their values."""
         return hidden(self.texts, namespace, self._filename, *self._flags)
 
 
@@ -103,19 +108,19 @@ def _if(test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt] | None = No
 
 
 class _Rewriter:
-    """Makes the statements of a twin's function, class or module."""
+    """Writes the statements of a function, class or module of a twin."""
 
     def __init__(self, units: _Units, node: ast.AST, scope: Scope, holding: set[ast.AST]) -> None:
         self._units = units
-        # the statements with loops: all others stay as they are
+        # the nodes that are loops or contain one; all other statements stay as they are
         self._holding = holding
         self._scope = scope
         parameters = argument_names(node.args) if isinstance(node, Function) else []
         self._bound, self._bound_inside = bound_at_loops(scope, parameters)
-        # how many loops of the twin are around, and how many in all
+        # how many of the loops around the current statement have units, and how many there are in all
         self._depth = 0
         self._loops_around = 0
-        # a loop stands in the twin several times: what is known of it, found once
+        # a loop occurs several times in the twin; these cache what is known of it
         self._lowered: dict[tuple[Loop, bool], Lowered] = {}
         self._spans: dict[Loop, dict[ast.stmt, Span]] = {}
         self._suitable: dict[Loop, bool] = {}
@@ -160,11 +165,11 @@ class _Rewriter:
         if node not in self._suitable:
             is_left = self._scope.is_class or any(isinstance(inner, _LEAVES) for inner in own_nodes([node]))
             self._suitable[node] = not is_left and any(not isinstance(n, ast.Pass) for n in node.body)
-        # asking for a few iterations takes as long as the iterations, and the loop around has a unit
+        # calling the unit takes as long as a few iterations, and the enclosing loop has a unit
         return self._suitable[node] and not (self._loops_around and self._is_short(node))
 
     def _is_short(self, loop: Loop) -> bool:
-        """Is it clear that a loop has few iterations, and no loops in it?"""
+        """Does a loop certainly have few iterations, and contain no other loops?"""
         return isinstance(loop, ast.For) and not self._nested(loop) and _trip_count(loop.iter) <= _SHORT
 
     def _lower(self, loop: Loop, is_resumed: bool) -> Lowered:
@@ -174,7 +179,7 @@ class _Rewriter:
         return self._lowered[key]
 
     def _unit(self, loop: Loop) -> list[ast.stmt]:
-        """Return the statements that stand for a loop."""
+        """Return the statements that replace a loop."""
         k = self._k(loop)
         statements: list[ast.stmt] = [*self._hoist(loop), ast.Assign([_store(k)], _number(-1))]
         statements += self._ask(loop)
@@ -195,9 +200,10 @@ class _Rewriter:
         return f"__numelt_s{loop.lineno}_{loop.col_offset}__"
 
     def _is_hoisted(self, loop: Loop) -> bool:
-        """Is what a loop iterates over computed before its unit is asked?
+        """Does the twin compute the iterable of a loop before it calls the unit?
 
-        Compiled code computes what ``range``, ``enumerate`` and ``zip`` give, and cannot compute most others.
+        Compiled code can iterate over calls of ``range``, ``enumerate`` and ``zip``; it cannot evaluate most
+        other iterables.
         """
         if not isinstance(loop, ast.For) or isinstance(loop.iter, ast.Name | ast.Tuple | ast.List):
             return False
@@ -205,17 +211,17 @@ class _Rewriter:
         return not (isinstance(called, ast.Name) and called.id in ("range", "enumerate", "zip"))
 
     def _hoist(self, loop: Loop) -> list[ast.stmt]:
-        """Compute what a loop iterates over, if its unit cannot."""
+        """Return the statement that computes the iterable, if the twin has to do so."""
         if not self._is_hoisted(loop):
             return []
         assert isinstance(loop, ast.For)
         return [ast.Assign([_store(self._source(loop))], loop.iter)]
 
     def _ask(self, loop: Loop) -> list[ast.stmt]:
-        """Ask the unit of a loop that begins."""
+        """Return the statement that calls the unit of a loop that begins."""
         made = self._lower(loop, self._is_hoisted(loop))
         bound = self._bound.get(loop, frozenset())
-        # a variable of an enclosing function would become one of this function if it were assigned
+        # variables of enclosing functions are not checked, because an assignment would make them local
         new = self._new_in(loop)
         own = [name for name in made.slots if name != REST]
         unsure = [n for n in own if n not in bound and n not in new and not self._scope.is_free(n)]
@@ -226,7 +232,7 @@ class _Rewriter:
         return [_if(unit, self._call(loop, unit, values, taken, made.assigned, unsure, []))]
 
     def _ask_again(self, loop: Loop, here: str, shift: int) -> list[ast.stmt]:
-        """Ask whether compiled code can take over at the beginning of an iteration."""
+        """Return the statement that calls the unit that resumes a loop, at the start of an iteration."""
         made = self._lower(loop, True)
         is_for = isinstance(loop, ast.For)
         bound = self._bound_inside.get(loop, frozenset())
@@ -240,7 +246,7 @@ class _Rewriter:
         if is_for:
             go_on.append(ast.Expr(ast.Call(follow, [_name(self._more(loop))], [])))
         if shift:
-            # the unit of an inner loop counts from its own first statement
+            # the unit of an inner loop numbers statements from its own first statement
             go_on.append(ast.AugAssign(_store(here), ast.Add(), ast.Constant(shift)))
         then: list[ast.stmt] = [
             _if(_is(here, ast.Eq(), 0), [ast.Break()]),
@@ -266,7 +272,7 @@ class _Rewriter:
         unsure: list[str],
         then: list[ast.stmt],
     ) -> list[ast.stmt]:
-        """Call a unit, take what it answers, and do what is to be done then."""
+        """Return the statements that call a unit and assign its results, followed by `then`."""
         answer = f"__numelt_r{loop.lineno}_{loop.col_offset}__"
         statements: list[ast.stmt] = [self._look(name) for name in unsure]
         statements.append(ast.Assign([_store(answer)], ast.Call(unit, list(values), [])))
@@ -276,11 +282,11 @@ class _Rewriter:
         taken_over += [self._forget(name) for name in assigned if name not in unsure]
         statements.append(_if(something, taken_over))
         statements += [self._forget(name) for name in unsure]
-        # without an answer nothing has changed, and this does nothing
+        # if the unit has returned None, `then` does nothing: the variable that it tests has not changed
         return statements + then
 
     def _new_in(self, loop: ast.stmt) -> frozenset[str]:
-        """Return the variables that certainly have no value before a loop: nothing else assigns them."""
+        """Return the variables that certainly have no value before a loop: only the loop assigns them."""
         if self._loops_around or not isinstance(self._scope.node, Function):
             return frozenset()
         if loop not in self._names_in:
@@ -289,7 +295,7 @@ class _Rewriter:
         return frozenset(n for n in inside if inside[n] == self._scope.counts[n] and n not in self._shared)
 
     def _shared_names(self) -> frozenset[str]:
-        """Return the variables that others may assign: parameters, and those that other functions share."""
+        """Return the variables that may have a value before the statements of this function assign them."""
         node = self._scope.node
         if not isinstance(node, Function):
             return frozenset()
@@ -300,12 +306,12 @@ class _Rewriter:
         return frozenset(shared)
 
     def _forget(self, name: str) -> ast.stmt:
-        """Leave a variable without value if it has the value that says so."""
+        """Return the statement that unbinds a variable if it holds the marker for "no value"."""
         is_unbound = ast.Compare(_name(name), [ast.Is()], [_name(UNBOUND)])
         return _if(is_unbound, [ast.Delete([_name(name, ast.Del())])])
 
     def _look(self, name: str) -> ast.stmt:
-        """Give a variable without value the value that says so."""
+        """Return the statement that stores the marker for "no value" in a variable that is not bound."""
         handler = ast.ExceptHandler(_name(NAME_ERROR), None, [ast.Assign([_store(name)], _name(UNBOUND))])
         return ast.Try([ast.Expr(_name(name))], [handler], [], [])
 
@@ -318,10 +324,10 @@ class _Rewriter:
         is_hoisted: bool,
         is_inner: bool = False,
     ) -> list[ast.stmt]:
-        """Run a loop as written if `k` is negative; go on with it at statement `k` if that is positive.
+        """Return the statements that run a loop as written if `k` < 0, and continue at `k` if `k` > 0.
 
-        Where it stands `is_inner` in a loop that goes on, and has loops itself, one loop does both: if it
-        stood there twice, the code would double with each level.
+        Usually these are two copies of the loop. A loop that is part of a resumed loop (`is_inner`) and
+        contains loops itself is written once for both cases, because the code would double with each level.
         """
         self._depth += 1
         self._loops_around += 1
@@ -337,7 +343,7 @@ class _Rewriter:
         resumed: ast.stmt
         if isinstance(loop, ast.For):
             again = ast.Call(_name(AGAIN), [_name(rest), _loaded(loop.target)], [])
-            # at the end of an iteration there is nothing to go on with, and the first one may not have begun
+            # if the iteration is over, the loop continues with the next one; the first may not have begun
             is_within = _is(k, ast.Lt(), numbers[loop].last)
             begin_again: list[ast.stmt] = [ast.Assign([_store(rest)], again)]
             going_on.append(_if(is_within, begin_again, [ast.Assign([_store(k)], _number(-1))]))
@@ -357,23 +363,23 @@ class _Rewriter:
             made = [_if(_is(k, ast.Lt(), 0), [written], [_if(_is(k, ast.Gt(), 0), [*going_on, resumed])])]
         self._depth -= 1
         self._loops_around -= 1
-        # what was iterated over does not outlive the loop
+        # the twin must not keep the iterable alive after the loop
         names = [rest, source] if is_hoisted else []
         return [*made, *([ast.Assign([_store(n) for n in names], ast.Constant(None))] if names else [])]
 
     def _written(self, loop: Loop, is_hoisted: bool) -> ast.stmt:
-        """Return a loop as written; loops in it ask their units."""
+        """Return a loop as written, in which inner loops call their units."""
         if isinstance(loop, ast.While):
             return ast.While(loop.test, self._plain(loop.body), [])
         iterable = _name(self._source(loop)) if is_hoisted else loop.iter
         return ast.For(loop.target, iterable, self._plain(loop.body), [])
 
     def _nested(self, loop: Loop) -> bool:
-        """Are there other loops in a loop?"""
+        """Does a loop contain other loops?"""
         return any(node in self._holding for node in loop.body)
 
     def _partial(self, body: list[ast.stmt], numbers: dict[ast.stmt, Span], k: str) -> list[ast.stmt]:
-        """Return statements that begin with number `k`."""
+        """Return the statements of a body, each under the condition that its number is not below `k`."""
         made: list[ast.stmt] = []
         for node in body:
             span = numbers[node]
@@ -381,7 +387,7 @@ class _Rewriter:
             if is_numbered_loop(node):
                 made.append(_if(_is(k, ast.LtE(), span.last), self._inner(node, numbers, k)))
             elif isinstance(node, ast.If):
-                # the test decides if it is still to be done, otherwise the branch that `k` is in
+                # if the statement has not begun, its test decides, and otherwise the branch that contains `k`
                 test = ast.IfExp(here, node.test, _is(k, ast.LtE(), span.last_of_body))
                 within = self._partial(node.body, numbers, k)
                 branches = _if(test, within, self._partial(node.orelse, numbers, k))
@@ -392,12 +398,12 @@ class _Rewriter:
         return made
 
     def _inner(self, loop: Loop, numbers: dict[ast.stmt, Span], k: str) -> list[ast.stmt]:
-        """Begin an inner loop, or go on within it."""
+        """Return the statements that begin an inner loop, or continue within it."""
         own, shift = self._k(loop), numbers[loop].first - 1
         ask: list[ast.stmt] = [ast.Assign([_store(own)], _number(-1))]
         if self._is_unit(loop):
             ask = [*self._hoist(loop), *ask, *self._ask(loop)]
-            # the unit of the inner loop counts from its own first statement
+            # the unit of the inner loop numbers statements from its own first statement
             moved_on = ast.AugAssign(_store(own), ast.Add(), ast.Constant(shift))
             ask.append(_if(_is(own, ast.Gt(), 0), [moved_on]))
         moved: list[ast.stmt] = [ast.Assign([_store(own)], _name(k))]
@@ -410,7 +416,7 @@ class _Rewriter:
 
 
 def _trip_count(iterable: ast.expr) -> float:
-    """Return how many items there are if constants say so, otherwise infinity."""
+    """Return the number of items of an iterable that consists of constants, and infinity for others."""
     if isinstance(iterable, ast.Tuple | ast.List):
         return len(iterable.elts)
     if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id == "range":
@@ -423,7 +429,7 @@ def _trip_count(iterable: ast.expr) -> float:
 
 
 def _loaded(target: ast.expr) -> ast.expr:
-    """Return the value of an assignment target that consists of names."""
+    """Return the expression that reads an assignment target."""
     if isinstance(target, ast.Tuple | ast.List):
         return ast.Tuple([_loaded(item) for item in target.elts], ast.Load())
     made = copy.copy(target)
@@ -432,9 +438,9 @@ def _loaded(target: ast.expr) -> ast.expr:
 
 
 def _located(module: ast.Module) -> ast.Module:
-    """Give nodes without a position that of the node around them, as `ast.fix_missing_locations` does.
+    """Give nodes without a position that of their parent, as `ast.fix_missing_locations` does.
 
-    Expressions that have one are those of the program, and so are their parts.
+    An expression that has a position comes from the program, so that all its parts have positions, too.
     """
     open_nodes: list[tuple[ast.AST, tuple[int, int, int, int]]] = [(module, (1, 0, 1, 0))]
     while open_nodes:
@@ -456,26 +462,31 @@ def _idle(*_: Any) -> None:
 
 
 def idle_unit() -> Any:
-    """Return what stands for a unit in another process: it leaves its loop to CPython."""
+    """Return the replacement of a unit that was pickled: in another process, CPython runs its loop."""
     return _idle
 
 
 class Template(NamedTuple):
-    """The code of a function's twin, for all functions with the same code."""
+    """The code of a twin, for all functions that share one code object."""
 
     code: types.CodeType
     hidden: dict[str, Any]
     """The names that the twin uses, with their values."""
 
 
-def template(function: types.FunctionType, is_strict: bool = False, is_asked: bool = True) -> Template | None:
-    """Return the code of a function's twin, or None if its source is not known or it has no loops."""
+def template(
+    function: types.FunctionType, is_strict: bool = False, is_requested: bool = True
+) -> Template | None:
+    """Return the code of a function's twin.
+
+    The result is None if the function's source is not available or it has no loops.
+    """
     found = source.locate(function)
     if found is None or not isinstance(found.node, ast.FunctionDef | ast.AsyncFunctionDef):
         return None
     if _has_private_names(found.node, found.scope):
         return None
-    units = _Units(function.__code__.co_filename, is_asked, is_strict)
+    units = _Units(function.__code__.co_filename, is_requested, is_strict)
     node = copy.copy(found.node)
     node.body = _Rewriter(units, found.node, found.scope, with_loops(found.node)).made()
     node.decorator_list = []
@@ -490,19 +501,26 @@ def template(function: types.FunctionType, is_strict: bool = False, is_asked: bo
 
 
 def function_twin(
-    function: types.FunctionType, is_strict: bool = False, is_asked: bool = True
+    function: types.FunctionType, is_strict: bool = False, is_requested: bool = True
 ) -> types.FunctionType | None:
-    """Return the twin of a function, or None if its source is not known or it has no loops.
+    """Return the twin of a function, or None if its source is not available or it has no loops.
 
-    If it is strict, what CPython has to do in its loops is an error. If it is not asked for, loops of few
-    iterations are compiled only after some runs.
+    Parameters
+    ----------
+    function : function
+        The function.
+    is_strict : bool
+        Whether it is an error if CPython has to run a statement of a loop.
+    is_requested : bool
+        Whether the program asks for compiled loops. They are then compiled when they first run, and otherwise
+        once compiling takes less time than CPython is expected to take.
     """
-    found = template(function, is_strict, is_asked)
+    found = template(function, is_strict, is_requested)
     return None if found is None else instance(found, function)
 
 
 def instance(template: Template, function: types.FunctionType) -> types.FunctionType:
-    """Return the twin of a function for which there is a template."""
+    """Return the twin of a function, made from the template of its code."""
     code, hidden = template
     cells = {name: types.CellType(value) for name, value in hidden.items()}
     cells |= dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -518,7 +536,7 @@ def instance(template: Template, function: types.FunctionType) -> types.Function
 
 
 def _has_private_names(node: ast.AST, scope: Scope) -> bool:
-    """Does a function use names that stand for others because it stands in a class?"""
+    """Does a function use names that CPython mangles because the function is in a class?"""
     names = (getattr(inner, "id", None) or getattr(inner, "attr", None) for inner in ast.walk(node))
     return any(isinstance(name, str) and scope.mangled(name) != name for name in names)
 
@@ -526,7 +544,11 @@ def _has_private_names(node: ast.AST, scope: Scope) -> bool:
 def _compiled(
     node: ast.FunctionDef | ast.AsyncFunctionDef, function: types.FunctionType, around: list[str]
 ) -> types.CodeType | None:
-    """Compile the twin of a function as if it stood where the function stands."""
+    """Compile the twin of a function, with `around` as the names of enclosing variables.
+
+    The result has the position and the qualified name of the function's own code. It is None if the twin is
+    nested too deeply for CPython's compiler.
+    """
     parameters = ast.arguments([], [ast.arg(name) for name in around], None, [], [], None, [])
     factory = ast.FunctionDef("__numelt_factory__", parameters, [node], [], None, None)
     if hasattr(factory, "type_params"):
@@ -544,7 +566,7 @@ def _compiled(
 
 
 def _renamed(code: types.CodeType, old: str, new: str) -> types.CodeType:
-    """Return code whose qualified name, and those of the functions in it, begin otherwise."""
+    """Replace the beginning of the qualified name of a code object, and of all functions in it."""
     constants = tuple(
         _renamed(constant, old, new) if isinstance(constant, types.CodeType) else constant
         for constant in code.co_consts
@@ -553,15 +575,14 @@ def _renamed(code: types.CodeType, old: str, new: str) -> types.CodeType:
 
 
 def module_twin(
-    text: bytes | str, filename: str, namespace: dict[str, Any], is_asked: bool = False
+    text: bytes | str, filename: str, namespace: dict[str, Any], is_requested: bool = False
 ) -> tuple[types.CodeType, list[tuple[str, str, bool]]]:
-    """Return the code of a module's twin, and its loops as `units.hidden` takes them.
+    """Return the code of a module's twin, and its loops in the form that `units.hidden` takes.
 
-    The names that the code needs are put into the namespace for it. If the loops are asked for, they are
-    compiled when they first run, otherwise once that pays.
+    The names that the twin uses are added to the namespace. For `is_requested` see `function_twin`.
     """
     tree = ast.parse(text, filename)
-    units = _Units(filename, is_asked)
+    units = _Units(filename, is_requested)
     holding = with_loops(tree)
     made = ast.Module(
         _Rewriter(units, tree, Scope(tree), holding).made() if holding else tree.body, tree.type_ignores

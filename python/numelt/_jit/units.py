@@ -1,7 +1,8 @@
-"""The units of twins, and twins that were kept on disk: what a program needs whose twins are there already.
+"""The units of loops, and the hidden names through which a twin uses them.
 
-In: the texts of loops, and the namespace of their module. Out: units (`_core.JitUnit`) and the other names
-that a twin uses. Nothing is imported here that looks at syntax trees.
+In: the texts of loops, and the namespace of their module. Out: units (`_core.JitUnit`), and a dictionary with
+all hidden names. This module imports nothing that deals with syntax trees: a program whose twins are read
+from the disk starts without parsing anything.
 """
 
 from __future__ import annotations
@@ -21,34 +22,35 @@ PENDING, NAME_ERROR = "__numelt_pending__", "__numelt_NameError__"
 AGAIN, BEGUN = "__numelt_again__", "__numelt_begun__"
 
 ALL: weakref.WeakSet[Any] = weakref.WeakSet()
-"""All units whose twin exists."""
+"""All units that are alive."""
 
 LOADED: dict[str, list[tuple[types.CodeType, bytes | str]]] = {}
-"""By name of the file: twins of modules that were kept on disk, and the file's text, until it is parsed."""
+"""By file name: the code of module twins that were read from the disk, each with the text of its file.
+`source` parses the text, and removes the entry, when it needs the syntax tree."""
 
 
 def hidden(
     loops: Iterable[tuple[str, str, bool]],
     namespace: dict[str, Any],
     filename: str,
-    is_asked: bool = False,
+    is_requested: bool = False,
     is_strict: bool = False,
 ) -> dict[str, Any]:
-    """Return the names that a twin uses, with their values.
+    """Make the units of a twin, and return all hidden names that the twin uses, with their values.
 
     Parameters
     ----------
     loops : iterable of (str, str, bool)
-        For each unit its text, the name of the function, and whether it takes over where CPython has gone on.
+        For each unit the text of its loop, the name of the function, and whether the unit resumes the loop.
     namespace : dict
-        Global variables of the loops.
+        The global variables of the function or module.
     filename : str
-        The file that they stand in.
-    is_asked, is_strict : bool
+        The file with the loops.
+    is_requested, is_strict : bool
         See `twin.function_twin`.
     """
     made = tuple(
-        _core.JitUnit(text, namespace, name, filename, is_asked, is_strict, is_resumed)
+        _core.JitUnit(text, namespace, name, filename, is_requested, is_strict, is_resumed)
         for text, name, is_resumed in loops
     )
     ALL.update(made)

@@ -1,10 +1,10 @@
-"""`numpy.vectorize` and `numpy.apply_along_axis` with the function compiled into the loop.
+"""`numpy.vectorize` and `numpy.apply_along_axis`, with the function compiled into a driver (see `drivers`).
 
-In: the function and the arrays. Out: NumPy's result, or None where NumPy's own loop has to do it: for dtypes
-that are not native, and for functions that cannot be compiled.
+In: the function and the arrays. Out: NumPy's result, or None if NumPy's own loop has to compute it, which is
+the case for non-native dtypes and for some functions that cannot be compiled.
 
-`numpy.vectorize` gives the function Python's numbers, collects the results as objects, and converts these to
-the dtype of the first result. Here each result is converted when it is written.
+`numpy.vectorize` passes Python's numbers to the function, collects the results as objects, and converts these
+to the dtype of the first result. Here each result is converted when it is stored.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ __all__ = ["along_axis", "vectorized"]
 _SCALARS = (bool, int, float, complex, numpy.bool_, numpy.number)
 _NATIVE = frozenset("?bBhHiIlLqQfdFD")
 _FIRST_PART = 256
-# the same result for all elements of lists of one of these types
+# a list of numbers of one of these types is converted to an array
 _LISTED = (bool, int, float, complex)
 
 
 class _Declined(Exception):
-    """NumPy's loop has to do it."""
+    """An argument that only NumPy's own loop supports."""
 
 
 def vectorized(function: Any, otypes: Any, args: Sequence[Any]) -> Any:
-    """Return what `numpy.vectorize` makes of a function for these arguments.
+    """Return the result of `numpy.vectorize` of a function for these arguments.
 
     Parameters
     ----------
     function : callable
         The function.
     otypes : str, sequence of dtype, or None
-        Dtypes of the results; None: those of the results for the first elements.
+        The dtypes of the results. With None, they are taken from the results for the first elements.
     args : sequence
-        Arguments that are broadcast.
+        The arguments, which are broadcast.
 
     Returns
     -------
     ndarray, tuple of ndarray, or None
-        The results; None if NumPy's loop has to do it.
+        The results; None if NumPy's loop has to compute them.
     """
     if not isinstance(function, types.FunctionType) or not args:
         return None
@@ -67,13 +67,19 @@ def vectorized(function: Any, otypes: Any, args: Sequence[Any]) -> Any:
 
 
 def _operand(arg: Any) -> Any:
-    """Return an argument as an array, whose elements become numbers of Python, or as a scalar."""
+    """Return an argument as a native array or as a scalar.
+
+    Raises
+    ------
+    _Declined
+        If it is neither.
+    """
     import numelt as np
 
     if isinstance(arg, numpy.ndarray | _core.ndarray):
         if type(arg) not in (numpy.ndarray, _core.ndarray) or arg.dtype.char not in _NATIVE:
             raise _Declined
-        # the elements of an array without axes stay NumPy's scalars
+        # NumPy passes the element of a 0-d array as a NumPy scalar, and other elements as Python's numbers
         return np.asarray(arg) if arg.ndim else arg[()]
     if isinstance(arg, _SCALARS):
         return arg
@@ -85,7 +91,7 @@ def _operand(arg: Any) -> Any:
 
 
 def _result_kinds(function: Callable[..., Any], operands: list[Any]) -> list[numpy.dtype[Any]]:
-    """Return the dtypes of what the function returns for the first elements, which are NumPy's scalars."""
+    """Return the dtypes of the results for the first elements, which are passed as NumPy scalars."""
     first = [operand.flat[0] if isinstance(operand, _core.ndarray) else operand for operand in operands]
     first = [numpy.asarray(value)[()] for value in first]
     outputs = function(*first)
@@ -103,7 +109,7 @@ def _filled(
     import numelt as np
 
     arrays = [operand for operand in operands if isinstance(operand, _core.ndarray)]
-    # the result lies in memory like its operands
+    # if all operands are in Fortran order, so are the results
     is_fortran = len(shape) > 1 and all(
         array.shape == shape and array.flags.f_contiguous and not array.flags.c_contiguous for array in arrays
     )
@@ -129,14 +135,15 @@ def run({", ".join(head)}):
     run = driver(text, function, ENOUGH)
     done = 0
     while done < count and pays(run):
-        # the first part is short: it shows whether the function can be compiled
+        # the first part is short, because only running it shows whether the function can be compiled
         stop = min(count, done + (PART if done else _FIRST_PART))
         try:
             run(function, *outs, *values, done, stop)
         except Exception as error:
             if _comes_from(error, function):
                 raise
-            break  # a result cannot be converted: NumPy calls the function for all elements before it fails
+            # a result cannot be converted; NumPy calls the function for all elements before it raises this
+            break
         done = stop
     if done < count:
         _fill_as_objects(function, outs, values, done)
@@ -145,7 +152,7 @@ def run({", ".join(head)}):
 
 
 def _comes_from(error: Exception, function: types.FunctionType) -> bool:
-    """Has a function raised this exception, or one that it has called?"""
+    """Was an exception raised while a function ran, by itself or by a function that it called?"""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code is not function.__code__:
         trace = trace.tb_next
@@ -153,7 +160,7 @@ def _comes_from(error: Exception, function: types.FunctionType) -> bool:
 
 
 def _fill_as_objects(function: Callable[..., Any], outs: list[Any], values: list[Any], start: int) -> None:
-    """Compute the results from an element on as NumPy does: by a ufunc of objects."""
+    """Compute the results of all elements from `start` on as NumPy does, with a ufunc of objects."""
     objects = [
         numpy.asarray(value[start:]) if isinstance(value, _core.ndarray) else value for value in values
     ]
@@ -164,23 +171,23 @@ def _fill_as_objects(function: Callable[..., Any], outs: list[Any], values: list
 
 
 def along_axis(function: Any, axis: Any, array: Any, args: tuple[Any, ...]) -> Any:
-    """Return what `numpy.apply_along_axis` makes of a function that reduces each line to a number.
+    """Return the result of `numpy.apply_along_axis`, compiled if the function returns a number.
 
     Parameters
     ----------
     function : callable
-        Gets each line, and the further arguments.
+        The function. It is called with each line of the array along `axis`, and with `args`.
     axis : int
         The axis of the lines.
     array : ndarray
-        What they are taken from.
+        The array.
     args : tuple
-        Further arguments.
+        Further arguments of the function.
 
     Returns
     -------
     ndarray or None
-        The results; None if NumPy's loop has to do it.
+        The results; None if NumPy's loop has to compute them.
     """
     import numelt as np
 
@@ -217,9 +224,9 @@ def run({", ".join(["f", "out", "kind", "as_array", "x", *names("c", len(args)),
 
 
 class _WithFirst:
-    """A function whose first result is already known, so that it is called once only for each line.
+    """A function whose first result is already known, so that it is called only once for each line.
 
-    It is no Python function, so nothing tries to compile it.
+    `along_axis` compiles Python functions only, and therefore leaves calls with this object to NumPy.
     """
 
     def __init__(self, function: Callable[..., Any], first: Any) -> None:

@@ -1,4 +1,4 @@
-"""Views of NumPy's arrays that compiled code has made."""
+"""Objects for views of NumPy's own arrays. Compiled code computes such views as an address and strides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["part"]
 
 
 class _Part:
-    """A part of an array, by NumPy's array protocol. It keeps the array alive."""
+    """A part of an array, described by NumPy's array interface. It keeps the array alive."""
 
     def __init__(self, array: Any, interface: dict[str, Any]) -> None:
         self.array = array
@@ -23,14 +23,14 @@ def part(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ..
     Parameters
     ----------
     array : numpy.ndarray
-        What is looked at.
+        The array.
     offset : int
-        The place of its first element, in bytes from that of the array.
+        The distance of the view's first element from that of the array, in bytes.
     shape, strides : tuple of int
-        Extents, and distances in bytes.
+        The shape of the view, and its strides in bytes.
     """
     interface = dict(array.__array_interface__)
     address, is_read_only = interface["data"]
     interface.update(data=(address + offset, is_read_only), shape=shape, strides=strides)
-    # NumPy takes the memory from the part, whose base is the array itself
+    # the new array refers to the part object, and through it to the array
     return numpy.asarray(_Part(array, interface))

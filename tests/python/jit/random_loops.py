@@ -1,4 +1,4 @@
-"""Random functions whose loops read and write elements of arrays, in ways that iterations ahead can.
+"""Random functions whose loops read and write elements of arrays, in ways that code without exits supports.
 
 Indices are sums of loop variables, bounds come from shapes and from arguments, arguments overlap, are
 reversed or have special values, and variables carry values from one iteration to the next.

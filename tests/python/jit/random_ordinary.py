@@ -1,4 +1,4 @@
-"""Random programs of the ordinary kind: what surrounds and interrupts loops that nobody wrote for a compiler.
+"""Random programs with the constructs that surround and interrupt loops in ordinary code.
 
 Functions that share variables, `try` in loops, `else` of loops, lists, dictionaries, objects with attributes,
 generators, signals, integers beyond 64 bits, NumPy's scalars of all dtypes beside Python's numbers, arrays
@@ -123,7 +123,7 @@ class Writer:
         self._r = random.Random(seed)
         self._lines: list[str] = []
         self._loops = 0
-        # how many loops are around what is written now
+        # the number of loops around the current statement
         self._around = 0
         self._names = 0
         self._left = 22
@@ -629,7 +629,7 @@ def arguments(seed: int) -> tuple[Any, ...]:
 
 
 def shared(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return numelt's arrays for NumPy's; those that are one object stay one."""
+    """Convert NumPy's arrays to numelt's; arguments that are one object stay one object."""
     made: dict[int, Any] = {}
     return tuple(
         made.setdefault(id(value), np.asarray(value)) if isinstance(value, numpy.ndarray) else value

@@ -1,4 +1,4 @@
-"""Iterations ahead of loops: without exits, several at a time, on several threads."""
+"""Iterations that run ahead of a loop: without exits, several at a time, on several threads."""
 
 import functools
 import math

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.core
 
 
 def runs_of(function):
-    """Return how often compiled code of a function's loops ran, and how often it stopped for a gap."""
+    """Return how often a function's loops ran, and how often they stopped at code that is never compiled."""
     reports = [unit.report() for unit in reporting.units(function)]
     variants = [variant for report in reports for variant in report["variants"]]
     gaps = [taken for variant in variants for _, _, is_gap, taken in variant["exits"] if is_gap]

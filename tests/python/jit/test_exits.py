@@ -1,4 +1,4 @@
-"""Compiled code that is made to stop at each statement one after the other; CPython continues from there."""
+"""Compiled code is made to stop before each statement of a loop, and CPython continues from there."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Arrays that loops make: random functions, and these arrays when compiled code stops."""
+"""Arrays that loops make: random functions, and what becomes of the arrays when compiled code stops."""
 
 import numpy
 import pytest

@@ -1,4 +1,4 @@
-"""Parakeet's operators give the same results as the Python loops that define them."""
+"""Parakeet's operators return the same results as the Python loops that define them."""
 
 import functools
 import itertools

@@ -1,4 +1,4 @@
-"""Programs with loops have the same outcome compiled as without, the first time and later."""
+"""Programs with compiled loops have the same outcome as in CPython, in the first call and in later ones."""
 
 import math
 import pickle

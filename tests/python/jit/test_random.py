@@ -1,4 +1,4 @@
-"""Random functions with loops: compiled, they do everything that they do without."""
+"""Random functions with compiled loops have the same outcome as in CPython."""
 
 import importlib.util
 import linecache
@@ -28,7 +28,7 @@ def load(path, text):
 
 @pytest.fixture(params=["now and then", "soon"])
 def taking_over(request):
-    """Let compiled code take over again only where CPython is busy for long, or as soon as it can."""
+    """Resume loops only when CPython has been busy for some time, or as soon as possible."""
     # a number that no statement has
     _core.jit_force_exit(0 if request.param == "now and then" else 2**32 - 1)
     yield
@@ -48,7 +48,7 @@ def test_random_functions(start, tmp_path):
 
 
 def namespace(filename, text, is_compiled):
-    """Run the text of a module, as by ``--jit-loops`` or as it is; return its names."""
+    """Run the text of a module, with or without ``--jit-loops``, and return its namespace."""
     names = {"__name__": "random_ordinary"}
     linecache.cache[filename] = len(text), None, text.splitlines(keepends=True), filename
     code = module_twin(text, filename, names, True)[0] if is_compiled else compile(text, filename, "exec")

@@ -1,4 +1,4 @@
-"""Compiled code takes over again after CPython has run a statement for it."""
+"""Loops are resumed: compiled code takes over again after CPython has run a statement."""
 
 import numpy
 import pytest
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.core
 
 
 def runs(compiled):
-    """Return how often the units that take over again have run a significant part."""
+    """Return the number of runs of resuming units that did not stop almost at once."""
     reports = [unit.report() for unit in reporting.units(compiled)]
     resumed = [report for report in reports if report["is_resumed"]]
     return sum(variant["runs"] - variant["early"] for report in resumed for variant in report["variants"])

@@ -20,7 +20,7 @@ INTS = RNG.integers(-50, 50, N)
 
 
 def compiled_runs(function):
-    """Return how often compiled code ran a loop with a function, without runs that stopped at once."""
+    """Return the number of runs of a function's compiled driver, without those that stopped at once."""
     reports = [unit.report() for unit in reporting.units(function)]
     return sum(variant["runs"] - variant["early"] for report in reports for variant in report["variants"])
 

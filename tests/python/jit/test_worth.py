@@ -1,4 +1,4 @@
-"""Loops that nobody asks for are compiled once CPython would take longer for them than compiling takes."""
+"""Loops are compiled unasked once CPython would take longer for them than compiling takes."""
 
 import dis
 
