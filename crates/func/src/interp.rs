@@ -1,16 +1,16 @@
-//! The interpreter: what each instruction means, slowly.
+//! The reference interpreter, which defines the meaning of each instruction. It is simple and slow.
 
 use crate::program::{Ahead, Body, CFunction, Function, Instr, Label, Value};
 use numelt_ir::interp::{apply, cast};
 use numelt_ir::{DType, Op, Scalar};
 
-/// The memory and the surroundings of a function.
+/// The memory and the host of a function.
 pub trait Memory {
     /// The number at an address.
     fn load(&mut self, address: i64, ty: DType) -> Scalar;
     /// Writes a number.
     fn store(&mut self, address: i64, value: Scalar);
-    /// What a loop of a ufunc of NumPy's makes of these operands.
+    /// The result of [`Instr::CallLoop`] for these operands.
     fn call_loop(&mut self, context: i64, args: &[Scalar], ty: DType) -> Scalar;
     /// Shall the function stop?
     fn poll(&mut self) -> bool;
@@ -21,11 +21,11 @@ pub trait Memory {
 pub struct Outcome {
     /// The number of the exit.
     pub number: u32,
-    /// Its values.
+    /// The values of the exit.
     pub values: Vec<Scalar>,
 }
 
-/// Where control goes after a body.
+/// How a body has ended, and the values that it passes on.
 enum Flow {
     Yield(Vec<Scalar>),
     Leave(Label, Vec<Scalar>),
@@ -37,7 +37,7 @@ enum Flow {
 /// Runs a function that has been verified.
 ///
 /// # Panics
-/// If it does not verify, or if the arguments are not those that it takes.
+/// If the function does not verify, or if the arguments do not fit its parameters.
 pub fn interpret(function: &Function, args: &[Scalar], memory: &mut dyn Memory) -> Outcome {
     let mut run = Run { function, values: vec![None; function.values.len()], memory, iteration: None };
     for (param, arg) in function.params.iter().zip(args) {
@@ -53,20 +53,20 @@ struct Run<'a> {
     function: &'a Function,
     values: Vec<Option<Scalar>>,
     memory: &'a mut dyn Memory,
-    /// The iteration that is being done ahead.
+    /// The iteration that is running ahead, if any.
     iteration: Option<Iteration>,
 }
 
-/// An iteration that is being done ahead.
+/// The state of an iteration that runs ahead.
 #[derive(Default)]
 struct Iteration {
-    /// What stood where it has written.
+    /// The addresses that it has written, each with the number that was there before.
     before: Vec<(i64, Scalar)>,
-    /// Is it to be given up?
+    /// Must it be undone?
     is_suspect: bool,
 }
 
-/// The number of a type in the low bytes of a word.
+/// Reads a number of this type from the low bytes of a word.
 fn number(ty: DType, bits: u64) -> Scalar {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&bits.to_le_bytes());
@@ -113,7 +113,7 @@ impl Run<'_> {
             Instr::Apply { out, op, on, args } => {
                 let args = self.all(args);
                 let result = apply(*op, *on, &args).expect("the function verifies");
-                self.look_at(result, &args);
+                self.check_conditions(result, &args);
                 self.set(*out, result);
             }
             Instr::Checked { out, overflow, op, args } => {
@@ -137,7 +137,7 @@ impl Run<'_> {
             Instr::Call { out, function, args } => {
                 let args: Vec<f64> = args.iter().map(|arg| f64::from_bits(bits(self.get(*arg)))).collect();
                 let result = Scalar::F64(call(*function, &args));
-                self.look_at(result, &args.into_iter().map(Scalar::F64).collect::<Vec<_>>());
+                self.check_conditions(result, &args.into_iter().map(Scalar::F64).collect::<Vec<_>>());
                 self.set(*out, result);
             }
             Instr::CallLoop { out, context, args } => {
@@ -197,7 +197,7 @@ impl Run<'_> {
         None
     }
 
-    /// Does iterations ahead: iteration by iteration, until one gives up.
+    /// Runs iterations ahead, one by one, until one of them gives up.
     fn ahead(&mut self, ahead: &Ahead) {
         let mut values = self.all(&ahead.starts);
         while (bits(values[0]) as i64) < self.int(ahead.count) {
@@ -216,9 +216,9 @@ impl Run<'_> {
         self.set_all(&ahead.outs, values);
     }
 
-    /// Gives an iteration up in which an operation has met a floating-point condition: a NaN without one among the
-    /// operands, or what is infinite though all operands are finite.
-    fn look_at(&mut self, result: Scalar, args: &[Scalar]) {
+    /// Marks the iteration that runs ahead as suspect if an operation has met a floating-point condition: its result is
+    /// a NaN and no operand is one, or its result is infinite and all operands are finite.
+    fn check_conditions(&mut self, result: Scalar, args: &[Scalar]) {
         let float = |value: &Scalar| match value {
             Scalar::F64(x) => *x,
             Scalar::F32(x) => f64::from(*x),
@@ -233,8 +233,8 @@ impl Run<'_> {
     }
 }
 
-/// A function of the C library, by the standard library's, which calls it: but `asinh`, `acosh`, `atanh`, `erf` and
-/// `erfc`, which Rust code computes, so that their last bits may differ from C's.
+/// Calls a function of the C library through Rust's standard library. `asinh`, `acosh`, `atanh`, `erf` and `erfc` are
+/// computed by Rust code instead, so that their last bits may differ from C's.
 fn call(function: CFunction, args: &[f64]) -> f64 {
     let x = args[0];
     let y = args.get(1).copied().unwrap_or(0.0);

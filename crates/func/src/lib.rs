@@ -1,10 +1,12 @@
-//! The function IR: what a compiled Python loop does, on numbers and on memory.
+//! The function IR: an intermediate representation of compiled Python loops, as operations on numbers and memory.
 //!
-//! In: nothing but values. Out: a [`Function`], its text form, a verifier, and a slow interpreter that defines what
-//! each instruction means. The code is structured (`if`, `loop`, `block`; no jumps) and typed, each value is defined
-//! once. Types are those of numbers in memory ([`numelt_ir::DType`]): what Python's and NumPy's types mean is decided
-//! in crate `jit`, which takes tuples, arrays and variables of several types apart.
-//! Not here: Python, LLVM, threads, unsafe code. Memory is whatever the caller of the interpreter says it is.
+//! The crate defines a [`Function`], its text form, a verifier, and a slow interpreter that defines the meaning of each
+//! instruction. Crate `jit` builds functions, and crate `codegen` compiles them. The code is structured (`if`, `loop`
+//! and `block`; there are no jumps) and typed, and each value is defined once. The types are those of numbers in memory
+//! ([`numelt_ir::DType`]). Python's and NumPy's types do not occur: crate `jit` represents tuples, arrays and variables
+//! of several types as several numbers.
+//!
+//! Not here: Python, LLVM, threads, unsafe code. The caller of the interpreter supplies the memory ([`Memory`]).
 #![forbid(unsafe_code)]
 
 mod interp;

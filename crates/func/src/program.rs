@@ -1,16 +1,16 @@
-//! What a function consists of.
+//! The parts of a function: values, instructions, bodies.
 
 use numelt_ir::{DType, Op};
 
-/// A value, by number: an index into [`Function::values`].
+/// A value, as an index into [`Function::values`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value(pub u32);
 
-/// A block or a loop, by number. No two of a function have the same.
+/// The number of a block or loop, unique within its function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label(pub u32);
 
-/// Instructions that run one after the other. The last one may hand control elsewhere: [`Instr::ends`].
+/// Instructions that run one after the other. The last one, and only that, transfers control: see [`Instr::ends`].
 pub type Body = Vec<Instr>;
 
 /// The code of one loop of a Python program, for arguments of certain types.
@@ -18,16 +18,16 @@ pub type Body = Vec<Instr>;
 /// It is called with one number per parameter and runs until an [`Instr::Exit`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Function {
-    /// The types of all values, by their numbers: `Bool`, integers, `F32` and `F64`. Addresses are `I64`.
+    /// The type of each value: `Bool`, an integer type, `F32` or `F64`. Addresses are `I64`.
     pub values: Vec<DType>,
     /// The values that the caller passes.
     pub params: Vec<Value>,
-    /// What runs. It ends with an instruction that [`Instr::ends`].
+    /// The code.
     pub body: Body,
 }
 
-/// Functions of the C library that code may call: those that CPython's `math` calls too, so that results agree to the
-/// last bit. All take and return F64. They set no other state that anybody reads.
+/// Functions of the C library that code may call. CPython's `math` calls the same ones, so that results agree to the
+/// last bit. All of them take and return F64. They have no side effects but floating-point flags and `errno`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // C's names
 pub enum CFunction {
@@ -60,7 +60,7 @@ pub enum CFunction {
 }
 
 impl CFunction {
-    /// All of them.
+    /// All functions.
     pub const ALL: &'static [CFunction] = &[
         CFunction::Sin,
         CFunction::Cos,
@@ -90,12 +90,12 @@ impl CFunction {
         CFunction::Erfc,
     ];
 
-    /// Its name in C.
+    /// The function's name in C.
     pub fn name(self) -> String {
         format!("{self:?}").to_lowercase()
     }
 
-    /// How many arguments it takes.
+    /// The number of arguments.
     pub fn arity(self) -> usize {
         match self {
             CFunction::Atan2 | CFunction::Pow | CFunction::Fmod | CFunction::Hypot => 2,
@@ -104,53 +104,53 @@ impl CFunction {
     }
 }
 
-/// One instruction. `out` is defined by it, and may be used by what follows in the same body and in the bodies inside
-/// it.
+/// One instruction. It defines the value `out`, which later instructions of the same body, and of bodies nested in
+/// them, may use.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Instr {
-    /// A number, by its bytes: the low ones of `bits`, as many as the type of `out` has.
+    /// A constant.
     Const {
-        /// The number.
+        /// The constant.
         out: Value,
-        /// Its bytes.
+        /// Its bytes: the low bytes of this word, as many as the type of `out` has.
         bits: u64,
     },
-    /// An elementwise operation of the op table on numbers. It means what it means for arrays: integers wrap around.
-    /// Operands have the types that [`Op::input_dtype`] says, the result has [`Op::output_dtype`].
+    /// An elementwise operation of the op table, applied to single numbers. It has the same meaning as for arrays;
+    /// integers wrap around. The operands have the types [`Op::input_dtype`], and the result has [`Op::output_dtype`].
     Apply {
         /// The result.
         out: Value,
         /// The operation.
         op: Op,
-        /// Its loop dtype.
+        /// The loop dtype of the operation.
         on: DType,
         /// The operands.
         args: Vec<Value>,
     },
-    /// `Add`, `Subtract` or `Multiply` of I64.
+    /// `Add`, `Subtract` or `Multiply` of I64, with an overflow check.
     Checked {
         /// The result, wrapped around.
         out: Value,
-        /// Bool: does the exact result not fit?
+        /// Bool: is the exact result outside of I64?
         overflow: Value,
         /// The operation.
         op: Op,
         /// The operands.
         args: [Value; 2],
     },
-    /// A number as another type, as NumPy's `astype` does it. A float that the integer type cannot hold gives
-    /// any number.
+    /// Converts a number to the type of `out`, as NumPy's `astype` does. If an integer type cannot hold a float, the
+    /// result is unspecified.
     Convert {
         /// The number in the new type.
         out: Value,
         /// The number.
         from: Value,
     },
-    /// F64 as the I64 of the same bits, or the reverse.
+    /// Reinterprets the bits of an F64 as an I64, or the reverse.
     Bits {
-        /// The other.
+        /// The result.
         out: Value,
-        /// The one.
+        /// The operand.
         from: Value,
     },
     /// A call of a function of the C library.
@@ -162,155 +162,155 @@ pub enum Instr {
         /// Its arguments, F64.
         args: Vec<Value>,
     },
-    /// A call of a loop of a NumPy ufunc for one element.
+    /// A call of a function of the host, with any number of operands: the loop of a NumPy ufunc, for one element or for
+    /// a reduction, or a request for memory.
     CallLoop {
         /// The result.
         out: Value,
-        /// The address of what describes the loop (I64), which the caller of the function knows.
+        /// The address of the host's description of the call (I64). The caller of the function supplies it.
         context: Value,
         /// The operands.
         args: Vec<Value>,
     },
     /// Reads memory. The address is a multiple of the type's size.
     Load {
-        /// What was read.
+        /// The number read.
         out: Value,
-        /// Where, I64.
+        /// The address (I64).
         address: Value,
     },
     /// Writes memory.
     Store {
-        /// Where, I64.
+        /// The address (I64).
         address: Value,
-        /// What.
+        /// The number to write.
         value: Value,
     },
-    /// Asks now and then whether somebody outside wants the function to stop (a signal). Mostly the answer is no
-    /// without asking.
+    /// Asks whether the function shall stop, because of a signal for example. The host is asked only once in many
+    /// iterations; the other times the answer is "no".
     Poll {
-        /// Bool: shall it stop?
+        /// Bool: shall the function stop?
         out: Value,
-        /// For how many iterations of a loop it asks (I64); `None`: for one.
+        /// For how many iterations of a loop this asks (I64); `None`: for one.
         iterations: Option<Value>,
     },
-    /// One of two bodies. Each ends with a `Yield` of one value per `outs`, or leaves.
+    /// Runs one of two bodies. Each ends with a `Yield` of one value per `outs`, or transfers control elsewhere.
     If {
         /// Bool.
         condition: Value,
-        /// What runs if it is true.
+        /// The body for a true condition.
         then: Body,
-        /// What runs if it is false.
+        /// The body for a false condition.
         otherwise: Body,
-        /// What the body has yielded.
+        /// The values that the body yields.
         outs: Vec<Value>,
-        /// Does the condition hold rarely (an error, the end of what compiled code can do)?
+        /// Is the condition expected to be false nearly always, as the condition of an exit is?
         is_rare: bool,
     },
-    /// A body that can be left early. It ends with a `Leave`, or leaves otherwise.
+    /// A body that can be left from anywhere inside, by a `Leave`.
     Block {
-        /// Its name.
+        /// The block's label.
         label: Label,
-        /// What runs.
+        /// The code.
         body: Body,
-        /// What it has been left with.
+        /// The values that a `Leave` passes.
         outs: Vec<Value>,
     },
-    /// A body that runs again at each `Again`. There is no other way to its end: what follows is reached by leaving
-    /// a block around it, so a loop is the last instruction of its body.
+    /// A body that runs again at each `Again`. A loop ends only by leaving a block around it, so that it is the last
+    /// instruction of the body in which it is.
     Loop {
-        /// Its name.
+        /// The loop's label.
         label: Label,
         /// The values that change from iteration to iteration.
         params: Vec<Value>,
         /// The values in the first iteration.
         starts: Vec<Value>,
-        /// What runs.
+        /// The code of an iteration.
         body: Body,
     },
-    /// Iterations of a loop that are done before the loop itself begins, which then goes on after them: as many, from
-    /// the first one on, as there is nothing special about. An iteration gives up ([`Instr::GiveUp`],
-    /// [`Instr::Suspect`]), or a floating-point condition is met in it that NumPy would report: then it is as if it had
-    /// never begun. Fewer iterations may be done, and none.
+    /// Runs iterations of a loop ahead, that is, speculatively, before the loop itself begins, which then continues
+    /// after them. An iteration that gives up ([`Instr::GiveUp`], [`Instr::Suspect`]), or that meets a floating-point
+    /// condition which NumPy would report, has no effect, and ends the run. Fewer iterations than possible may run, and
+    /// none.
     Ahead(Box<Ahead>),
-    /// In iterations done ahead: this one is not to be done ahead, if the condition holds. The rest of it may run all
-    /// the same.
+    /// In iterations ahead: if the condition holds, this iteration is given up. The rest of it may still run; its
+    /// effects are undone.
     Suspect {
         /// Bool.
         condition: Value,
     },
-    /// In iterations done ahead, the end of a body: this iteration is not to be done ahead.
+    /// In iterations ahead, the end of a body: this iteration is given up.
     GiveUp,
-    /// The end of a body of an `If`.
+    /// The end of a body of an `If`. The values become the `outs` of the `If`.
     Yield(Vec<Value>),
-    /// The end of a block around this.
+    /// Leaves a block around this instruction.
     Leave {
-        /// The block.
+        /// The block's label.
         label: Label,
         /// One value per `outs` of the block.
         values: Vec<Value>,
     },
-    /// The next iteration of a loop around this.
+    /// Begins the next iteration of a loop around this instruction.
     Again {
-        /// The loop.
+        /// The loop's label.
         label: Label,
         /// One value per parameter of the loop.
         values: Vec<Value>,
     },
-    /// The end of the function.
+    /// Returns from the function.
     Exit {
-        /// Which one; the maker of the function knows what it means.
+        /// The number of the exit. Its meaning is known to whoever built the function.
         number: u32,
-        /// What the caller gets.
+        /// The values that the caller gets.
         values: Vec<Value>,
     },
 }
 
-/// Iterations of a loop that are done ahead: see [`Instr::Ahead`].
+/// Iterations of a loop that run ahead: see [`Instr::Ahead`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Ahead {
-    /// The loop's name.
+    /// The loop's label.
     pub label: Label,
     /// The number of the iteration (I64), then the values that change from iteration to iteration.
     pub params: Vec<Value>,
-    /// The values before the first iteration that is done ahead.
+    /// The parameters of the first iteration that runs ahead.
     pub starts: Vec<Value>,
-    /// How many iterations there are, counted from zero (I64).
+    /// The number of iterations of the loop, counted from zero (I64).
     pub count: Value,
-    /// The arrays that iterations use. Those that are written must not overlap any other one; if they do, no iteration
-    /// is done ahead.
+    /// The arrays that iterations use. If one that is written overlaps another one, no iteration runs ahead.
     pub arrays: Vec<Array>,
-    /// What iterations write.
+    /// The elements that iterations write.
     pub written: Vec<Written>,
-    /// Does no iteration depend on what another one does? Then iterations can be done in any order, but for the values
-    /// after the last one.
+    /// Are the iterations independent of each other? They can then run in any order, and `carried` tells how to compute
+    /// the values after the last one.
     pub is_free: bool,
-    /// What iterations make of each parameter but the first. Only looked at if iterations are free.
+    /// For each parameter but the first, how iterations change it. It is used only if iterations are independent.
     pub carried: Vec<Carried>,
-    /// About how many instructions an iteration has (I64).
+    /// An estimate of the number of instructions in an iteration (I64).
     pub work: Value,
-    /// What runs in an iteration: ends with [`Instr::Again`] or [`Instr::GiveUp`], and leaves no block around it.
+    /// The code of an iteration. It ends with [`Instr::Again`] or [`Instr::GiveUp`], and leaves no block around it.
     pub body: Body,
-    /// The values after the last iteration that has been done, one per parameter.
+    /// The parameters after the last iteration that has run.
     pub outs: Vec<Value>,
 }
 
-/// What iterations that can be done in any order make of a value that they are handed.
+/// How independent iterations change a value that is passed from one to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Carried {
-    /// Each iteration makes a new value.
+    /// Each iteration assigns a new value.
     Assigned,
-    /// An iteration makes a new value, or hands on the one that it got.
+    /// An iteration assigns a new value, or passes on the one that it got.
     Kept,
-    /// An iteration adds to it (I64).
+    /// An iteration adds a number to it (I64).
     Added,
 }
 
 /// An array in memory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Array {
-    /// Its address (I64).
+    /// The address of its first element (I64).
     pub address: Value,
-    /// Of each axis the extent and the distance of elements in bytes (I64).
+    /// For each axis the extent, and the stride in bytes (I64).
     pub axes: Vec<[Value; 2]>,
     /// The size of an element in bytes.
     pub size: u32,
@@ -319,10 +319,9 @@ pub struct Array {
 /// The elements of an array that an iteration may write.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Written {
-    /// Which array, by its place among [`Ahead::arrays`].
+    /// The array, as an index into [`Ahead::arrays`].
     pub array: usize,
-    /// Of each axis: the index of iteration zero (I64), and how much greater it is in each next iteration. `None`: it
-    /// may be any.
+    /// For each axis the index in iteration zero (I64), and its increase per iteration. `None`: the index may be any.
     pub indices: Vec<Option<(Value, i64)>>,
 }
 
@@ -342,7 +341,7 @@ impl Instr {
 }
 
 impl Function {
-    /// A new value.
+    /// Adds a value of this type.
     pub fn value(&mut self, ty: DType) -> Value {
         self.values.push(ty);
         Value(self.values.len() as u32 - 1)

@@ -1,4 +1,4 @@
-//! The text form: one instruction a line, bodies indented.
+//! The text form: one instruction per line, nested bodies indented. It can be printed, but not parsed.
 
 use crate::program::{Ahead, Body, Function, Instr, Label, Value, Written};
 use std::fmt::{self, Display, Formatter};
@@ -15,7 +15,7 @@ impl Display for Label {
     }
 }
 
-/// Values one after the other, with a space before each.
+/// Prints values, with a space before each.
 struct List<'a>(&'a [Value]);
 
 impl Display for List<'_> {

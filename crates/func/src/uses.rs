@@ -1,16 +1,16 @@
-//! Which values code defines, and which it uses.
+//! Queries on code: the values that it defines and uses, and its iterations ahead.
 
 use crate::program::{Ahead, Instr, Value};
 use std::collections::BTreeSet;
 
-/// The values that the instructions of a body define, those inside included, and those that they use.
+/// The values that the instructions of a body define, and those that they use, nested bodies included.
 pub fn uses(body: &[Instr]) -> (BTreeSet<Value>, BTreeSet<Value>) {
     let (mut defined, mut used) = (BTreeSet::new(), BTreeSet::new());
     collect(body, &mut defined, &mut used);
     (defined, used)
 }
 
-/// The iterations that a body does ahead, in the order in which they stand there.
+/// All iterations ahead in a body and in its nested bodies, in the order of the code.
 pub fn iterations_ahead(body: &[Instr]) -> Vec<&Ahead> {
     let mut all = Vec::new();
     for instr in body {

@@ -1,5 +1,11 @@
-//! What every function must fulfil: values defined once, before their use and in scope; types as the instructions ask;
-//! control that goes somewhere.
+//! The verifier. It checks that a function is well formed:
+//!
+//! - Each value is defined once, and used only where it is in scope.
+//! - The types of operands and results are those that the instruction requires.
+//! - Each body ends with an instruction that transfers control ([`Instr::ends`]), and has no other such instruction.
+//! - Labels are unique. A `Leave` names a block around it and an `Again` a loop, with values of the right types.
+//! - Iterations ahead are not nested, do not exit, and leave no block around them. `Suspect` and `GiveUp` occur only
+//!   there.
 
 use crate::program::{Ahead, Body, Function, Instr, Label, Value};
 use numelt_ir::{DType, Op, OpKind};
@@ -8,7 +14,7 @@ use std::collections::HashSet;
 /// Checks a function.
 ///
 /// # Errors
-/// The first thing that is wrong, in words.
+/// A description of the first violation.
 pub fn verify(function: &Function) -> Result<(), String> {
     let count = function.values.len();
     let mut check = Check {
@@ -29,18 +35,19 @@ pub fn verify(function: &Function) -> Result<(), String> {
 
 struct Check<'a> {
     function: &'a Function,
-    /// Of each value: is it defined anywhere so far?
+    /// For each value: has a definition been seen?
     ever: Vec<bool>,
-    /// Of each value: may it be used here?
+    /// For each value: is it in scope?
     visible: Vec<bool>,
     /// The values in scope, in the order of their definitions.
     defined: Vec<Value>,
-    /// All labels so far.
+    /// All labels that have been seen.
     known: HashSet<Label>,
-    /// Labels in scope, whether each is a loop's, and the types that they take.
+    /// The labels in scope, each with whether it is that of a loop, and the types of the values that it takes.
     labels: Vec<(Label, bool, Vec<DType>)>,
+    /// For each `If` around the current instruction, the types that its bodies must yield.
     yields: Vec<Vec<DType>>,
-    /// Is this in iterations that are done ahead?
+    /// Is the current instruction part of iterations ahead?
     is_ahead: bool,
 }
 
@@ -59,7 +66,7 @@ impl Check<'_> {
         values.iter().map(|value| self.ty(*value)).collect()
     }
 
-    /// A value that an instruction is about to define: does it exist, with a type that values may have?
+    /// Checks that a value exists, and that its type is one that values may have.
     fn exists(&self, value: Value) -> Checked {
         ensure((value.0 as usize) < self.function.values.len(), || format!("{value} does not exist"))?;
         let ty = self.ty(value);
@@ -75,14 +82,14 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Defines the result of an instruction that gives this type.
+    /// Defines the result of an instruction, which must have this type.
     fn define_as(&mut self, value: Value, ty: DType) -> Checked {
         self.exists(value)?;
         ensure(self.ty(value) == ty, || format!("{value} is a {}, not a {ty}", self.ty(value)))?;
         self.define(value)
     }
 
-    /// Values that may have any type.
+    /// Checks that values are in scope; they may have any type.
     fn in_scope(&self, values: &[Value]) -> Checked {
         let is_known = |value: &Value| self.visible.get(value.0 as usize).copied().unwrap_or(false);
         let unknown = values.iter().find(|value| !is_known(value));
@@ -91,30 +98,30 @@ impl Check<'_> {
 
     fn uses(&self, values: &[Value], types: &[DType]) -> Checked {
         self.in_scope(values)?;
-        ensure(values.len() == types.len(), || format!("{} values for {}", values.len(), types.len()))?;
+        ensure(values.len() == types.len(), || format!("{} values instead of {}", values.len(), types.len()))?;
         for (value, ty) in values.iter().zip(types) {
             ensure(self.ty(*value) == *ty, || format!("{value} is a {}, not a {ty}", self.ty(*value)))?;
         }
         Ok(())
     }
 
-    /// The values that control hands to what follows; they are defined only there.
+    /// The types of values that will be defined after nested bodies have passed them on.
     fn expects(&self, values: &[Value]) -> Result<Vec<DType>, String> {
         values.iter().try_for_each(|value| self.exists(*value))?;
         Ok(self.types(values))
     }
 
     fn enter(&mut self, label: Label, is_loop: bool, types: Vec<DType>) -> Checked {
-        ensure(self.known.insert(label), || format!("{label} is there twice"))?;
+        ensure(self.known.insert(label), || format!("{label} is defined twice"))?;
         self.labels.push((label, is_loop, types));
         Ok(())
     }
 
-    /// Checks a body, whose values are forgotten after it.
+    /// Checks a body. Its values are in scope only there.
     fn body(&mut self, body: &Body) -> Checked {
         let before = self.defined.len();
-        for (place, instr) in body.iter().enumerate() {
-            let is_last = place + 1 == body.len();
+        for (index, instr) in body.iter().enumerate() {
+            let is_last = index + 1 == body.len();
             ensure(instr.ends() == is_last, || "a body goes on after its end, or has none".into())?;
             self.instr(instr)?;
         }
@@ -199,10 +206,10 @@ impl Check<'_> {
             }
             Instr::Ahead(ahead) => self.ahead(ahead),
             Instr::Suspect { condition } => {
-                ensure(self.is_ahead, || "a suspicion outside of iterations done ahead".into())?;
+                ensure(self.is_ahead, || "suspect outside of iterations ahead".into())?;
                 self.uses(&[*condition], &[DType::Bool])
             }
-            Instr::GiveUp => ensure(self.is_ahead, || "nothing to give up".into()),
+            Instr::GiveUp => ensure(self.is_ahead, || "give up outside of iterations ahead".into()),
             Instr::Yield(values) => {
                 let types = self.yields.last().ok_or("a yield outside of a branch")?;
                 self.uses(values, types)
@@ -210,31 +217,33 @@ impl Check<'_> {
             Instr::Leave { label, values } => self.jump(*label, false, values),
             Instr::Again { label, values } => self.jump(*label, true, values),
             Instr::Exit { values, .. } => {
-                ensure(!self.is_ahead, || "an exit from iterations done ahead".into())?;
+                ensure(!self.is_ahead, || "an exit from iterations ahead".into())?;
                 self.in_scope(values)
             }
         }
     }
 
     fn ahead(&mut self, ahead: &Ahead) -> Checked {
-        ensure(!self.is_ahead, || "iterations ahead of iterations done ahead".into())?;
+        ensure(!self.is_ahead, || "iterations ahead within iterations ahead".into())?;
         let mut numbers = vec![ahead.count, ahead.work];
         for array in &ahead.arrays {
             numbers.push(array.address);
             numbers.extend(array.axes.as_flattened());
         }
         for written in &ahead.written {
-            let array = ahead.arrays.get(written.array).ok_or("an array that is not there is written")?;
-            ensure(written.indices.len() == array.axes.len(), || "an array with other axes is written".into())?;
+            let array = ahead.arrays.get(written.array).ok_or("a written array does not exist")?;
+            ensure(written.indices.len() == array.axes.len(), || {
+                "the indices of a written array do not match its axes".into()
+            })?;
             numbers.extend(written.indices.iter().flatten().map(|(first, _)| first));
         }
         self.uses(&numbers, &vec![DType::I64; numbers.len()])?;
         let types = self.expects(&ahead.params)?;
-        ensure(types.first() == Some(&DType::I64), || "iterations are not counted".into())?;
+        ensure(types.first() == Some(&DType::I64), || "the first parameter is not the number of the iteration".into())?;
         self.uses(&ahead.starts, &types)?;
         let before = self.defined.len();
         ahead.params.iter().try_for_each(|param| self.define(*param))?;
-        // nothing around can be left
+        // the body can leave nothing around it
         let (labels, yields) = (std::mem::take(&mut self.labels), std::mem::take(&mut self.yields));
         self.is_ahead = true;
         self.enter(ahead.label, true, types.clone())?;
@@ -244,14 +253,16 @@ impl Check<'_> {
         for value in self.defined.drain(before..) {
             self.visible[value.0 as usize] = false;
         }
-        ensure(self.expects(&ahead.outs)? == types, || "iterations done ahead give other types than they take".into())?;
+        ensure(self.expects(&ahead.outs)? == types, || {
+            "the results of iterations ahead have other types than their parameters".into()
+        })?;
         ahead.outs.iter().try_for_each(|out| self.define(*out))
     }
 
     fn jump(&self, label: Label, is_loop: bool, values: &[Value]) -> Checked {
         let found = self.labels.iter().find(|(other, ..)| *other == label);
         let (_, other, types) = found.ok_or_else(|| format!("{label} is not in scope"))?;
-        ensure(*other == is_loop, || format!("{label} is something else"))?;
+        ensure(*other == is_loop, || format!("{label} has the other kind (block or loop)"))?;
         self.uses(values, types)
     }
 }

@@ -2,7 +2,7 @@ use super::verify;
 use crate::{Ahead, Array, Carried, Function, Instr, Label, Memory, Outcome, Value, Written, interpret};
 use numelt_ir::{DType, Op, Scalar};
 
-/// No memory at all.
+/// A host without memory.
 struct Nothing;
 
 impl Memory for Nothing {
@@ -23,7 +23,7 @@ impl Memory for Nothing {
     }
 }
 
-/// The sum of the numbers below the parameter, counted in I64, with an exit of its own for an overflow.
+/// The sum of the integers below the parameter, with an exit of its own for an overflow.
 fn sum() -> Function {
     let mut f = Function::default();
     let [n, zero, one, i, total, next, sum, out] = [DType::I64; 8].map(|ty| f.value(ty));
@@ -96,14 +96,14 @@ function v0: i64
     assert_eq!(sum().to_string(), expected);
 }
 
-/// What is wrong with a function of one parameter of this type, whose values have these types.
+/// The verifier's message about a function whose values have these types, with the first one as its parameter.
 fn wrong(types: &[DType], body: Vec<Instr>) -> String {
     let function = Function { values: types.to_vec(), params: vec![Value(0)], body };
     verify(&function).expect_err("something is wrong")
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn violations_are_described() {
     let [a, b, c] = [0, 1, 2].map(Value);
     let exit = || Instr::Exit { number: 0, values: vec![] };
     let add = |out, args: &[Value]| Instr::Apply { out, op: Op::Add, on: DType::I64, args: args.to_vec() };
@@ -113,7 +113,7 @@ fn what_is_wrong_is_said() {
     assert_eq!(wrong(&two, vec![exit(), exit()]), "a body goes on after its end, or has none");
     assert_eq!(wrong(&two, vec![add(b, &[a, b]), exit()]), "v1 is used where it is not defined");
     assert_eq!(wrong(&two, vec![add(b, &[a, c]), exit()]), "v2 is used where it is not defined");
-    assert_eq!(wrong(&two, vec![add(b, &[a]), exit()]), "1 values for 2");
+    assert_eq!(wrong(&two, vec![add(b, &[a]), exit()]), "1 values instead of 2");
     assert_eq!(wrong(&two, vec![add(c, &[a, a]), exit()]), "v2 does not exist");
     assert_eq!(wrong(&two, vec![add(a, &[a, a]), exit()]), "v0 is defined twice");
     assert_eq!(wrong(&[DType::I64, DType::F64], vec![add(b, &[a, a]), exit()]), "v1 is a f64, not a i64");
@@ -141,19 +141,19 @@ fn labels_and_scopes_are_checked() {
     let inner = block(0, vec![constant(b), leave(0, &[b])], &[c]);
     assert_eq!(wrong(&three, vec![inner, exit(&[b])]), "v1 is used where it is not defined");
     let nested = block(0, vec![block(0, vec![leave(0, &[])], &[]), leave(0, &[])], &[]);
-    assert_eq!(wrong(&three, vec![nested, exit(&[])]), "l0 is there twice");
+    assert_eq!(wrong(&three, vec![nested, exit(&[])]), "l0 is defined twice");
     let twice = block(0, vec![constant(b), leave(0, &[])], &[]);
     assert_eq!(wrong(&three, vec![twice, constant(b), exit(&[])]), "v1 is defined twice");
-    assert_eq!(wrong(&three, vec![block(0, vec![leave(0, &[])], &[b]), exit(&[])]), "0 values for 1");
+    assert_eq!(wrong(&three, vec![block(0, vec![leave(0, &[])], &[b]), exit(&[])]), "0 values instead of 1");
     let again = Instr::Again { label: Label(0), values: vec![] };
-    assert_eq!(wrong(&three, vec![block(0, vec![again], &[]), exit(&[])]), "l0 is something else");
+    assert_eq!(wrong(&three, vec![block(0, vec![again], &[]), exit(&[])]), "l0 has the other kind (block or loop)");
     let inside =
         Instr::If { condition: a, then: vec![exit(&[])], otherwise: vec![exit(&[])], outs: vec![], is_rare: false };
     assert_eq!(wrong(&three, vec![inside, exit(&[])]), "v0 is a i64, not a bool");
 }
 
-/// Iterations that add their numbers to a value, up to one that is suspect; `rest` comes before the end of an
-/// iteration.
+/// Iterations ahead that add their numbers to a value. The iteration whose number is the second parameter is suspect.
+/// `rest` comes before the end of the body.
 fn iterations_ahead(rest: Vec<Instr>) -> Function {
     let mut f = Function::default();
     let [count, odd, i, sum, zero, one, next, after, done, total] = [DType::I64; 10].map(|ty| f.value(ty));
@@ -223,20 +223,26 @@ fn iterations_ahead_leave_nothing_around_them() {
         outs: vec![],
         is_rare: true,
     };
-    assert_eq!(inside(exits), "an exit from iterations done ahead");
+    assert_eq!(inside(exits), "an exit from iterations ahead");
     let nested = iterations_ahead(vec![]).body.swap_remove(2);
-    assert_eq!(inside(nested), "iterations ahead of iterations done ahead");
+    assert_eq!(inside(nested), "iterations ahead within iterations ahead");
     let suspect = Instr::Suspect { condition: a };
     let exit = Instr::Exit { number: 0, values: vec![] };
-    assert_eq!(wrong(&[DType::Bool], vec![suspect, exit]), "a suspicion outside of iterations done ahead");
-    assert_eq!(wrong(&[DType::Bool], vec![Instr::GiveUp]), "nothing to give up");
+    assert_eq!(wrong(&[DType::Bool], vec![suspect, exit]), "suspect outside of iterations ahead");
+    assert_eq!(wrong(&[DType::Bool], vec![Instr::GiveUp]), "give up outside of iterations ahead");
     let changed = |change: fn(&mut Ahead)| {
         let mut f = iterations_ahead(vec![]);
-        let Instr::Ahead(ahead) = &mut f.body[2] else { panic!("the iterations stand there") };
+        let Instr::Ahead(ahead) = &mut f.body[2] else { panic!("the third instruction runs iterations ahead") };
         change(ahead);
         verify(&f).expect_err("something is wrong")
     };
-    assert_eq!(changed(|ahead| ahead.written[0].array = 1), "an array that is not there is written");
-    assert_eq!(changed(|ahead| ahead.written[0].indices.clear()), "an array with other axes is written");
-    assert_eq!(changed(|ahead| ahead.outs.truncate(1)), "iterations done ahead give other types than they take");
+    assert_eq!(changed(|ahead| ahead.written[0].array = 1), "a written array does not exist");
+    assert_eq!(
+        changed(|ahead| ahead.written[0].indices.clear()),
+        "the indices of a written array do not match its axes"
+    );
+    assert_eq!(
+        changed(|ahead| ahead.outs.truncate(1)),
+        "the results of iterations ahead have other types than their parameters"
+    );
 }
