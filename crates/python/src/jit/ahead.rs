@@ -1,12 +1,12 @@
-//! Iterations of loops that are done ahead: some at a time, on several threads where iterations do not depend on each
-//! other.
+//! The driver of iterations ahead: it runs some iterations at a time, on several threads if they are independent of
+//! each other.
 //!
-//! In: a [`Job`] from compiled code. Out: how many iterations have been done. Iterations that meet a floating-point
-//! condition, or that give up, are undone: what they may write was copied before (`undo`). Then fewer iterations are
-//! tried, down to one.
+//! In: a [`Job`] from compiled code. Out: the number of the first iteration that has not run. A range of iterations
+//! that runs at once is a *try*. If one of its iterations meets a floating-point condition or gives up, the try is
+//! undone, from a copy of the memory that it may write (`undo`). Then shorter tries find the iteration.
 //!
-//! The iterations of a try take some tens of microseconds, and what they write fits into a processor's first cache, so
-//! that copying it costs little. Between two tries signals are looked for.
+//! A try takes some tens of microseconds, and the memory that it writes fits into the first-level cache, so that
+//! copying it costs little. Signals are checked between two tries.
 
 use crate::jit::{undo, world};
 use numelt_codegen::functions::{Change, Job, Machine};
@@ -20,44 +20,45 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Conditions that compiled code with exits looks for.
+/// The floating-point conditions for which the exact code exits.
 const CONDITIONS: u8 = flags::DIVIDE | flags::OVER | flags::INVALID;
-/// A first try has about so many instructions.
+/// The approximate number of instructions in the first try.
 const FIRST: i64 = 20_000;
-/// Tries are made longer until they take so many nanoseconds, or what they write has so many bytes.
+/// Tries become longer until they take this many nanoseconds, or write this many bytes.
 const LONG: u128 = 50_000;
 const MOST_BYTES: usize = 32 << 10;
-/// What a first try may write in any case, and what it may write if there are iterations enough.
+/// The number of bytes that a first try may write in any case, and the limit if the loop has much work.
 const MOST_BYTES_FREE: i64 = 1 << 10;
 const MOST_BYTES_ONCE: i64 = 1 << 20;
-/// Tries on several threads: in all so many nanoseconds, and so many bytes on each.
+/// For tries on several threads: the nanoseconds on each thread, and the bytes that each may write.
 const LONG_SHARED: u64 = 2_000_000;
 const MOST_BYTES_SHARED: usize = 512 << 10;
-/// How much memory for copies a thread keeps, in bytes.
+/// How many bytes of memory for copies a thread keeps from call to call.
 const MOST_KEPT: usize = 4 << 20;
-/// What is said of the work that is to be shared in any case, in nanoseconds.
+/// For tests: the claimed work of a try that must be shared among threads, in nanoseconds.
 const EAGER: u64 = 10_000_000;
-/// What a value is before some iterations on another thread, which may hand it on: then the variable has not been
-/// assigned. As a float, of either size, it is a NaN that no operation makes.
+/// The initial value of a variable in iterations on another thread. If the variable still has it in the end, these
+/// iterations have not assigned it. As a float of either size it is a NaN that no operation produces.
 const UNTOUCHED: u64 = 0x7FF7_DEAD_FFF7_777F;
-/// Work of fewer nanoseconds is not shared.
+/// Work that takes fewer nanoseconds runs on one thread.
 const LEAST_SHARED: u64 = 150_000;
 
 thread_local! {
-    /// What the iterations that this thread does for another one look at: shall they give up?
+    /// The flag by which iterations that this thread runs for another one are told to give up.
     static GIVE_UP: Cell<Option<*const AtomicBool>> = const { Cell::new(None) };
     /// How long this thread has been doing iterations ahead.
     static SPENT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
-    /// Memory for copies, kept from call to call: new memory costs a page fault every 4 kB.
+    /// Memory for copies, kept from call to call, because new memory costs a page fault every 4 kB.
     static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// How long this thread has been doing iterations ahead since it was asked last.
+/// The time that this thread has spent on iterations ahead since the last call of this function.
 pub fn spent() -> Duration {
     SPENT.take()
 }
 
-/// Shall iterations be given up? Compiled code asks now and then. The thread that holds the GIL looks for signals.
+/// Shall iterations be given up? Compiled code calls this from time to time. On the thread that holds the GIL, it also
+/// runs the handlers of signals.
 pub extern "C" fn poll() -> u8 {
     match GIVE_UP.get() {
         // SAFETY: set while the job that owns it is being done, on this thread.
@@ -66,10 +67,10 @@ pub extern "C" fn poll() -> u8 {
     }
 }
 
-/// Does iterations ahead, as far as that is possible. Returns the number of the first iteration that has not been done.
+/// Runs as many iterations ahead as possible. Returns the number of the first iteration that has not run.
 ///
 /// # Safety
-/// Compiled code calls it, with the words of a [`Job`]. Its arrays are held by guards, and the GIL is held.
+/// The words are those of a [`Job`], the memory of its arrays is held by guards, and the GIL is held.
 pub unsafe extern "C" fn run_ahead(words: *const u64) -> u64 {
     // SAFETY: the caller's promise.
     let job = unsafe { Job::read(words) };
@@ -87,22 +88,22 @@ type State = SmallVec<[u64; 16]>;
 struct Tries<'a> {
     job: &'a Job,
     function: Machine,
-    /// The words that the job's function gets, those of this thread.
+    /// The words that the job's function gets on this thread.
     words: SmallVec<[u64; 48]>,
     saved: Vec<u8>,
-    /// Memory of iterations that were done by several threads, to be used again.
+    /// Memory for copies that tries on several threads can use.
     spare: Mutex<Vec<Vec<u8>>>,
 }
 
-// SAFETY: other threads call the job's function, on words of their own, and for iterations that do not depend on each
-// other (`Tries::shared`); its pointers are only read.
+// SAFETY: other threads call the job's function on words of their own, and for iterations that are independent of each
+// other (`Tries::run_shared_try`). The pointers of the job are only read.
 struct Shared<'a>(&'a Job);
 // SAFETY: see above.
 unsafe impl Sync for Shared<'_> {}
 
 impl Tries<'_> {
     fn new(job: &Job) -> Tries<'_> {
-        // SAFETY: compiled code has put so many words there.
+        // SAFETY: compiled code has stored this many words there.
         let words = unsafe { std::slice::from_raw_parts(job.words, job.count) };
         let mut spare = SPARE.take();
         Tries {
@@ -122,7 +123,7 @@ impl Tries<'_> {
         self.words[2..2 + self.job.changing].copy_from_slice(state);
     }
 
-    /// All tries. The values after the last iteration are where compiled code looks for them.
+    /// Runs all tries, and stores the values after the last iteration where compiled code reads them.
     fn run(mut self) -> i64 {
         let Range { start, end } = self.job.iterations;
         if start >= end || has_raised() || !undo::is_inside(self.job) || !undo::are_apart(self.job) {
@@ -131,7 +132,7 @@ impl Tries<'_> {
         let work = self.job.work.max(1);
         let mut next = start;
         let mut count = (FIRST / work).max(1);
-        // iterations that can write so much that copying it takes longer than they do
+        // copying so much memory would take longer than the iterations themselves
         let bytes = undo::bytes(self.job, &(start..(start + count).min(end))) as i64;
         let all = work.saturating_mul(end - start).min(MOST_BYTES_ONCE);
         if bytes > MOST_BYTES_FREE + all.max(8 * work * count) {
@@ -146,11 +147,11 @@ impl Tries<'_> {
             if let Some(pace) = pace.filter(|_| may_share)
                 && ((end - next) as u64 * pace >= LEAST_SHARED || is_eager)
             {
-                let (until, done) = self.shared(next..end, pace);
+                let (until, done) = self.run_shared_try(next..end, pace);
                 if !done {
                     // find the iteration
                     count = ((until - next) / 2).max(1);
-                    up_to_the_iteration(&mut self, &mut next, count);
+                    run_up_to_failure(&mut self, &mut next, count);
                     break;
                 }
                 next = until;
@@ -163,8 +164,8 @@ impl Tries<'_> {
                     continue;
                 }
                 let begin = Instant::now();
-                if !self.one(&iterations) {
-                    up_to_the_iteration(&mut self, &mut next, count / 2);
+                if !self.run_try(&iterations) {
+                    run_up_to_failure(&mut self, &mut next, count / 2);
                     break;
                 }
                 let took = begin.elapsed().as_nanos();
@@ -186,15 +187,15 @@ impl Tries<'_> {
             kept <= MOST_KEPT
         });
         SPARE.set(spare);
-        // SAFETY: compiled code has room for so many words there.
+        // SAFETY: compiled code has reserved this many words there.
         unsafe { std::ptr::copy_nonoverlapping(self.words[2..].as_ptr(), self.job.words.add(2), self.job.changing) };
         next
     }
 
-    /// Does iterations on this thread. If they give up, it is as if they had never begun.
-    fn one(&mut self, iterations: &Range<i64>) -> bool {
+    /// Runs a try on this thread. Returns whether it has succeeded; otherwise it has been undone.
+    fn run_try(&mut self, iterations: &Range<i64>) -> bool {
         let state = self.state();
-        // SAFETY: the arrays are there, and all indices are inside (`run`).
+        // SAFETY: the arrays are allocated, and `run` has checked all indices.
         unsafe { undo::save(self.job, iterations, &mut self.saved) };
         flags::clear();
         (self.words[0], self.words[1]) = (iterations.start as u64, iterations.end as u64);
@@ -209,9 +210,9 @@ impl Tries<'_> {
         false
     }
 
-    /// Does iterations on several threads: as many as take some time. `pace` is how many nanoseconds one takes. Returns
-    /// the iteration after the last one, and whether all have been done; otherwise it is as if they had never begun.
-    fn shared(&mut self, iterations: Range<i64>, pace: u64) -> (i64, bool) {
+    /// Runs a try on several threads. `pace` is the time of an iteration in nanoseconds. Returns the end of the range,
+    /// and whether the try has succeeded; otherwise it has been undone.
+    fn run_shared_try(&mut self, iterations: Range<i64>, pace: u64) -> (i64, bool) {
         // SAFETY: settings change only with the GIL held; it is held here and not released.
         let host = unsafe { Runtime::global().with_host(Arc::clone) };
         let threads = host.threads().max(1) as i64;
@@ -234,7 +235,7 @@ impl Tries<'_> {
             }
             (words[0], words[1]) = (own.start as u64, own.end as u64);
             let mut saved = locked(spare).pop().unwrap_or_default();
-            // SAFETY: these iterations are done by this thread only, and write what no other iteration uses.
+            // SAFETY: only this thread runs these iterations, and they write memory that no other iteration uses.
             unsafe { undo::save(job, &own, &mut saved) };
             let is_other = std::thread::current().id() != here;
             let before = GIVE_UP.replace(is_other.then_some(&raw const give_up));
@@ -271,7 +272,7 @@ impl Tries<'_> {
         drop(spare);
         done.sort_unstable_by_key(|(end, _)| std::cmp::Reverse(*end));
         for (k, change) in self.job.carried.iter().enumerate() {
-            // the last iterations that have assigned the variable
+            // the last range in which the variable was assigned
             let is_touched = |word: u64| match change {
                 Change::Kept(size) => (word ^ UNTOUCHED) << (64 - 8 * size) != 0,
                 _ => true,
@@ -286,24 +287,24 @@ impl Tries<'_> {
     }
 }
 
-/// The code of no iterations.
+/// A function that runs no iterations, in place of code that is not compiled yet.
 unsafe extern "C" fn nothing(_: *mut u64) {}
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has a handler of a signal raised an exception?
+/// Has a signal handler raised an exception?
 fn has_raised() -> bool {
     // SAFETY: compiled code runs with the GIL held.
     !unsafe { pyo3::ffi::PyErr_Occurred() }.is_null()
 }
 
-/// Some iterations that a thread has done: what it copied before, and the values after them.
+/// A range of iterations that a thread has run, the copy of the memory that they write, and the values after them.
 type Done = (Range<i64>, Vec<u8>, State);
 
 impl Tries<'_> {
-    /// The sums of what iterations have added to each value; `None` if one has more than 64 bits.
+    /// The sums of the numbers that iterations have added to each value; `None` if one does not fit 64 bits.
     fn sums(&self, done: &[Done]) -> Option<State> {
         let sum = |(k, start): (usize, &u64)| {
             let mut all = done.iter().map(|(_, _, state)| state[k] as i64);
@@ -316,14 +317,14 @@ impl Tries<'_> {
     }
 }
 
-/// Does iterations one after the other, fewer at a time, up to the one that gives up.
-fn up_to_the_iteration(tries: &mut Tries<'_>, next: &mut i64, mut count: i64) {
+/// Runs shorter and shorter tries, up to the iteration that gives up.
+fn run_up_to_failure(tries: &mut Tries<'_>, next: &mut i64, mut count: i64) {
     while count > 0 {
         let iterations = *next..(*next + count).min(tries.job.iterations.end);
         if iterations.is_empty() {
             return;
         }
-        if tries.one(&iterations) {
+        if tries.run_try(&iterations) {
             *next = iterations.end;
         }
         count /= 2;

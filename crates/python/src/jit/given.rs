@@ -1,4 +1,5 @@
-//! Objects as the specializer sees them: a type or a thing, and the numbers that a value consists of.
+//! Classifies the arguments of a loop for the specializer: the type of a value and the numbers that represent it, or
+//! the kind of another object.
 
 use crate::array::ndarray::{NdArray, Payload};
 use crate::jit::world;
@@ -21,34 +22,34 @@ struct Unbound;
 
 #[pymethods]
 impl Unbound {
-    /// Pickled by its name: there is one such object.
+    /// The object is pickled by its name, so that there is only one of it.
     fn __reduce__(&self) -> &'static str {
         "jit_unbound"
     }
 }
 
-/// The object that stands for "no value" in a variable.
+/// The object that marks a variable without a value.
 pub fn unbound(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     static UNBOUND: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let made = UNBOUND.get_or_try_init(py, || Ok::<_, PyErr>(Bound::new(py, Unbound)?.into_any().unbind()))?;
     Ok(made.bind(py).clone())
 }
 
-/// A value's numbers, or the array that they are to be taken from when its memory is held.
+/// The numbers of all values among the arguments.
 #[derive(Debug, Default)]
 pub struct Numbers {
-    /// The numbers of all values, one after the other. Of an array, which one and its address come later.
+    /// The numbers of all values, one after the other. The address of an array is zero until `hold` fills it in.
     pub words: SmallVec<[u64; 48]>,
-    /// Where the numbers of each array begin.
+    /// The arrays among the arguments.
     pub arrays: SmallVec<[ArrayAt; 8]>,
 }
 
-/// An array among the given objects.
+/// An array among the arguments.
 #[derive(Debug)]
 pub struct ArrayAt {
-    /// Its number among the given objects.
+    /// The index of the argument.
     pub given: u32,
-    /// Where its numbers begin.
+    /// The index of its first number.
     pub at: usize,
 }
 
@@ -56,7 +57,7 @@ fn value(ty: Type) -> Given {
     Given { thing: Thing::Value, ty }
 }
 
-/// What an object is. The numbers of a value are appended.
+/// Classifies an object. The numbers of a value are appended to `numbers`.
 pub fn classify(object: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -> PyResult<Given> {
     let other = || Given { thing: Thing::Other, ty: Type::None };
     if let Ok(int) = object.cast_exact::<PyInt>() {
@@ -121,7 +122,7 @@ pub fn classify(object: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -
     Ok(world::thing(object)?.map_or_else(other, |thing| Given { thing, ty: Type::None }))
 }
 
-/// An `int` of at most 64 bits.
+/// The value of an `int`, if it fits 64 bits.
 fn small_int(int: &Bound<'_, PyInt>) -> Option<i64> {
     let mut overflow = 0;
     // SAFETY: the object is an int.
@@ -143,7 +144,7 @@ fn push_scalar(scalar: Scalar, words: &mut SmallVec<[u64; 48]>) {
     }
 }
 
-/// The longest tuple whose items are looked at.
+/// Longer tuples are not treated as values.
 const LONGEST: usize = 16;
 
 fn tuple_type(tuple: &Bound<'_, PyTuple>, numbers: &mut Numbers) -> PyResult<Given> {
@@ -167,7 +168,7 @@ fn tuple_type(tuple: &Bound<'_, PyTuple>, numbers: &mut Numbers) -> PyResult<Giv
 fn range_type(range: &Bound<'_, PyRange>, numbers: &mut Numbers) -> Option<Type> {
     let get = |name| range.getattr(name).ok()?.extract::<i64>().ok();
     let parts = [get("start")?, get("stop")?, get("step")?];
-    // distances between these fit
+    // so that the difference of two of them fits 64 bits
     parts.iter().all(|part| part.unsigned_abs() <= 1 << 61).then(|| {
         numbers.words.extend(parts.map(|part| part as u64));
         Type::Range
@@ -180,7 +181,7 @@ fn push_array(number: u32, shape: &[i64], strides: &[i64], numbers: &mut Numbers
     numbers.words.extend(shape.iter().chain(strides).map(|&n| n as u64));
 }
 
-/// More axes than this are not looked into.
+/// Arrays with more axes are not treated as values.
 const MOST_AXES: usize = 8;
 
 fn array_type(array: &Bound<'_, NdArray>, number: u32, numbers: &mut Numbers) -> Option<Type> {
@@ -204,14 +205,14 @@ fn numpy_array(array: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -> 
     Some(Type::Array { dtype, ndim, writeable: real.writeable(), foreign: true })
 }
 
-/// Keeps the memory of arrays in place while compiled code runs.
+/// Guards that keep the memory of arrays in place while compiled code runs.
 #[derive(Default)]
 pub struct Held<'a> {
     read: SmallVec<[ReadGuard<'a>; 4]>,
     write: SmallVec<[WriteGuard<'a>; 4]>,
 }
 
-/// Is there pending work on any of the given arrays?
+/// Does any of the arrays have pending work?
 pub fn any_pending(objects: &[Bound<'_, PyAny>], numbers: &Numbers) -> bool {
     numbers.arrays.iter().any(|array| match objects[array.given as usize].cast_exact::<NdArray>() {
         Ok(own) => own.get().view().is_some_and(|view| view.base.is_pending()),
@@ -219,7 +220,7 @@ pub fn any_pending(objects: &[Bound<'_, PyAny>], numbers: &Numbers) -> bool {
     })
 }
 
-/// Takes the memory of the given arrays, after the pending work on it, and fills in their addresses.
+/// Locks the memory of the arrays, after pending work on them has run, and fills in their addresses.
 pub fn hold<'a>(
     py: Python<'_>,
     objects: &'a [Bound<'_, PyAny>],
@@ -227,7 +228,7 @@ pub fn hold<'a>(
     numbers: &mut Numbers,
 ) -> PyResult<Held<'a>> {
     let mut held = Held::default();
-    // of each base once: a thread waits for no guard of its own
+    // each base is locked once, because a thread would wait for its own guard forever
     let mut bases: SmallVec<[(usize, u64); 8]> = SmallVec::new();
     for pass in [true, false] {
         for array in &numbers.arrays {

@@ -1,8 +1,16 @@
-//! Compiled loops of Python programs: what a loop is given, as types and numbers; running its code; what it leaves.
+//! Compiled loops of Python programs: their arguments, running their code, and their results as Python objects.
 //!
-//! In: the values of a loop's variables. Out: where it stopped, and the new values. [`unit::JitUnit`] stands for a loop
-//! of the program; crate `numelt-jit` writes its code for each combination of types, `numelt-codegen` compiles that.
-//! Not here: Python's syntax, and how CPython goes on (the package `numelt._jit`).
+//! In: the values of a loop's variables. Out: the statement where the loop stopped, and the new values. A
+//! [`unit::JitUnit`] stands for a loop of the program. It has a [`variant::Variant`] for each combination of argument
+//! types that has been compiled: crate `numelt-jit` specializes the loop, and `numelt-codegen` compiles the result.
+//!
+//! - `given` classifies the arguments, `world` looks up names and attributes outside of the loop, and `rest` and
+//!   `results` make the objects that CPython gets when the code stops. `pool` has the memory of arrays that the code
+//!   makes.
+//! - `ahead` runs iterations ahead (speculatively), and `undo` restores the memory that they have written.
+//! - `worth` estimates whether compiling a loop pays. `kept` stores data of the Python package on disk.
+//!
+//! Not here: Python's syntax, and how CPython continues a loop (package `numelt._jit`).
 
 pub mod ahead;
 pub mod given;
@@ -18,7 +26,7 @@ pub mod worth;
 
 use pyo3::prelude::*;
 
-/// Adds the class and its helpers to the module.
+/// Adds the classes and functions of this folder to the Python module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<unit::JitUnit>()?;
     module.add_class::<rest::Rest>()?;

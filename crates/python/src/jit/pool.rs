@@ -1,7 +1,8 @@
 //! The memory of arrays that compiled code makes while it runs.
 //!
-//! Compiled code asks for an array and says which ones are in use; memory of the others is used again. What is left when the code
-//! stops, and is the value of a variable, becomes an array of numelt's.
+//! Compiled code requests an array and passes the numbers of those that are in use. The memory of another one is then
+//! used again, if there is one. When the code stops, the arrays that are values of variables are copied into arrays of
+//! numelt's.
 
 use crate::array::fresh;
 use crate::array::ndarray::NdArray;
@@ -12,14 +13,14 @@ use pyo3::prelude::*;
 
 /// The memory of one array.
 struct Memory {
-    /// Allocated as words of 16 bytes, which is enough for every dtype.
+    /// Words of 16 bytes, so that the memory is aligned for every dtype.
     words: Vec<u128>,
     dtype: DType,
     length: usize,
 }
 
 impl Memory {
-    /// The number by which compiled code knows the array.
+    /// The number that identifies the array in compiled code (see `numelt_jit::MADE`).
     fn number(&self) -> i64 {
         MADE + self.words.as_ptr() as i64
     }
@@ -39,7 +40,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// An array that is not in use, by its number; zero if there is no memory.
+    /// Returns the number of an array that is not in use, or zero if there is no memory.
     pub fn array(&mut self, dtype: DType, length: i64, in_use: &[i64]) -> i64 {
         let Ok(length) = usize::try_from(length) else { return 0 };
         let Some(bytes) = length.checked_mul(dtype.size()) else { return 0 };
@@ -55,7 +56,7 @@ impl Pool {
             }
             free = Some(place);
         }
-        // one that is too small is given back
+        // the memory of an unused array that is too small is freed
         if let Some(place) = free {
             self.all.swap_remove(place);
         }
@@ -68,7 +69,7 @@ impl Pool {
         self.all.last().expect("just pushed").number()
     }
 
-    /// The array of this number, as an object, and the address that it had.
+    /// The array with this number as an object with memory of its own, and the address that it had in compiled code.
     pub fn object<'py>(&self, py: Python<'py>, number: i64) -> PyResult<Option<(Bound<'py, NdArray>, u64)>> {
         let Some(memory) = self.all.iter().find(|memory| memory.number() == number) else { return Ok(None) };
         let bytes = memory.bytes();

@@ -1,16 +1,17 @@
-//! What is left of an iteration that compiled code has begun, for CPython and for compiled code that takes over again.
+//! The iterator over the remaining items of a loop. CPython takes items from it after an exit, and compiled code
+//! continues from its position when it resumes the loop.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PySlice};
 
-/// An iterator over a range or an array, from a position on.
+/// An iterator over a range or an array that knows its position.
 #[pyclass(name = "JitRest", module = "numelt._core")]
 pub struct Rest {
     source: Py<PyAny>,
-    /// The next item's.
+    /// The position of the next item.
     position: isize,
     iterator: Option<Py<PyIterator>>,
-    /// An item that has been taken already and comes first.
+    /// An item that was taken before, and is returned first: the one before the position.
     again: Option<Py<PyAny>>,
 }
 
@@ -20,7 +21,7 @@ impl Rest {
         Rest { source: source.unbind(), position, iterator: None, again: None }
     }
 
-    /// What is left, with the item that was taken last: a range, or a view of the array.
+    /// The remaining items and the one that was taken last, as a range or a view of the array.
     pub fn ahead<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.from(py, self.position - 1)
     }
@@ -54,12 +55,12 @@ impl Rest {
         iterator.bind(py).clone().next().transpose()
     }
 
-    /// Has an item come first that has been taken already: the one before the position.
+    /// Makes the next call return an item that was taken before: the one before the position.
     fn again(&mut self, item: Py<PyAny>) {
         self.again = Some(item);
     }
 
-    /// Goes on as another iterator does.
+    /// Takes over the state of another iterator.
     fn follow(&mut self, other: PyRef<'_, Rest>) {
         let py = other.py();
         self.source = other.source.clone_ref(py);

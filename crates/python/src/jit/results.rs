@@ -1,4 +1,4 @@
-//! What compiled code leaves, as Python objects.
+//! Converts the numbers that compiled code returns to Python objects.
 
 use crate::array::fresh;
 use crate::array::ndarray::{NdArray, Payload};
@@ -16,14 +16,14 @@ use pyo3::types::{PyBool, PyComplex, PyFloat, PyRange, PyTuple};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 
-/// A type with what is needed to read a value of it, worked out once.
+/// A type, with everything that is needed to read a value of it. It is computed once per exit.
 pub struct Shape {
     ty: Type,
-    /// How many numbers a value has.
+    /// The count of numbers of a value.
     count: usize,
     /// The items of a tuple.
     items: Vec<Shape>,
-    /// The alternatives of a choice, each with the places of its numbers.
+    /// The alternatives of a choice, each with the indices of its numbers.
     alternatives: Vec<(Shape, SmallVec<[usize; 4]>)>,
 }
 
@@ -43,23 +43,23 @@ impl Shape {
     }
 }
 
-/// Arrays as objects, with the numbers that they were made from.
+/// Array objects, with the numbers that they were made from.
 pub type Views<'py> = Vec<(SmallVec<[u64; 8]>, Bound<'py, PyAny>)>;
 
-/// The numbers that compiled code has left, read one after the other.
+/// A reader of the numbers that compiled code has returned.
 pub struct Left<'a, 'py> {
     pub py: Python<'py>,
-    /// What the loop was given.
+    /// The arguments of the loop, followed by the objects found outside.
     pub objects: &'a [Bound<'py, PyAny>],
-    /// The numbers.
+    /// The numbers that have not been read.
     pub words: &'a [u64],
-    /// Where the memory of each given array began.
+    /// For each argument that is an array, the address that it had.
     pub starts: &'a dyn Fn(u32) -> u64,
-    /// The arrays that the run has made, if it can make any.
+    /// The pool of arrays that the run has made, if it can make any.
     pub pool: Option<&'a Pool>,
-    /// Those that are objects already: by number, with their addresses.
+    /// Arrays of the pool that have been converted: number, object, former address.
     pub made: &'a RefCell<Vec<(i64, Bound<'py, NdArray>, u64)>>,
-    /// The arrays so far, with their numbers.
+    /// The array objects that have been made so far, with the numbers that describe them.
     pub views: &'a RefCell<Views<'py>>,
 }
 
@@ -70,7 +70,7 @@ impl<'py> Left<'_, 'py> {
         *first
     }
 
-    /// The next value, of this type.
+    /// Reads a value of this shape.
     pub fn value(&mut self, shape: &Shape) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         Ok(match &shape.ty {
@@ -123,7 +123,7 @@ impl<'py> Left<'_, 'py> {
         Scalar::from_bytes(dtype, &bytes)
     }
 
-    /// An array. Variables with the same view have the same object.
+    /// Reads an array. Equal views become the same object.
     fn array(&mut self, dtype: DType, ndim: u8, writeable: bool) -> PyResult<Bound<'py, PyAny>> {
         let words = &self.words[..2 + 2 * usize::from(ndim)];
         let known = self.views.borrow().iter().find(|view| view.0[..] == *words).map(|view| view.1.clone());
@@ -169,7 +169,7 @@ impl<'py> Left<'_, 'py> {
         Ok(fresh::object(self.py, || NdArray::new(part, Some(parent), writeable))?.into_any())
     }
 
-    /// An array that the run has made, and the address that it had.
+    /// The object of an array that the run has made, and the address that it had.
     fn made(&self, number: i64) -> PyResult<(Bound<'py, NdArray>, u64)> {
         if let Some((_, object, start)) = self.made.borrow().iter().find(|made| made.0 == number) {
             return Ok((object.clone(), *start));
@@ -180,7 +180,7 @@ impl<'py> Left<'_, 'py> {
         Ok((object, start))
     }
 
-    /// What a `for` statement still has to iterate over.
+    /// Reads an iterable of a `for` statement and its position, and makes an iterator over the remaining items.
     pub fn rest(&mut self, source: &Source) -> PyResult<Bound<'py, PyAny>> {
         let count = source_parts(source);
         let position = self.words[count] as i64;
@@ -214,7 +214,7 @@ impl<'py> Left<'_, 'py> {
     }
 }
 
-/// A view of an array of NumPy's, by NumPy's array protocol.
+/// A view of a NumPy array.
 fn view_of_numpys<'py>(
     object: &Bound<'py, PyAny>,
     address: u64,

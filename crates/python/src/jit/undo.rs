@@ -1,7 +1,8 @@
-//! Memory as it was: what iterations that are done ahead are going to write is copied before, and copied back if they
+//! Undoing iterations ahead: the memory that they are going to write is copied before they run, and copied back if they
 //! give up.
 //!
-//! In: the arrays of a [`Job`] and a range of iterations. Not here: which iterations, and why they give up.
+//! In: the arrays of a [`Job`] and a range of iterations. Not here: the choice of the range, and why iterations give
+//! up.
 
 use numelt_codegen::functions::{Job, Memory, Place};
 use smallvec::SmallVec;
@@ -11,17 +12,17 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// The size of a page of memory.
 const PAGE: usize = 4096;
 
-/// Equal pieces of memory at regular distances.
+/// A regular grid of contiguous pieces of memory, all of one length.
 struct Block {
     address: u64,
     /// The length of a piece in bytes.
     piece: usize,
-    /// How many there are, and how far apart in bytes, from the largest distance to the smallest.
+    /// For each axis of the grid the number of pieces and their distance in bytes, the largest distance first.
     axes: SmallVec<[(i64, i64); 4]>,
 }
 
 impl Block {
-    /// What iterations write of an array.
+    /// The memory of an array that iterations write.
     fn of(memory: &Memory, part: &Place, iterations: &Range<i64>) -> Block {
         let mut start = 0i64;
         let mut axes = memory.axes.clone();
@@ -65,17 +66,17 @@ impl Block {
     }
 }
 
-/// How many bytes iterations write, at most.
+/// The largest number of bytes that iterations may write.
 pub fn bytes(job: &Job, iterations: &Range<i64>) -> usize {
     let blocks = job.written.iter().map(|part| Block::of(&job.arrays[part.array], part, iterations));
     blocks.fold(0, |bytes, block| bytes.saturating_add(block.bytes()))
 }
 
-/// Copies what iterations are going to write.
+/// Copies the memory that iterations are going to write.
 ///
 /// # Safety
-/// The arrays are there, nobody else writes that part of them meanwhile, and the indices of the iterations are inside
-/// of them.
+/// The arrays are allocated, nobody else writes that part of them meanwhile, and the indices of the iterations are
+/// within their extents.
 pub unsafe fn save(job: &Job, iterations: &Range<i64>, to: &mut Vec<u8>) {
     to.clear();
     to.reserve(bytes(job, iterations));
@@ -89,8 +90,9 @@ pub unsafe fn save(job: &Job, iterations: &Range<i64>, to: &mut Vec<u8>) {
     }
 }
 
-/// Gives pages their memory that have none yet, as in arrays of zeros that nobody has written. If they were read first,
-/// they would get none, and the first write would take a second page fault.
+/// Writes to each page, so that the system allocates the pages of arrays that nobody has written, for example arrays of
+/// zeros. If such a page were read first, it would be mapped to a shared page of zeros, and the first write would cause
+/// a second page fault.
 fn touch(address: u64, bytes: usize) {
     if bytes < PAGE {
         return;
@@ -101,10 +103,10 @@ fn touch(address: u64, bytes: usize) {
     }
 }
 
-/// Copies it back.
+/// Copies back what [`save`] has copied.
 ///
 /// # Safety
-/// As for [`save`], which has copied it for the same iterations.
+/// As for [`save`], which must have been called for the same iterations.
 pub unsafe fn restore(job: &Job, iterations: &Range<i64>, from: &[u8]) {
     let mut rest = from;
     for part in &job.written {
@@ -118,7 +120,7 @@ pub unsafe fn restore(job: &Job, iterations: &Range<i64>, from: &[u8]) {
     }
 }
 
-/// Are the indices of all iterations inside of the arrays that they write?
+/// Are the indices of all iterations within the extents of the arrays that they write?
 pub fn is_inside(job: &Job) -> bool {
     job.written.iter().all(|part| {
         job.arrays[part.array].axes.iter().zip(&part.indices).all(|((extent, _), index)| {
@@ -145,7 +147,7 @@ fn reach(memory: &Memory) -> Option<(i128, i128)> {
     Some(reach)
 }
 
-/// Does nothing that is written lie in another array?
+/// Is the memory of each written array apart from that of all other arrays?
 pub fn are_apart(job: &Job) -> bool {
     let reaches: SmallVec<[Option<(i128, i128)>; 8]> = job.arrays.iter().map(reach).collect();
     job.written.iter().all(|part| {
@@ -155,7 +157,7 @@ pub fn are_apart(job: &Job) -> bool {
     })
 }
 
-/// Have all elements of the arrays that are written memory of their own?
+/// Do no two elements of a written array share memory?
 pub fn are_plain(job: &Job) -> bool {
     job.written.iter().all(|part| {
         let memory = &job.arrays[part.array];
@@ -195,7 +197,7 @@ mod tests {
         }
     }
 
-    /// Writes of a matrix, at indices along one axis.
+    /// Writes to rows or columns of a matrix.
     fn part(axis: usize, first: i64, step: i64) -> Place {
         let mut indices = [None; 2];
         indices[axis] = Some((first, step));

@@ -1,12 +1,12 @@
-//! A loop of the program: its code for each combination of types, and running it.
+//! A unit: a loop of the program, with its code for each combination of argument types. Calling it runs the loop.
 //!
-//! In: the values of the loop's variables. Out: `None`, if CPython is to run the loop, or a tuple: the number of the
-//! statement where it goes on (0: the loop is over), the rest of each `for` statement's iterator, the variables that
-//! the loop may assign.
+//! In: the values of the loop's variables. Out: `None` if CPython has to run the loop, and otherwise a tuple: the
+//! number of the statement where CPython goes on (0: the loop is over; -1: the loop has not begun), for each `for`
+//! statement an iterator over its remaining items, and the variables that the loop may assign.
 //!
-//! Compiling takes some milliseconds. A loop that the program asks for (`numelt.jit`) is compiled when it first runs,
-//! others once CPython would take longer for them (`worth`). If the code gives up too often, CPython takes over for
-//! good.
+//! Compiling takes some milliseconds. A loop for which the program requests it (`numelt.jit`) is compiled when it first
+//! runs, others once CPython would take longer for them (`worth`). If the code often stops almost at once, the loop is
+//! left to CPython for good.
 
 use crate::jit::ahead;
 use crate::jit::given::{self, Numbers};
@@ -37,95 +37,97 @@ pub struct JitUnit {
     globals: Py<PyDict>,
     #[pyo3(get)]
     filename: String,
-    /// Does the program ask for it (`numelt.jit`)? Otherwise the loop must be worth it.
-    is_asked: bool,
-    /// Does it take over where CPython has gone on with a loop?
+    /// Has the program requested compiling (`numelt.jit`)? Otherwise the loop is compiled only if that pays.
+    is_requested: bool,
+    /// Does this unit resume a loop that CPython has been running?
     is_resumed: bool,
-    /// A unit that takes over is asked again after so many iterations, and a loop that is not worth while after so many
-    /// runs: when, and how many there are between.
+    /// The number of times that `__bool__` still answers "no". For a resuming unit this counts iterations, and for a
+    /// loop that does not pay yet, runs.
     due_in: AtomicU64,
+    /// The number from which `due_in` counts down.
     between: AtomicU64,
-    /// How many nanoseconds CPython has taken for it, roughly.
+    /// An estimate of the nanoseconds that CPython has taken for this loop.
     waited: AtomicU64,
-    /// How many `for` statements there are in it.
+    /// The number of `for` statements in the loop, itself included.
     fors: usize,
-    /// When it was first asked, until it has code.
-    first_asked: Mutex<Option<Instant>>,
-    /// Is it an error if CPython has to do something (`numelt.jit(strict=True)`)?
+    /// When a resuming unit was first called.
+    first_called: Mutex<Option<Instant>>,
+    /// Is it an error if CPython has to run a statement (`numelt.jit(strict=True)`)?
     is_strict: bool,
     variants: Mutex<Vec<Arc<Variant>>>,
-    /// Combinations of types that are not compiled.
+    /// The combinations of types that cannot be compiled.
     refused: Mutex<Vec<Refused>>,
     runs: AtomicU64,
-    /// How often in a row CPython has had to run it.
+    /// The number of consecutive calls after which CPython had to run the loop.
     refusals: AtomicU64,
-    /// The code that ran last.
+    /// The variant that ran last.
     last: Mutex<Option<Arc<Variant>>>,
 }
 
-/// What there is for a combination of types.
+/// The answer to a search for code that fits the arguments.
 enum Found {
     Code(Arc<Variant>),
-    /// Code once it is worth while.
+    /// There is no code yet; compiling does not pay so far.
     Later,
     Nothing,
 }
 
-/// A combination of types that is not compiled.
+/// A combination of types that cannot be compiled.
 struct Refused {
     given: Vec<Given>,
     line: u32,
     why: String,
-    /// How often CPython has run the loop for it.
+    /// How often CPython has run the loop for these types.
     runs: u64,
 }
 
-/// What a loop is given, and what has been found outside.
+/// The arguments of a loop, followed by the objects found outside.
 pub type Objects<'py> = SmallVec<[Bound<'py, PyAny>; 16]>;
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A loop that the program does not ask for is compiled when CPython has taken so many nanoseconds for it, as far as
-/// they can be estimated: about what compiling takes.
+/// Unless compiling is requested, a loop is compiled when CPython has taken an estimated total of this many nanoseconds
+/// for it, which is about what compiling takes.
 const WORTH: f64 = 10e6;
 
-/// The part of it that runs may take which are not asked for, and how many these are at most. A `while` loop may be a
-/// long one.
+/// While compiling does not pay, the unit is not called for some runs, so that estimates cost little. These runs may
+/// take this part of `WORTH`, and there are at most so many of them; fewer for `while` loops, any of which may be long.
 const SMALL_PART: f64 = 0.01;
-const MOST_UNASKED: u64 = 64;
-const MOST_UNASKED_WHILE: u64 = 8;
+const MOST_SKIPPED: u64 = 64;
+const MOST_SKIPPED_WHILE: u64 = 8;
 
-/// A variant that did nothing worth while at least this often, and in most of its runs, is not run any more.
+/// A variant that has stopped almost at once this many times, and in more than half of its runs, is not run any more.
 const MOST_EARLY: u64 = 10;
-/// What code has at least done, in nanoseconds or in iterations of a `for` loop, if it did not stop at once.
+/// A run has stopped almost at once if it took fewer nanoseconds than this, and did fewer iterations of a `for` loop.
 const AT_ONCE: u128 = 2000;
 const AT_ONCE_ITERATIONS: u64 = 8;
-/// The same in nanoseconds for a `while` loop, whose iterations are not counted.
+/// The same limit in nanoseconds for a `while` loop, whose iterations are not counted.
 const AT_ONCE_WHILE: u128 = 100;
-/// The same for a loop that CPython can run as fast as it can ask for the code: a few iterations.
+/// A loop that was not requested counts as stopped at once if it ran for fewer nanoseconds than this: CPython runs so
+/// few iterations in the time that calling the unit takes.
 const TINY: u128 = 45;
-/// A loop that CPython had to run so often in a row is not looked at any more.
+/// After this many consecutive refusals, the loop is left to CPython for good.
 const MOST_REFUSALS: u64 = 30;
-/// How long CPython must have been busy with a loop before what takes over is compiled, which takes some milliseconds.
+/// How long CPython must have been running a loop before the code that resumes it is compiled.
 const BUSY: Duration = Duration::from_millis(5);
-const BUSY_IF_ASKED: Duration = Duration::from_micros(200);
-/// The most iterations of a loop between those at which compiled code may take over again.
+const BUSY_IF_REQUESTED: Duration = Duration::from_micros(200);
+/// The largest number of iterations between two attempts to resume a loop.
 const MOST_BETWEEN: u64 = 1024;
-/// More combinations of types than this are not compiled.
+/// The largest number of variants of a loop.
 const MOST_VARIANTS: usize = 16;
 
 #[pymethods]
 impl JitUnit {
     #[new]
-    #[pyo3(signature = (tree, globals, name, filename, is_asked, is_strict=false, is_resumed=false))]
+    #[pyo3(signature = (tree, globals, name, filename, is_requested, is_strict=false, is_resumed=false))]
     fn new(
         tree: &str,
         globals: Bound<'_, PyDict>,
         name: &str,
         filename: &str,
-        is_asked: bool,
+        is_requested: bool,
         is_strict: bool,
         is_resumed: bool,
     ) -> PyResult<JitUnit> {
@@ -139,14 +141,14 @@ impl JitUnit {
             names,
             globals: globals.unbind(),
             filename: filename.to_owned(),
-            is_asked,
+            is_requested,
             is_strict,
             is_resumed,
             due_in: AtomicU64::new(0),
             between: AtomicU64::new(1),
             waited: AtomicU64::new(0),
             fors,
-            first_asked: Mutex::default(),
+            first_called: Mutex::default(),
             variants: Mutex::default(),
             refused: Mutex::default(),
             runs: AtomicU64::new(0),
@@ -162,7 +164,7 @@ impl JitUnit {
             return Ok(None);
         }
         if slots.len() != self.tree.slots.len() {
-            return Err(PyTypeError::new_err("a loop gets a value per variable"));
+            return Err(PyTypeError::new_err("a unit takes one value for each variable of its loop"));
         }
         if errstate::is_touched() && errstate::is_strict(py)? {
             return Ok(None);
@@ -171,7 +173,7 @@ impl JitUnit {
         let mut objects: Objects<'py> = slots.iter().collect();
         if self.is_resumed {
             self.wait(true);
-            if !self.is_overdue() {
+            if !self.has_been_busy() {
                 return Ok(None);
             }
             for object in &mut objects {
@@ -201,8 +203,7 @@ impl JitUnit {
         }
     }
 
-    /// Is it worth asking? Not between the iterations after which a unit takes over, and not once CPython has had to
-    /// run the loop too often.
+    /// Shall the unit be called? Not if the next attempt is not due yet, and not after too many refusals.
     fn __bool__(&self) -> bool {
         if get(&self.refusals) >= MOST_REFUSALS {
             return false;
@@ -214,12 +215,12 @@ impl JitUnit {
         due_in == 0
     }
 
-    /// A unit belongs to its process. Where functions are pickled by value, the copies run their loops in CPython.
+    /// A unit belongs to its process. If a function is pickled by value, CPython runs the loops of the copy.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         Ok((py.import("numelt._jit.twin")?.getattr("idle_unit")?, PyTuple::empty(py)))
     }
 
-    /// Sets the counts to zero that tell what was left to CPython.
+    /// Resets the counts of statements that CPython had to run.
     fn forget_counts(&self) {
         locked(&self.refused).iter_mut().for_each(|refused| refused.runs = 0);
         for variant in locked(&self.variants).iter() {
@@ -227,9 +228,9 @@ impl JitUnit {
         }
     }
 
-    /// What is known of this loop: for each combination of types its exits (line, reason, whether compiled code never
-    /// does the statement, how often it stopped there) and its code; and what was refused: types, line, reason, number
-    /// of runs.
+    /// A report on this loop. For each variant it has the exits (line, reason, whether the statement is never compiled,
+    /// how often the code stopped there) and the code; for each refused combination of types the types, the line, the
+    /// reason and the number of runs.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let report = PyDict::new(py);
         report.set_item("name", &self.tree.name)?;
@@ -263,7 +264,7 @@ impl JitUnit {
     }
 }
 
-/// Raises the exception of a signal's handler, if that is why compiled code stopped.
+/// Raises the exception of a signal handler, if one has been raised while compiled code ran.
 #[pyfunction]
 pub fn jit_pending(py: Python<'_>) -> PyResult<()> {
     match PENDING.with(|pending| pending.borrow_mut().take()) {
@@ -276,19 +277,19 @@ pub fn jit_pending(py: Python<'_>) -> PyResult<()> {
 }
 
 thread_local! {
-    /// The exception of a signal's handler that ran while compiled code did.
+    /// The exception that a signal handler has raised while compiled code ran.
     static PENDING: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
 impl JitUnit {
-    /// Has CPython been busy with the loop for so long that it is worth compiling what takes over?
-    fn is_overdue(&self) -> bool {
-        let mut first = locked(&self.first_asked);
+    /// Has CPython been running the loop for long enough to compile the code that resumes it?
+    fn has_been_busy(&self) -> bool {
+        let mut first = locked(&self.first_called);
         let first = first.get_or_insert_with(Instant::now);
-        world::forced_exit().is_some() || first.elapsed() >= if self.is_asked { BUSY_IF_ASKED } else { BUSY }
+        world::forced_exit().is_some() || first.elapsed() >= if self.is_requested { BUSY_IF_REQUESTED } else { BUSY }
     }
 
-    /// Sets when this unit is asked again: sooner if it had something to do, later if not.
+    /// Sets when a resuming unit is called again: at the next iteration, or after twice as many as before.
     fn wait(&self, longer: bool) {
         let between = if longer { (2 * get(&self.between)).min(MOST_BETWEEN) } else { 1 };
         self.between.store(between, Ordering::Relaxed);
@@ -300,27 +301,27 @@ impl JitUnit {
         slots.map(|(name, given)| format!("{name}: {}", given.ty)).collect::<Vec<_>>().join(", ")
     }
 
-    /// Has CPython done so much for this loop, or will it, that compiling is worth while? If not, the next runs are not
-    /// even asked for, as many as a small part of that takes, since asking takes as long as some iterations.
+    /// Has CPython taken so long for this loop, this run included, that compiling pays? If not, the unit is not called
+    /// for some of the next runs, because a call takes as long as some iterations.
     fn is_worth_it(&self, given: &[Given], numbers: &Numbers) -> bool {
         let Some(now) = worth::nanoseconds(&self.tree, given, numbers) else { return true };
-        // those not asked for are thought to be like this one
+        // runs for which the unit was not called are assumed to be like this one
         let all = now * get(&self.between) as f64;
         let before = self.waited.fetch_add(all.min(WORTH) as u64, Ordering::Relaxed);
         if before as f64 + all >= WORTH {
             return true;
         }
         let is_while = matches!(self.tree.body.kind, StmtKind::While { .. });
-        let most = if is_while { MOST_UNASKED_WHILE } else { MOST_UNASKED };
+        let most = if is_while { MOST_SKIPPED_WHILE } else { MOST_SKIPPED };
         let between = ((WORTH * SMALL_PART / now.max(1.0)) as u64).clamp(1, most);
         self.between.store(between, Ordering::Relaxed);
         self.due_in.store(between - 1, Ordering::Relaxed);
         false
     }
 
-    /// A loop that is not compiled yet. The iterations of a `while` loop cannot be counted, so compiled code takes over
-    /// if they take long: the loop begins in CPython as if compiled code had stopped at the end of an iteration before
-    /// the first one.
+    /// The result for a loop that is not compiled yet. The number of iterations of a `while` loop is unknown, so the
+    /// result says that compiled code has stopped at the end of an iteration, before the first one. CPython then runs
+    /// the resumable form of the loop, and compiled code can take over if the loop is long.
     fn begin_in_python<'py>(
         &self,
         py: Python<'py>,
@@ -336,7 +337,7 @@ impl JitUnit {
         PyTuple::new(py, items).map(Some)
     }
 
-    /// The code for what is given, compiled now if need be.
+    /// Finds the code that fits the arguments, or compiles it.
     fn variant<'py>(
         &self,
         py: Python<'py>,
@@ -369,7 +370,7 @@ impl JitUnit {
             numbers.words.truncate(words);
             numbers.arrays.truncate(arrays);
         }
-        if !self.is_asked && !self.is_resumed && !self.is_worth_it(&given, numbers) {
+        if !self.is_requested && !self.is_resumed && !self.is_worth_it(&given, numbers) {
             return Ok(Found::Later);
         }
         add_one(&self.refusals);
@@ -396,7 +397,7 @@ impl JitUnit {
         }
     }
 
-    /// Says that CPython does something that compiled code cannot do, where the program wants to know it.
+    /// Reports a statement that CPython has to run, if the program requests such reports.
     fn left_to_python(&self, py: Python<'_>, line: u32, why: &str) -> PyResult<()> {
         if !self.is_strict && coverage::is_silent() {
             return Ok(());
@@ -450,9 +451,9 @@ impl JitUnit {
         if exit.is_gap {
             self.left_to_python(py, exit.line, &exit.why)?;
         }
-        let is_tiny = !self.is_asked && took.as_nanos() < TINY;
+        let is_tiny = !self.is_requested && took.as_nanos() < TINY;
         let stopped_at_once = match exit.sources.first() {
-            // the position of the outermost loop comes after the numbers of what it iterates over
+            // the position of the outermost loop comes after the numbers of its iterable
             Some(Some(source)) => {
                 took.as_nanos() < AT_ONCE && frame[1 + numelt_jit::source_parts(source)] < AT_ONCE_ITERATIONS
             }
@@ -489,7 +490,7 @@ impl JitUnit {
         };
         let (made, views) = (RefCell::default(), RefCell::default());
         let mut left = Left { py, objects, words, starts: &starts, pool, made: &made, views: &views };
-        // the statement of the loop itself: it begins anew
+        // the number of the loop statement itself means that the loop begins anew
         let statement = if exit.statement == self.tree.body.number { -1 } else { i64::from(exit.statement) };
         let mut items: SmallVec<[Bound<'py, PyAny>; 16]> = SmallVec::new();
         items.push(statement.into_pyobject(py)?.into_any());

@@ -1,7 +1,8 @@
 //! The code of a loop for one combination of types.
 //!
-//! In: the tree of a loop, and what it is given. Out: its code, where the code's parameters come from, and whether it
-//! fits what the loop is given in a later run. Not here: when to compile, and running (`unit`).
+//! In: the tree of a loop, and its arguments. Out: the compiled code, the sources of its parameters, and the check
+//! whether the code fits the arguments of a later run. Not here: the decision when to compile, and running the code
+//! (`unit`).
 
 use crate::jit::ahead;
 use crate::jit::given::{self, Numbers};
@@ -18,44 +19,47 @@ use std::time::Duration;
 
 /// The code for one combination of types.
 pub struct Variant {
-    /// What is given, the objects found outside included.
+    /// The types of the arguments, followed by those of the objects found outside.
     pub given: Vec<Given>,
-    /// The things among them, which must be the same.
+    /// For each of them, if it is not a value: the identity of the object that the code was made for.
     things: Vec<Option<Identity>>,
     paths: Vec<Path>,
     pub params: Vec<Source>,
-    /// What the code calls, apart from memory that belongs to a run.
+    /// The functions that the code calls by address. They live as long as the code.
     _outers: Box<[Outer]>,
     pub exits: Vec<Exit>,
     /// The types of the variables at each exit.
     pub shapes: Vec<Vec<Shape>>,
     pub written: Vec<u32>,
     pub code: Compiled,
-    /// The same compiled with care, once it is worth it; `None` if that failed.
-    careful: OnceLock<Option<Compiled>>,
-    /// How many nanoseconds it ran that were not spent in iterations done ahead.
+    /// The same code compiled with all optimizations, once it is needed; `None` if that failed.
+    optimized: OnceLock<Option<Compiled>>,
+    /// How many nanoseconds the code has run, without iterations ahead.
     spent: AtomicU64,
     pub text: String,
-    /// How the iterations of its loops are done.
+    /// For each loop, how its iterations run.
     pub ahead: Vec<AheadNote>,
-    /// How often it ran, and how often it did nothing worth while.
+    /// How often it ran.
     pub runs: AtomicU64,
+    /// How often it stopped almost at once, so that running it gained nothing.
     pub early: AtomicU64,
     /// How often each exit was taken.
     pub taken: Vec<AtomicU64>,
 }
 
-/// Where a parameter comes from.
+/// The source of a parameter.
 pub enum Source {
+    /// One of the numbers of the arguments, by its index.
     Number(usize),
+    /// The address of a function that the code calls.
     Constant(u64),
-    /// Memory that belongs to the run.
+    /// Scratch memory that belongs to the run.
     Scratch,
-    /// The arrays that the run makes.
+    /// The pool of arrays that the run makes.
     Pool,
 }
 
-/// Adds to a count.
+/// Increments a count.
 pub fn add_one(number: &AtomicU64) {
     number.fetch_add(1, Ordering::Relaxed);
 }
@@ -65,16 +69,17 @@ pub fn get(number: &AtomicU64) -> u64 {
     number.load(Ordering::Relaxed)
 }
 
-/// Can the code get to the end of an iteration: is there an exit for signals?
+/// Can the code reach the end of an iteration? There, it has an exit for signals.
 fn goes_round(exits: &[Exit]) -> bool {
     exits.iter().any(|exit| exit.why == "a signal")
 }
 
-/// Code that was compiled quickly is compiled with care when it has run for so long: about what that takes.
+/// Code that was compiled with few optimizations is compiled with all of them when it has run for this long, which is
+/// about what compiling takes.
 const LONG: Duration = Duration::from_millis(20);
 
 impl Variant {
-    /// Compiles the loop for what is given; what is found outside is appended.
+    /// Compiles the loop for the given arguments. Objects that are found outside are appended to `objects`.
     pub fn compiled<'py>(
         tree: &Unit,
         py: Python<'py>,
@@ -87,14 +92,15 @@ impl Variant {
         let mut outside = Outside { py, objects, numbers, paths: Vec::new() };
         // a defect of the compiler must not end the program
         let made = catch_unwind(AssertUnwindSafe(|| specialize(tree, given, &mut outside)));
-        let made = made.unwrap_or_else(|_| Err(failed("the compiler failed".into())))?;
+        let made = made.unwrap_or_else(|_| Err(failed("the compiler has failed".into())))?;
         let paths = outside.paths;
-        // if CPython has to do a part of every iteration, it does that faster without being interrupted
+        // a loop that stops in each iteration runs faster in CPython alone
         if !goes_round(&made.exits) && world::forced_exit().is_none() {
             let first = made.exits.iter().find(|exit| exit.is_gap).or(made.exits.first());
-            return Err(
-                first.map_or_else(|| failed("nothing of it can run".into()), |exit| (exit.line, exit.why.clone()))
-            );
+            return Err(first.map_or_else(
+                || failed("no part of the loop can be compiled".into()),
+                |exit| (exit.line, exit.why.clone()),
+            ));
         }
         if cfg!(debug_assertions) {
             numelt_func::verify(&made.function).map_err(failed)?;
@@ -144,7 +150,7 @@ impl Variant {
             exits: made.exits,
             written: made.written,
             code,
-            careful: OnceLock::new(),
+            optimized: OnceLock::new(),
             spent: AtomicU64::new(0),
             text: made.function.to_string(),
             ahead: made.ahead,
@@ -154,22 +160,22 @@ impl Variant {
         })
     }
 
-    /// The code to run. It is compiled with care when it has run for long and runs again: it may have been the only
-    /// time.
+    /// The code to run. It is compiled with all optimizations when it has run for long and is run again. Doing so
+    /// earlier would waste time if the loop runs only once.
     pub fn code(&self) -> &Compiled {
         if self.code.is_quick() && get(&self.spent) > LONG.as_nanos() as u64 {
-            let careful = self.careful.get_or_init(|| self.code.carefully().ok());
-            return careful.as_ref().unwrap_or(&self.code);
+            let optimized = self.optimized.get_or_init(|| self.code.carefully().ok());
+            return optimized.as_ref().unwrap_or(&self.code);
         }
         &self.code
     }
 
-    /// Notes how long the code ran, iterations done ahead aside.
+    /// Records how long the code ran, without iterations ahead.
     pub fn note_time(&self, took: Duration) {
         self.spent.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
     }
 
-    /// Are the things among these objects, from a number on, those that the code was made for?
+    /// Are these objects, from a number on, those that the code was made for, as far as they are not values?
     pub fn is_given(&self, objects: &[Bound<'_, PyAny>], from: usize) -> PyResult<bool> {
         for (object, thing) in objects.iter().zip(&self.things).skip(from) {
             if let Some(thing) = thing
@@ -181,7 +187,7 @@ impl Variant {
         Ok(true)
     }
 
-    /// Finds the objects outside again, appends them, and tells whether the code fits them.
+    /// Looks up the objects outside again, appends them, and returns whether the code fits them.
     pub fn find<'py>(&self, py: Python<'py>, objects: &mut Objects<'py>, numbers: &mut Numbers) -> PyResult<bool> {
         for path in &self.paths {
             let number = objects.len();

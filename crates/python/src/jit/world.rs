@@ -1,6 +1,7 @@
-//! What a loop finds outside of itself: names of modules, attributes, functions, loops of ufuncs.
+//! The surroundings of a loop: global names, attributes, functions, and loops of ufuncs.
 //!
-//! In: objects. Out: answers for the specializer, and the paths by which they are looked up again before each run.
+//! In: objects. Out: answers to the specializer's questions ([`World`]), and the paths by which the objects are looked
+//! up again before each run.
 
 use crate::jit::given::{self, Numbers};
 use crate::jit::pool::Pool;
@@ -23,40 +24,40 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The Python functions that lower functions and find what they use, set once.
+/// The Python functions that `jit_setup` has registered.
 static CALLEE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static REST: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
-/// What is left of an iteration over an object from a position on.
+/// An iterator over the items of an object from a position on.
 pub fn rest<'py>(source: Bound<'py, PyAny>, position: i64) -> PyResult<Bound<'py, PyAny>> {
     let py = source.py();
     match REST.get(py) {
         Some(rest) => rest.bind(py).call1(("iter", source, position)),
-        None => Err(PyRuntimeError::new_err("loops are compiled before numelt._jit has been imported")),
+        None => Err(PyRuntimeError::new_err("a loop has been compiled before numelt._jit was imported")),
     }
 }
 
-/// Where loops that are compiled from now on stop, for tests; zero is no statement.
+/// For tests: the number of the statement at which newly compiled loops stop. Zero means none.
 static FORCED: AtomicU32 = AtomicU32::new(0);
 
-/// Lets loops that are compiled from now on stop before the statement of this number, or as they must (zero). With any
-/// number but zero, compiled code takes over again as soon as it can.
+/// Sets, for tests, the number of the statement at which loops that are compiled from now on stop. Zero switches this
+/// off. With any other number, loops are resumed as soon as possible.
 #[pyfunction]
 pub fn jit_force_exit(statement: u32) {
     FORCED.store(statement, Ordering::Relaxed);
 }
 
-/// Which iterations are done ahead by loops that are compiled from now on.
+/// Which loops run iterations ahead, if they are compiled from now on.
 static AHEAD: AtomicU32 = AtomicU32::new(1);
 
-/// Lets loops that are compiled from now on do no iterations ahead (0), those of loops with enough work (1), or all, on
-/// several threads where that is possible at all (2), for tests.
+/// Sets which loops run iterations ahead, if they are compiled from now on: none (0), those with enough work (1), or,
+/// for tests, all for which it is possible, on several threads (2).
 #[pyfunction]
 pub fn jit_iterations_ahead(which: u32) {
     AHEAD.store(which, Ordering::Relaxed);
 }
 
-/// Which iterations are done ahead.
+/// Which loops run iterations ahead.
 pub fn iterations_ahead() -> IterationsAhead {
     match AHEAD.load(Ordering::Relaxed) {
         0 => IterationsAhead::None,
@@ -65,22 +66,22 @@ pub fn iterations_ahead() -> IterationsAhead {
     }
 }
 
-/// The statement before which loops that are compiled now are to stop.
+/// The number of the statement at which loops that are compiled now must stop, if any.
 pub fn forced_exit() -> Option<u32> {
     Some(FORCED.load(Ordering::Relaxed)).filter(|statement| *statement != 0)
 }
 
-/// Functions and classes that the specializer knows, by address.
+/// The functions and classes that the specializer knows, by address.
 struct Known {
     things: FxHashMap<usize, Thing>,
-    /// Keeps them alive, so that no other object gets such an address.
+    /// References to the objects, so that no other object gets one of these addresses.
     _objects: Vec<Py<PyAny>>,
 }
 
 static KNOWN: PyOnceLock<Known> = PyOnceLock::new();
 
-/// Tells the core how functions are lowered, and how iterations go on: `callee(function)` returns the tree of a
-/// function and its globals, or None; `rest(kind, source, position)` returns an iterator over what is left.
+/// Registers two Python functions: `callee(function)` returns the text of a function and its globals, or None, and
+/// `rest(kind, source, position)` returns an iterator over the remaining items of an iterable.
 #[pyfunction]
 pub fn jit_setup(py: Python<'_>, callee: Py<PyAny>, rest: Py<PyAny>) -> PyResult<()> {
     let _ = CALLEE.set(py, callee);
@@ -88,7 +89,7 @@ pub fn jit_setup(py: Python<'_>, callee: Py<PyAny>, rest: Py<PyAny>) -> PyResult
     KNOWN.get_or_try_init(py, || collect(py)).map(|_| ())
 }
 
-/// Functions of NumPy's that the specializer may ask for.
+/// The functions of NumPy that the specializer knows.
 const NUMPY: &[&str] = &[
     "abs",
     "absolute",
@@ -151,7 +152,7 @@ const NUMPY: &[&str] = &[
     "dot",
 ];
 
-/// Functions of numelt's that make arrays.
+/// The functions of numelt that make arrays, as far as the specializer knows them.
 const MAKERS: &[&str] =
     &["zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "array", "asarray", "copy"];
 
@@ -224,26 +225,26 @@ fn dtype_name(dtype: DType) -> &'static str {
     }
 }
 
-/// What an object is that is no value.
+/// Classifies an object that is not a value; `None` if the specializer does not know it.
 pub fn thing(object: &Bound<'_, PyAny>) -> PyResult<Option<Thing>> {
-    // a loop that finds a known function has been made by `numelt._jit`, which has called `jit_setup`; tests do without
+    // `jit_setup` has collected them, except in tests that do not call it
     let known = KNOWN.get_or_try_init(object.py(), || collect(object.py()))?;
     Ok(known.things.get(&(object.as_ptr() as usize)).cloned())
 }
 
-/// What tells that an object is the one that code was made for.
+/// Identifies an object for which code was made.
 pub enum Identity {
     /// The object itself.
     Object(Py<PyAny>),
-    /// A Python function: its code, the globals that it sees, and the defaults of its parameters. A function that is
-    /// defined in another one is a new object in each call.
+    /// A Python function, by its code, its globals and the defaults of its parameters. The object itself does not
+    /// identify it, because a nested function is a new object in each call of the outer one.
     Function { code: Py<PyAny>, globals: Py<PyAny>, defaults: Vec<Py<PyAny>> },
 }
 
 /// Code, globals and defaults of a Python function.
 type Parts<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, SmallVec<[Bound<'py, PyAny>; 4]>);
 
-/// What a Python function does depends on these.
+/// The objects on which the behaviour of a Python function depends, apart from its closure.
 fn parts_of<'py>(function: &Bound<'py, PyAny>) -> PyResult<Parts<'py>> {
     let py = function.py();
     let defaults = function.getattr(intern!(py, "__defaults__"))?;
@@ -255,7 +256,7 @@ fn parts_of<'py>(function: &Bound<'py, PyAny>) -> PyResult<Parts<'py>> {
 }
 
 impl Identity {
-    /// What identifies an object.
+    /// The identity of an object.
     pub fn of(object: &Bound<'_, PyAny>, thing: &Thing) -> PyResult<Identity> {
         if *thing != Thing::Function {
             return Ok(Identity::Object(object.clone().unbind()));
@@ -265,7 +266,7 @@ impl Identity {
         Ok(Identity::Function { code: code.unbind(), globals: globals.unbind(), defaults })
     }
 
-    /// Is it this object, or a function that does the same?
+    /// Does this identify the object?
     pub fn is(&self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
         match self {
             Identity::Object(known) => Ok(object.is(known)),
@@ -285,30 +286,30 @@ impl Identity {
     }
 }
 
-/// Is it a function that the specializer knows by name?
+/// Does the specializer know this object by name?
 pub fn is_known(object: &Bound<'_, PyAny>) -> bool {
     thing(object).is_ok_and(|thing| thing.is_some())
 }
 
-/// How an object outside is found, from one that is given.
+/// How to find an object outside of the loop, from an argument or from another such object.
 pub struct Path {
     of: u32,
     name: Py<PyString>,
     step: Step,
 }
 
-/// What leads from an object to another one.
+/// One lookup.
 enum Step {
     /// An attribute, if the object has this class.
     Attribute(Py<PyType>),
-    /// A name of a function's module.
+    /// A global name of a function.
     Global,
-    /// A variable of a function that encloses a function, by its number among those that the inner one uses.
+    /// A variable of an enclosing function, by its index in the closure.
     Cell(usize),
 }
 
 impl Path {
-    /// The object at its end.
+    /// Looks up the object; `None` if it does not exist or the lookup would not be the same any more.
     pub fn follow<'py>(&self, py: Python<'py>, objects: &[Bound<'py, PyAny>]) -> PyResult<Option<Bound<'py, PyAny>>> {
         let of = &objects[self.of as usize];
         match &self.step {
@@ -316,7 +317,7 @@ impl Path {
             Step::Attribute(_) => Ok(None),
             Step::Cell(number) => {
                 let cells = of.getattr(intern!(py, "__closure__"))?.cast_into::<PyTuple>()?;
-                // a variable without value has no contents
+                // an empty cell has no contents
                 Ok(cells.get_item(*number)?.getattr(intern!(py, "cell_contents")).ok())
             }
             Step::Global => {
@@ -327,13 +328,13 @@ impl Path {
     }
 }
 
-/// Where a function finds a name that is not its own.
+/// How a function looks up a name that is not local.
 fn step_to(function: &Bound<'_, PyAny>, name: &str) -> PyResult<Step> {
     let free = function.getattr("__code__")?.getattr("co_freevars")?.extract::<Vec<String>>()?;
     Ok(free.iter().position(|other| other == name).map_or(Step::Global, Step::Cell))
 }
 
-/// A name of a module or of the builtins.
+/// Looks up a global name, or one of the builtins.
 pub fn lookup<'py>(globals: &Bound<'py, PyDict>, name: &Bound<'py, PyString>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = globals.py();
     if let Some(found) = globals.get_item(name)? {
@@ -351,7 +352,7 @@ pub fn lookup<'py>(globals: &Bound<'py, PyDict>, name: &Bound<'py, PyString>) ->
     }
 }
 
-/// May the attribute be read without running code of the program?
+/// Can the attribute be read without running code of the program?
 fn is_plain_attribute(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
     if object.is_instance_of::<PyModule>() {
         return Ok(true);
@@ -369,14 +370,14 @@ fn is_plain_attribute(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
     Ok(true)
 }
 
-/// The world of one loop: what it was given, and what has been found.
+/// The surroundings of a loop that is being compiled: its arguments, and the objects that have been found.
 pub struct Outside<'a, 'py> {
     pub py: Python<'py>,
-    /// The given objects; what is found is appended.
+    /// The arguments; objects that are found are appended.
     pub objects: &'a mut Objects<'py>,
-    /// Their numbers, likewise.
+    /// The numbers of values among them.
     pub numbers: &'a mut Numbers,
-    /// How each of those was found.
+    /// How each object that is not an argument was found.
     pub paths: Vec<Path>,
 }
 
@@ -426,7 +427,7 @@ impl World for Outside<'_, '_> {
     }
 
     fn iterations_ahead(&self) -> IterationsAhead {
-        // an exit that is forced is one of the code with exits
+        // a forced exit is part of the exact code, so that all iterations must run there
         if forced_exit().is_some() { IterationsAhead::None } else { iterations_ahead() }
     }
 
@@ -435,25 +436,26 @@ impl World for Outside<'_, '_> {
     }
 }
 
-/// The type of a loop of a ufunc of NumPy's.
+/// The C type of the inner loop of a NumPy ufunc.
 type UfuncLoop = unsafe extern "C" fn(*mut *mut c_char, *mut isize, *mut isize, *mut c_void);
 
-/// Something outside that compiled code calls by its address.
+/// A function of the host that compiled code calls by the address of this description.
 pub enum Outer {
-    /// A loop of a ufunc for one element. The number is the loop's own data.
+    /// The loop of a ufunc, called for one element. The number is the address of the loop's own data.
     Element(UfuncLoop, usize),
-    /// A loop of a ufunc that reduces to a number of so many bytes.
+    /// The loop of a ufunc, called to reduce elements to one result. The last number is the size of the result in
+    /// bytes.
     Reduction(UfuncLoop, usize, usize),
-    /// The loop of `vecdot`, for one pair of arrays.
+    /// The loop of `vecdot`, called for one pair of vectors.
     Dot(UfuncLoop, usize),
-    /// Memory that belongs to the run.
+    /// Scratch memory that belongs to the run.
     Scratch(Mutex<Vec<u128>>),
     /// The arrays that the run makes.
     Pool(Mutex<Pool>),
 }
 
 impl Outer {
-    /// What a parameter of a function stands for, if it is of this kind and exists.
+    /// The function that a parameter stands for; `None` if there is none.
     pub fn of(py: Python<'_>, param: &Param) -> PyResult<Option<Outer>> {
         Ok(match param {
             Param::Part { .. } => None,
@@ -473,7 +475,7 @@ impl Outer {
     }
 }
 
-/// The loop of NumPy's ufunc of this name for these dtypes.
+/// The loop and its data of the NumPy ufunc of this name for these dtypes.
 pub fn ufunc_loop(py: Python<'_>, name: &str, inputs: &[DType], output: DType) -> PyResult<Option<(UfuncLoop, usize)>> {
     let numpy = Numpy::get(py)?;
     let ufunc = numpy.attr(py, name)?;
@@ -503,7 +505,7 @@ pub fn ufunc_loop(py: Python<'_>, name: &str, inputs: &[DType], output: DType) -
     Ok(None)
 }
 
-/// NumPy's number of a dtype.
+/// NumPy's type number of a dtype.
 fn type_number(dtype: DType) -> u8 {
     match dtype {
         DType::Bool => 0,
@@ -523,24 +525,24 @@ fn type_number(dtype: DType) -> u8 {
     }
 }
 
-/// Calls something outside. Compiled code calls this.
+/// Calls a function of the host. Compiled code calls this.
 ///
 /// # Safety
-/// `context` is the address of an [`Outer`], `args` has the addresses of as many operands as it takes and one for the
-/// result. Addresses among the operands are those of as many elements as they say.
+/// `context` is the address of an [`Outer`]. `args` has the addresses of its operands, and that of the result.
+/// Addresses among the operands point to as many elements as the operands say.
 pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
     // SAFETY: the caller's promise; NumPy's loops write nothing but the result.
     unsafe {
         let word = |number: usize| **args.add(number).cast::<*const i64>();
         match &*(context as *const Outer) {
             Outer::Element(function, data) => {
-                // one element: the strides do not matter, and are what NumPy gives for one
+                // for one element the strides do not matter
                 let (mut count, mut strides) = (1isize, [0isize; 8]);
                 function(args.cast_mut().cast(), &raw mut count, strides.as_mut_ptr(), *data as *mut c_void);
             }
             Outer::Reduction(function, data, size) => {
                 let (start, address, mut count, stride) = (*args, word(1), word(2) as isize, word(3) as isize);
-                // the loop adds to its result, which begins as the first value
+                // a reducing loop accumulates into its result, which starts as the first operand
                 let result = *args.add(4);
                 std::ptr::copy_nonoverlapping(start, result, *size);
                 let mut operands = [result.cast::<c_char>(), address as *mut c_char, result.cast()];
@@ -573,25 +575,26 @@ pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
     }
 }
 
-/// How long compiled code keeps other threads of the program waiting: a little longer than CPython does by default, so
-/// that a thread that waits has asked for the GIL by then. Otherwise this thread would get it again at once.
+/// How long compiled code holds the GIL before it releases it. This is a little longer than CPython's default switch
+/// interval: by then a waiting thread has requested the GIL, and otherwise this thread would get it back at once.
 const SWITCH: Duration = Duration::from_millis(7);
 
 thread_local! {
-    /// When this thread has last let others run.
+    /// When this thread has last released the GIL.
     static SWITCHED: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
 /// Runs the handlers of signals that have arrived, and lets other threads run every few milliseconds. Compiled code
-/// calls this now and then; true if a handler raised an exception, which [`crate::jit::unit::jit_pending`] raises.
+/// calls this from time to time. Returns true if a handler has raised an exception, which
+/// [`crate::jit::unit::jit_pending`] will raise.
 pub extern "C" fn poll() -> u8 {
     let now = Instant::now();
     if SWITCHED.get().is_none_or(|last| now - last > SWITCH) {
         SWITCHED.set(Some(now));
-        // SAFETY: compiled code runs with the GIL held. Without it, it runs no code at all: it is in this call. What it
-        // works on stays: its objects are held by references, and the memory of arrays by guards.
+        // SAFETY: compiled code calls this with the GIL held, and does nothing while this call has released it.
+        // References keep its objects alive, and guards keep the memory of arrays in place.
         unsafe { ffi::PyEval_RestoreThread(ffi::PyEval_SaveThread()) }
     }
-    // SAFETY: as above, with the GIL held again. A handler may have raised an exception when this was asked before.
+    // SAFETY: as above, with the GIL held again. An exception may also be pending from an earlier call.
     unsafe { (ffi::PyErr_CheckSignals() != 0 || !ffi::PyErr_Occurred().is_null()).into() }
 }

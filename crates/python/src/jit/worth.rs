@@ -1,36 +1,37 @@
-//! How long CPython takes for a loop, roughly. Compiling one takes milliseconds, which short loops never give back.
+//! A rough estimate of the time that CPython takes for a loop. Compiling a loop takes milliseconds, which short loops
+//! never regain.
 //!
-//! In: the tree of a loop, what it is given. Out: nanoseconds. Not here: what follows from them.
+//! In: the tree of a loop and its arguments. Out: nanoseconds. Not here: the decision that follows from them.
 
 use crate::jit::given::Numbers;
 use numelt_jit::{Expr, Given, Index, Stmt, StmtKind, Target, Type, Unit};
 
-/// What CPython takes for a part of an expression, in nanoseconds.
-const PART: f64 = 30.0;
-/// A call counts as so many parts.
+/// The time that CPython takes for one operation of an expression, in nanoseconds.
+const OPERATION: f64 = 30.0;
+/// A call counts as this many operations.
 const CALL: f64 = 4.0;
-/// A loop within the loop has so many iterations if nothing is known of them.
-const SOME_ITERATIONS: f64 = 10.0;
+/// The assumed number of iterations of an inner loop about which nothing is known.
+const ASSUMED_ITERATIONS: f64 = 10.0;
 
-/// What is known of the values of variables.
+/// The loop and the values of its variables.
 struct Known<'a> {
     tree: &'a Unit,
     given: &'a [Given],
     numbers: &'a Numbers,
 }
 
-/// The nanoseconds that CPython takes for a run of a loop, roughly; `None` if it is not known how many iterations a
-/// `for` loop has.
+/// The time that CPython takes for a run of a loop, in nanoseconds; `None` if the number of iterations of a `for` loop
+/// is not known.
 pub fn nanoseconds(tree: &Unit, given: &[Given], numbers: &Numbers) -> Option<f64> {
     let known = Known { tree, given, numbers };
     match &tree.body.kind {
-        StmtKind::For { iter, body, .. } => Some(PART * known.iterations(iter)? * (1.0 + known.block(body))),
-        _ => Some(PART * known.statement(&tree.body)),
+        StmtKind::For { iter, body, .. } => Some(OPERATION * known.iterations(iter)? * (1.0 + known.block(body))),
+        _ => Some(OPERATION * known.statement(&tree.body)),
     }
 }
 
 impl Known<'_> {
-    /// The numbers of a variable, or of a name from outside.
+    /// The type and the numbers of a variable or an input.
     fn parts(&self, expr: &Expr) -> Option<(&Type, &[u64])> {
         let number = match expr {
             Expr::Slot(slot) => *slot,
@@ -53,7 +54,7 @@ impl Known<'_> {
         matches!(function, Expr::Input(input) if self.tree.inputs[*input] == name)
     }
 
-    /// An integer, if it is easy to see.
+    /// The value of an integer expression, if it is simple enough.
     fn int(&self, expr: &Expr) -> Option<i64> {
         use numelt_jit::Operator::{Add, FloorDiv, Mult, Sub};
         match expr {
@@ -84,7 +85,7 @@ impl Known<'_> {
         }
     }
 
-    /// How many iterations there are over what a loop iterates over.
+    /// The number of iterations of a loop over this iterable.
     fn iterations(&self, iter: &Expr) -> Option<f64> {
         match iter {
             Expr::Call(function, args, _) if self.is_named(function, "range") => {
@@ -115,51 +116,57 @@ impl Known<'_> {
     fn statement(&self, statement: &Stmt) -> f64 {
         match &statement.kind {
             StmtKind::For { iter, body, .. } => {
-                parts_of(iter) + self.iterations(iter).unwrap_or(SOME_ITERATIONS) * (1.0 + self.block(body))
+                operations_of(iter) + self.iterations(iter).unwrap_or(ASSUMED_ITERATIONS) * (1.0 + self.block(body))
             }
-            StmtKind::While { test, body, .. } => SOME_ITERATIONS * (parts_of(test) + self.block(body)),
-            StmtKind::If { test, body, orelse } => parts_of(test) + self.block(body).max(self.block(orelse)),
-            StmtKind::Assign { targets, value } => parts_of(value) + targets.iter().map(parts_of_target).sum::<f64>(),
-            StmtKind::Aug { target, value, .. } => 1.0 + parts_of(value) + 2.0 * parts_of_target(target),
-            StmtKind::Expr(value) | StmtKind::Assert(value) | StmtKind::Return(value) => parts_of(value),
+            StmtKind::While { test, body, .. } => ASSUMED_ITERATIONS * (operations_of(test) + self.block(body)),
+            StmtKind::If { test, body, orelse } => operations_of(test) + self.block(body).max(self.block(orelse)),
+            StmtKind::Assign { targets, value } => {
+                operations_of(value) + targets.iter().map(operations_of_target).sum::<f64>()
+            }
+            StmtKind::Aug { target, value, .. } => 1.0 + operations_of(value) + 2.0 * operations_of_target(target),
+            StmtKind::Expr(value) | StmtKind::Assert(value) | StmtKind::Return(value) => operations_of(value),
             StmtKind::Exit(_) => CALL,
             StmtKind::Pass | StmtKind::Break | StmtKind::Continue => 0.0,
         }
     }
 }
 
-fn parts_of_all(exprs: &[Expr]) -> f64 {
-    exprs.iter().map(parts_of).sum()
+fn operations_of_all(exprs: &[Expr]) -> f64 {
+    exprs.iter().map(operations_of).sum()
 }
 
-/// How many parts an expression has.
-fn parts_of(expr: &Expr) -> f64 {
+/// The number of operations in an expression.
+fn operations_of(expr: &Expr) -> f64 {
     match expr {
-        Expr::Binary(_, a, b) => 1.0 + parts_of(a) + parts_of(b),
-        Expr::Unary(_, a) | Expr::Attr(a, _) => 1.0 + parts_of(a),
-        Expr::Compare(a, others) => parts_of(a) + others.iter().map(|(_, b)| 1.0 + parts_of(b)).sum::<f64>(),
-        Expr::And(items) | Expr::Or(items) | Expr::Tuple(items) | Expr::List(items) => 1.0 + parts_of_all(items),
-        Expr::IfExp(test, a, b) => 1.0 + parts_of(test) + parts_of(a).max(parts_of(b)),
-        Expr::Index(base, indices) => 2.0 + parts_of(base) + indices.iter().map(parts_of_index).sum::<f64>(),
+        Expr::Binary(_, a, b) => 1.0 + operations_of(a) + operations_of(b),
+        Expr::Unary(_, a) | Expr::Attr(a, _) => 1.0 + operations_of(a),
+        Expr::Compare(a, others) => operations_of(a) + others.iter().map(|(_, b)| 1.0 + operations_of(b)).sum::<f64>(),
+        Expr::And(items) | Expr::Or(items) | Expr::Tuple(items) | Expr::List(items) => 1.0 + operations_of_all(items),
+        Expr::IfExp(test, a, b) => 1.0 + operations_of(test) + operations_of(a).max(operations_of(b)),
+        Expr::Index(base, indices) => 2.0 + operations_of(base) + indices.iter().map(operations_of_index).sum::<f64>(),
         Expr::Call(function, args, keywords) => {
-            CALL + parts_of(function) + parts_of_all(args) + keywords.iter().map(|(_, arg)| parts_of(arg)).sum::<f64>()
+            CALL + operations_of(function)
+                + operations_of_all(args)
+                + keywords.iter().map(|(_, arg)| operations_of(arg)).sum::<f64>()
         }
         Expr::Unsupported(_) => CALL,
         _ => 1.0,
     }
 }
 
-fn parts_of_index(index: &Index) -> f64 {
+fn operations_of_index(index: &Index) -> f64 {
     match index {
-        Index::At(expr) => parts_of(expr),
-        Index::Slice(a, b, c) => 1.0 + parts_of(a) + parts_of(b) + parts_of(c),
+        Index::At(expr) => operations_of(expr),
+        Index::Slice(a, b, c) => 1.0 + operations_of(a) + operations_of(b) + operations_of(c),
     }
 }
 
-fn parts_of_target(target: &Target) -> f64 {
+fn operations_of_target(target: &Target) -> f64 {
     match target {
         Target::Slot(_) => 1.0,
-        Target::Tuple(items) => items.iter().map(parts_of_target).sum(),
-        Target::Index(base, indices) => 2.0 + parts_of(base) + indices.iter().map(parts_of_index).sum::<f64>(),
+        Target::Tuple(items) => items.iter().map(operations_of_target).sum(),
+        Target::Index(base, indices) => {
+            2.0 + operations_of(base) + indices.iter().map(operations_of_index).sum::<f64>()
+        }
     }
 }
