@@ -48,7 +48,7 @@ MODULES = timing.ROOT / "target" / "loaded"
 
 
 def once(folder, way, count):
-    """Run a folder's script; return the seconds of the process, those of the program's runs, and the result."""
+    """Run a folder's script; return the process's seconds, those of the program's runs, and the result."""
     out = folder / "result"
     # as after an installation: Python's compiled modules exist, and are not written in the first measured run
     modules = {"PYTHONPYCACHEPREFIX": str(MODULES), "PYTHONDONTWRITEBYTECODE": ""}
@@ -103,7 +103,8 @@ def measure(rounds=5, only="", sizes=(0,)):
                 rows.append(row)
                 print(
                     f"{row['name']:36s} {row['size']:9d} x{row['count']:6d}"
-                    f"  numelt {row['numelt_s'] * 1e3:7.0f} ms, with the option {row['over_numelt']:5.2f} of that speed"
+                    f"  numelt {row['numelt_s'] * 1e3:7.0f} ms,"
+                    f" with the option {row['over_numelt']:5.2f} of that speed"
                     f" (cold {row['cold_over_numelt']:5.2f}); runs {row['runs_over_numpy']:7.2f} of NumPy"
                     f"{'' if row['equal'] else '  DIFFERS'}{'' if row['correct'] else '  WRONG'}",
                     flush=True,
@@ -128,7 +129,8 @@ def text(rows):
     said = [
         f"Speed of a process with the option over that without, geometric mean: "
         f"{timing.mean([row['over_numelt'] for row in rows]):.2f}, with an empty cache "
-        f"{timing.mean([row['cold_over_numelt'] for row in rows]):.2f}; below {LEAST}: {', '.join(slow) or 'none'}.",
+        f"{timing.mean([row['cold_over_numelt'] for row in rows]):.2f}; "
+        f"below {LEAST}: {', '.join(slow) or 'none'}.",
     ]
     if loops:
         said.append(
