@@ -44,7 +44,7 @@ _NOT_TAKEN = frozenset(
 
 
 # compiled methods that leave arrays of non-native dtypes to NumPy's method
-_LEAVING = frozenset({"astype", "ravel", "reshape", "squeeze", "transpose", "view"})
+_LEAVING = frozenset({"astype", "flatten", "ravel", "reshape", "squeeze", "transpose", "view"})
 
 # methods that save an array: they read data and are not counted as fallbacks
 _READS = frozenset({"tofile", "dump", "dumps"})

@@ -14,7 +14,9 @@ The calls that are left to NumPy's function are given by one of these:
 - a number: calls on at most this many elements, while small operations run at once. NumPy has finished them
   before several operations would have been recorded;
 - ``"foreign"``: calls with arrays whose dtype is not native, which only NumPy supports;
-- ``"general"``: none. Functions that are not in the table have this value.
+- ``"declined"``: all calls that the compiled function has declined. Functions in `COMPILED` that are not in
+  the table have this value;
+- ``"general"``: none. All other functions that are not in the table have this value.
 
 Calls of functions in `COUNTED` are counted as library calls.
 
@@ -32,10 +34,11 @@ FEW = 1024
 # the same for arguments that become a side of the result
 SIDE = 48
 FOREIGN = "foreign"
+DECLINED = "declined"
 GENERAL = "general"
 
 _FEW = """
-    all angle any argmax argmin argwhere around array_equiv average choose clip compress
+    all amax amin angle any argmax argmin argwhere around array_equiv average choose clip compress
     concatenate copyto count_nonzero diff dot dstack inner max mean min nonzero place polyval
     prod put putmask ravel_multi_index repeat roll round stack sum take tensordot tile trace
     unravel_index vdot where
@@ -98,6 +101,7 @@ METHODS = frozenset(
 )
 
 _SHARES: dict[str, int | str] = {
+    **dict.fromkeys(COMPILED, DECLINED),
     **dict.fromkeys(_FEW.split(), FEW),
     **dict.fromkeys(_SIDES.split(), SIDE),
     **dict.fromkeys(_FOREIGN.split(), FOREIGN),
@@ -114,6 +118,6 @@ def share(name: str, default: int | str = GENERAL) -> int | str:
     --------
     >>> from numelt._dispatch import table
     >>> table.share("average"), table.share("zeros")
-    (1024, 'general')
+    (1024, 'declined')
     """
     return _SHARES.get(name, default)

@@ -344,6 +344,9 @@ pub fn quick_get<'py>(
         let py = array.py();
         return run::peek(py, &view.base, |bytes| scalar_at(py, view.dtype, &bytes[offset as usize..]));
     }
+    if let Some(positions) = exact_native(key).and_then(NdArray::view) {
+        return advanced::get_few(array.py(), view, positions);
+    }
     match quick(view, key) {
         Ok(Some(Quick::Window(window))) => Some(wrap_view(array, window)),
         Ok(_) => None,
@@ -370,6 +373,9 @@ fn set_quickly<'py>(
     let view = array.get().view().filter(|_| array.get().writeable())?;
     if let Some(offset) = element(view, key) {
         return write_plain(view, offset, value).then_some(Ok(()));
+    }
+    if let Some(positions) = exact_native(key).and_then(NdArray::view) {
+        return advanced::set_few(array.py(), view, positions, value);
     }
     let target = match quick(view, key) {
         Ok(Some(Quick::Window(target))) => target,

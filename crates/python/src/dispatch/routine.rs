@@ -188,6 +188,7 @@ impl Routine {
             Decision::FallBack { method } => {
                 foreign::call(self.name.bind(py).to_str()?, callable, given, method, Terms::ANY)
             }
+            Decision::Declined => foreign::accepted(self.name.bind(py).to_str()?, callable, given),
             Decision::Rules | Decision::Package => Ok(None),
         }
     }

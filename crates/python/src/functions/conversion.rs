@@ -17,6 +17,7 @@ use numelt::rules::shape::{self, Order};
 use numelt_ir::DType;
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
@@ -251,23 +252,25 @@ pub fn as_array<'py>(
             return native_asarray(py, obj, &view, to, copy, order_given);
         }
     }
-    let kwargs = PyDict::new(py);
-    // sequences are always copied
-    if copy != Some(true) && (copy.is_some() || !is_sequence(obj)) {
-        kwargs.set_item("copy", copy)?;
-    }
-    if ndmin > 0 {
-        kwargs.set_item("ndmin", ndmin)?;
-    }
-    if let Some(dtype) = dtype {
-        kwargs.set_item("dtype", dtype)?;
-    }
-    if let Some(order) = order.filter(|o| !o.is_none()) {
-        kwargs.set_item("order", order)?;
-    }
     let plain = hooks::plain(obj)?;
-    let array = Numpy::get(py)?.attr(py, "array")?;
-    let made = calls::apply(&array, (&plain,), Some(&kwargs))?;
+    let dtype = dtype.map_or_else(|| py.None().into_bound(py), |dtype| dtype.to_owned());
+    let order = order.filter(|o| !o.is_none());
+    // sequences are always copied
+    let copy = Some(copy).filter(|&copy| copy != Some(true) && (copy.is_some() || !is_sequence(obj)));
+    let array = Numpy::get(py)?.module.bind(py).getattr(intern!(py, "array"))?;
+    let made = if order.is_none() && copy.is_none() && ndmin == 0 {
+        calls::call(&array, &[plain.clone(), dtype], None)?
+    } else {
+        let kwargs = PyDict::new(py);
+        if let Some(copy) = copy {
+            kwargs.set_item(intern!(py, "copy"), copy)?;
+        }
+        if let Some(order) = order {
+            kwargs.set_item(intern!(py, "order"), order)?;
+        }
+        kwargs.set_item(intern!(py, "ndmin"), ndmin)?;
+        calls::apply(&array, (&plain, dtype), Some(&kwargs))?
+    };
     if made.is(&plain) && obj.cast_exact::<NdArray>().is_ok() {
         return Ok(obj.clone());
     }
@@ -309,6 +312,9 @@ fn native_asarray<'py>(
         return Err(PyValueError::new_err(
             "Unable to avoid copy while creating an array as requested.\nIf using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy when needed (no behavior change in NumPy 1.x).\nFor more details, see https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-the-copy-keyword.",
         ));
+    }
+    if to == view.dtype {
+        return wrap_new(py, Attached(py).copied(view, to, order)?);
     }
     // by an assignment, which treats floats that do not fit uint32 as NumPy does
     let out = Attached(py).new_like(view, to, order)?;

@@ -5,18 +5,20 @@
 
 use super::arguments::{Quick, int};
 use crate::array::members::{self, listed, permuted, reshaped, vector};
-use crate::array::ndarray::{NdArray, wrap_new, wrap_view};
+use crate::array::ndarray::{NdArray, Payload, wrap_new, wrap_view};
 use crate::array::{index, methods, scalar};
+use crate::cpython::calls;
 use crate::cpython::given::Given;
-use crate::numpy::{convert, subclass};
+use crate::numpy::{convert, foreign, subclass};
 use crate::record::front::Attached;
 use crate::record::run;
 use numelt::rules::axes;
 use numelt::rules::shape::{self, Order};
 use numelt::{Front, normalize_axis};
 use numelt_runtime::ArrayView;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyType};
+use pyo3::types::{PyBytes, PyString, PyType};
 use smallvec::SmallVec;
 
 macro_rules! methods {
@@ -25,6 +27,21 @@ macro_rules! methods {
             /// NumPy's method of this name.
             pub fn $name<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
                 answered(given, $answer)
+            }
+        )*
+    };
+}
+
+/// Methods that only read. Of an array of a non-native dtype, they return what NumPy's method returns.
+macro_rules! reads {
+    ($($name:ident $answer:expr;)*) => {
+        $(
+            /// NumPy's method of this name.
+            pub fn $name<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+                match answered(given, $answer)? {
+                    None => read_foreign(given, intern!(given.py(), stringify!($name))),
+                    made => Ok(made),
+                }
             }
         )*
     };
@@ -67,14 +84,28 @@ methods! {
     flatten |array, view, given| {
         given.plain()?.is_empty().then(|| methods::flattened(array.py(), view))
     };
+    conjugate |array, view, given| {
+        let same = given.plain()?.is_empty() && !view.dtype.is_complex();
+        same.then(|| Ok(array.clone().into_any()))
+    };
+    fill |array, view, given| {
+        let &[value] = given.plain()? else { return None };
+        let value = convert::exact_weak(&given.value(value))?;
+        let stored = value.to_scalar(view.dtype).filter(|&stored| !value.overflowed(stored))?;
+        let done = array.get().writeable() && run::overwrite_few(array.py(), view, stored);
+        done.then(|| Ok(array.py().None().into_bound(array.py())))
+    };
+    astype |array, view, given| {
+        let &[dtype] = given.plain()? else { return None };
+        methods::quick_astype(array.py(), view, &given.value(dtype))
+    };
+}
+
+reads! {
     copy |array, view, given| {
         let py = array.py();
         let copied = || wrap_new(py, Attached(py).copied(view, view.dtype, Order::C)?);
         given.plain()?.is_empty().then(copied)
-    };
-    conjugate |array, view, given| {
-        let same = given.plain()?.is_empty() && !view.dtype.is_complex();
-        same.then(|| Ok(array.clone().into_any()))
     };
     item |array, view, given| {
         let py = array.py();
@@ -90,17 +121,6 @@ methods! {
         given.plain()?.is_empty().then_some(())?;
         let bytes = |bytes: &[u8]| PyBytes::new(array.py(), bytes).into_any();
         run::on_dense(array.py(), view, bytes).transpose()
-    };
-    fill |array, view, given| {
-        let &[value] = given.plain()? else { return None };
-        let value = convert::exact_weak(&given.value(value))?;
-        let stored = value.to_scalar(view.dtype).filter(|&stored| !value.overflowed(stored))?;
-        let done = array.get().writeable() && run::overwrite_few(array.py(), view, stored);
-        done.then(|| Ok(array.py().None().into_bound(array.py())))
-    };
-    astype |array, view, given| {
-        let &[dtype] = given.plain()? else { return None };
-        methods::quick_astype(array.py(), view, &given.value(dtype))
     };
 }
 
@@ -121,6 +141,17 @@ pub fn view<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
         _ => None,
     })?;
     if made.is_some() { Ok(made) } else { subclass::viewed(given) }
+}
+
+/// What NumPy's method of this name returns for an array of a non-native dtype; `None` for calls with further arguments
+/// and for other arrays.
+fn read_foreign<'py>(given: &Given<'_, 'py>, name: &Bound<'py, PyString>) -> Quick<'py> {
+    let Some(first) = given.one() else { return Ok(None) };
+    let Ok(array) = first.cast_exact::<NdArray>() else { return Ok(None) };
+    match array.get().payload() {
+        Payload::Foreign(real) => foreign::given(calls::method0(real.bind(given.py()), name)?).map(Some),
+        Payload::Native(_) => Ok(None),
+    }
 }
 
 /// Calls `answer` with the array, its view and the other arguments.

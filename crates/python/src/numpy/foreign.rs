@@ -40,7 +40,7 @@ pub fn given<'py>(item: Bound<'py, PyAny>) -> Out<'py> {
 /// `array[key]`, where `real` is the `numpy.ndarray` of the array.
 pub fn get<'py>(array: &Bound<'py, NdArray>, real: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>) -> Quick<'py> {
     let py = key.py();
-    if is_word(key) {
+    if is_basic(key) {
         note(py, "ndarray.__getitem__", INDEXED)?;
         let item = real.get_item(key)?;
         if key.is_exact_instance_of::<PyString>() {
@@ -79,9 +79,15 @@ fn holds_objects(real: &Bound<'_, PyAny>) -> bool {
     export::type_number(real) == NPY_TYPES::NPY_OBJECT as c_int
 }
 
-/// Whether the key is a Python int or a string, which is passed to NumPy unchanged.
-fn is_word(key: &Bound<'_, PyAny>) -> bool {
-    key.is_exact_instance_of::<PyInt>() || key.is_exact_instance_of::<PyString>()
+/// Whether NumPy gets the key unchanged because it is an int, a string or a slice, or a tuple of ints and slices. The
+/// parts of a slice are ints, or objects that NumPy asks for an int.
+fn is_basic(key: &Bound<'_, PyAny>) -> bool {
+    let is_part =
+        |part: &Bound<'_, PyAny>| part.is_exact_instance_of::<PyInt>() || part.cast_exact::<PySlice>().is_ok();
+    match key.cast_exact::<PyTuple>() {
+        Ok(parts) => parts.iter_borrowed().all(|part| is_part(&part)),
+        Err(_) => is_part(key) || key.is_exact_instance_of::<PyString>(),
+    }
 }
 
 /// Whether the key has a Python int for each axis.
@@ -179,4 +185,15 @@ pub fn call<'py>(
     let py = given.py();
     let Some(place) = coverage::simple(py)? else { return Ok(None) };
     lend::call(callable, given, method, terms, || coverage::note(place, name, "not native"))
+}
+
+/// Calls a NumPy callable for a call that numelt's own function has declined. The call is counted under the user's
+/// line if NumPy accepts it. `None` as for [`call`].
+pub fn accepted<'py>(name: &str, callable: &Bound<'py, PyAny>, given: &Given<'_, 'py>) -> Quick<'py> {
+    let Some(place) = coverage::simple(given.py())? else { return Ok(None) };
+    let made = lend::call(callable, given, false, Terms::ANY, || Ok(()))?;
+    if made.is_some() {
+        coverage::note(place, name, "arguments that only NumPy accepts")?;
+    }
+    Ok(made)
 }

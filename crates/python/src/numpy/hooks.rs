@@ -142,12 +142,18 @@ fn plain_at<'py>(obj: &Bound<'py, PyAny>, depth: usize) -> PyResult<Option<Bound
         return Ok(None);
     }
     if let Ok(list) = obj.cast_exact::<PyList>() {
-        let items = list.iter().map(|item| plain_at(&item, depth + 1)).collect::<PyResult<Option<Vec<_>>>>()?;
-        return items.map(|items| Ok(PyList::new(py, items)?.into_any())).transpose();
+        return Ok(match plain_items(&mut list.iter(), depth)? {
+            Items::TooDeep => None,
+            Items::Same => Some(obj.clone()),
+            Items::Changed(items) => Some(PyList::new(py, items)?.into_any()),
+        });
     }
     if let Ok(tuple) = obj.cast_exact::<PyTuple>() {
-        let items = tuple.iter().map(|item| plain_at(&item, depth + 1)).collect::<PyResult<Option<Vec<_>>>>()?;
-        return items.map(|items| Ok(PyTuple::new(py, items)?.into_any())).transpose();
+        return Ok(match plain_items(&mut tuple.iter(), depth)? {
+            Items::TooDeep => None,
+            Items::Same => Some(obj.clone()),
+            Items::Changed(items) => Some(PyTuple::new(py, items)?.into_any()),
+        });
     }
     if let Ok(dict) = obj.cast_exact::<PyDict>() {
         let out = PyDict::new(py);
@@ -161,6 +167,25 @@ fn plain_at<'py>(obj: &Bound<'py, PyAny>, depth: usize) -> PyResult<Option<Bound
         return Ok(Some(function));
     }
     Ok(Some(obj.clone()))
+}
+
+/// The items of a sequence after conversion.
+enum Items<'py> {
+    TooDeep,
+    /// No item has changed: the sequence itself can be passed on.
+    Same,
+    Changed(Vec<Bound<'py, PyAny>>),
+}
+
+/// Converts the items of a sequence that is nested at this depth.
+fn plain_items<'py>(items: &mut dyn Iterator<Item = Bound<'py, PyAny>>, depth: usize) -> PyResult<Items<'py>> {
+    let (mut plain, mut changed) = (Vec::new(), false);
+    for item in items {
+        let Some(made) = plain_at(&item, depth + 1)? else { return Ok(Items::TooDeep) };
+        changed |= !made.is(&item);
+        plain.push(made);
+    }
+    Ok(if changed { Items::Changed(plain) } else { Items::Same })
 }
 
 /// Converts NumPy's arrays to ours, also inside lists, tuples and named tuples; other objects are returned unchanged.

@@ -129,15 +129,15 @@ impl<'py> Lent<'py> {
             self.loans.push(loan);
             return Ok(Some(view));
         }
-        if is_numpys_own(value) || subclass::passes(value, self.terms.claimable)? {
-            return Ok(Some(value.clone()));
-        }
         let class = value.get_type_ptr() as usize;
         if is_plain(value) {
             if self.terms.most == i64::MAX {
                 self.class = class;
             }
             return Ok(self.terms.fits(value).then(|| value.clone()));
+        }
+        if is_numpys_own(value) || subclass::passes(value, self.terms.claimable)? {
+            return Ok(Some(value.clone()));
         }
         if class == self.class {
             return Ok(Some(value.clone()));
@@ -466,11 +466,11 @@ fn is_numpys(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if value.is_instance_of::<PyType>() {
         return Ok(numpy.dtype_of_type(value.as_ptr().cast()).is_some()
             || convert::dtype_of_python_type(value).is_some()
-            || subclass::is_class(value.cast::<PyType>()?)
-            || is_scalar_class(value.cast::<PyType>()?)?
             || [py.get_type::<PyAny>(), py.get_type::<PyString>(), py.get_type::<PyBytes>()]
                 .iter()
-                .any(|c| c.is(value)));
+                .any(|c| c.is(value))
+            || subclass::is_class(value.cast::<PyType>()?)
+            || is_scalar_class(value.cast::<PyType>()?)?);
     }
     if value.is_instance(numpy.generic.bind(py))? {
         return Ok(true);

@@ -40,9 +40,18 @@ pub fn is_class(class: &Bound<'_, PyType>) -> bool {
 #[inline]
 fn is_derived(py: Python<'_>, class: *mut ffi::PyTypeObject) -> bool {
     let Ok(numpy) = Numpy::get(py) else { return false };
-    let array = numpy.ndarray.as_ptr().cast();
-    // SAFETY: both are living types.
-    class != array && unsafe { ffi::PyType_IsSubtype(class, array) != 0 }
+    let array: *mut ffi::PyTypeObject = numpy.ndarray.as_ptr().cast();
+    let mut class = class;
+    // The base named by this field determines the layout of a class's objects, so that of NumPy's array is always found
+    // on this way. `PyType_IsSubtype` searches all bases.
+    // SAFETY: the class and its bases are living types.
+    while let Some(base) = unsafe { (*class).tp_base.as_mut() } {
+        class = base;
+        if class == array {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether this is an array of a derived class; if a class may claim the call (`claimable`), one that leaves

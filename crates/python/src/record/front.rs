@@ -4,6 +4,7 @@
 
 use crate::numpy::errors;
 use crate::record::{errstate, inspect, registry, run, truths};
+use numelt::rules::shape::{self, Order};
 use numelt::{Error, Folded, Front};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Input, Runtime};
@@ -28,6 +29,20 @@ impl Front for Attached<'_> {
     #[inline]
     fn record(&self, op: Op, ty: DType, out: &ArrayView, ins: &[Input<'_>], axes: Axes) -> PyResult<()> {
         run::record(self.0, op, ty, out, ins, axes)
+    }
+
+    fn copied(&self, view: &ArrayView, dtype: DType, order: Order) -> PyResult<ArrayView> {
+        if dtype == view.dtype
+            && matches!(order, Order::C | Order::K)
+            && let Some(base) = run::copy_of_few(self.0, view)
+        {
+            return Ok(shape::whole(base, dtype, &view.shape));
+        }
+        let copy = self.new_like(view, dtype, order)?;
+        if copy.size() > 0 {
+            self.record(Op::Copy, dtype, &copy, &[Input::Array(view)], Axes::default())?;
+        }
+        Ok(copy)
     }
 
     fn product(&self, op: Op, ty: DType, out: &ArrayView, ins: [&ArrayView; 2]) -> PyResult<()> {

@@ -136,6 +136,9 @@ pub enum Share {
     Foreign,
     /// Those of the user's own code. They are not counted.
     Uncounted,
+    /// All calls, which the compiled function has declined before: NumPy raises the error, or accepts arguments that
+    /// numelt does not. Calls that NumPy accepts are counted as fallbacks.
+    Declined,
     /// None, except those with arrays of classes derived from NumPy's.
     None,
 }
@@ -153,6 +156,8 @@ pub enum Decision<'a> {
         /// Whether the first argument is an object whose method it is, to be passed unchanged.
         method: bool,
     },
+    /// NumPy, counted as a fallback if it accepts the call.
+    Declined,
     /// The package's Python function.
     Package,
 }
@@ -175,6 +180,7 @@ impl Share {
             "method" => Share::Method,
             "foreign" => Share::Foreign,
             "uncounted" => Share::Uncounted,
+            "declined" => Share::Declined,
             "general" => Share::None,
             other => return Err(PyValueError::new_err(format!("no share of calls is called {other}"))),
         })
@@ -190,6 +196,7 @@ impl Share {
         Ok(match self {
             Share::All => Decision::FallBack { method: false },
             Share::Method => Decision::FallBack { method: true },
+            Share::Declined => Decision::Declined,
             Share::Few(_) | Share::Foreign if any_foreign() || subclass::among(given)? => {
                 Decision::FallBack { method: false }
             }

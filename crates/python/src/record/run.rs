@@ -363,7 +363,7 @@ pub fn product(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: [&ArrayV
     record(py, op, ty, out, &[Input::Array(ins[0]), Input::Array(ins[1])], Axes::default())
 }
 
-/// A new array of at most this many elements is filled or scanned at once, if small operations run at once.
+/// A new array of at most this many elements is filled, copied or scanned at once, if small operations run at once.
 const FILLED: i64 = 2048;
 
 /// A new base that holds one value for each element of a shape; `None` if that has to be recorded.
@@ -375,6 +375,21 @@ pub fn new_filled(dims: &[i64], value: Scalar) -> Option<BaseRef> {
     // SAFETY: the GIL is held; see `record_as`.
     let base =
         unsafe { Runtime::global().prepared_past(n as usize * value.dtype().size(), |all| write_all(all, value)) }?;
+    inspect::count(Op::Copy);
+    Some(base)
+}
+
+/// A new base with the elements of a small dense view in C order, copied at once; `None` if that has to be recorded.
+pub fn copy_of_few(py: Python<'_>, view: &ArrayView) -> Option<BaseRef> {
+    if !(1..=FILLED).contains(&view.size()) || registry::is_tangled() {
+        return None;
+    }
+    let range = shape::dense_range(view)?;
+    let copy = |from: &[u8]| {
+        // SAFETY: the GIL is held; see `record_as`.
+        unsafe { Runtime::global().prepared_past(range.len(), |to| to.copy_from_slice(&from[range])) }
+    };
+    let base = peek(py, &view.base, copy)??;
     inspect::count(Op::Copy);
     Some(base)
 }

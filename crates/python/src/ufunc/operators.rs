@@ -318,12 +318,11 @@ fn fast_power<'py>(lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>) -> PyResult
     let py = lhs.py();
     let Some(array) = exact_native(lhs) else { return Ok(None) };
     let Some(dtype) = array.view().map(|v| v.dtype) else { return Ok(None) };
-    match power_op(dtype, rhs) {
-        Some(op) => match Operand::extract_quick(lhs) {
-            Some(a) => elementwise::apply(py, op, &[a], None, None),
-            None => Ok(None),
-        },
-        None => Ok(None),
+    let Some(op) = power_op(dtype, rhs) else { return Ok(None) };
+    match (quick_unary(op, lhs), Operand::extract_quick(lhs)) {
+        (Some(made), _) => made.map(Some),
+        (None, Some(a)) => elementwise::apply(py, op, &[a], None, None),
+        (None, None) => Ok(None),
     }
 }
 

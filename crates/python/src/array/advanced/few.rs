@@ -68,7 +68,7 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
         if rest.is_empty() {
             return gathered(py, view, picks).map(Some);
         }
-        let mut places: SmallVec<[isize; 64]> = SmallVec::new();
+        let mut places = Distances::new();
         picks.each(|pick| places.push(pick));
         rows(py, view, &places)
     };
@@ -109,9 +109,9 @@ fn flat(view: &ArrayView, key: &ArrayView) -> Option<(ArrayView, ArrayView)> {
     Some((one(view, itemsize), one(key, 1)))
 }
 
-/// The elements that a key with a position for each axis selects, if the positions are vectors in memory, short lists
-/// or ints.
-fn pairs(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Picked<'static>>> {
+/// The byte distances of the elements that a key with a position for each axis selects, if the positions are vectors
+/// in memory, short lists or ints.
+fn pairs(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Distances>> {
     let Ok(key) = key.cast_exact::<PyTuple>() else { return Ok(None) };
     if key.len() != view.shape.len() || !(2..=AXES).contains(&key.len()) {
         return Ok(None);
@@ -121,7 +121,30 @@ fn pairs(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<O
         let Some(column) = Column::of(py, &part)? else { return Ok(None) };
         all.push(column);
     }
-    Ok(Picked::of_columns(view, &all))
+    Ok(of_columns(view, &all))
+}
+
+/// The byte distances of the elements that positions on each axis select; `None` if their numbers differ, none is a
+/// vector, or one is out of bounds.
+fn of_columns(view: &ArrayView, columns: &[Column]) -> Option<Distances> {
+    let length = columns.iter().find_map(Column::len)?;
+    let mut listed = Distances::from_elem(0, length);
+    for (column, (&n, &stride)) in columns.iter().zip(view.shape.iter().zip(&view.strides)) {
+        let distance = |at: i64| numelt::rules::slicing::within(at, n).map(|at| (at * stride) as isize);
+        match column {
+            Column::One(at) => {
+                let distance = distance(*at)?;
+                listed.iter_mut().for_each(|pick| *pick += distance);
+            }
+            Column::Each(places) if places.len() == length => {
+                for (pick, &at) in listed.iter_mut().zip(places) {
+                    *pick += distance(at)?;
+                }
+            }
+            Column::Each(_) => return None,
+        }
+    }
+    Some(listed)
 }
 
 /// The selected elements for positions on each axis, if everything is in memory; `None` for any other key.
@@ -129,7 +152,7 @@ pub fn paired(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyAny>) -> PyRes
     if !view.base.is_readable() {
         return Ok(None);
     }
-    pairs(py, view, key)?.map(|picks| gathered(py, view, &picks)).transpose()
+    pairs(py, view, key)?.map(|picks| gathered(py, view, &Picked::listed(&picks))).transpose()
 }
 
 /// The selected elements of an array in memory, as a vector.
@@ -163,10 +186,13 @@ pub(super) fn copied(
     run::look(py, &from.base, copy)?
 }
 
+/// Byte distances of elements from position zero.
+pub(super) type Distances = SmallVec<[isize; 64]>;
+
 /// Checked positions along a vector, or of elements of a matrix.
 pub(super) struct Picked<'a> {
-    /// The byte distances of elements of a matrix.
-    listed: Option<SmallVec<[isize; 64]>>,
+    /// The byte distances of elements, if they were computed before.
+    listed: Option<&'a [isize]>,
     /// The bytes of the key's base.
     keys: &'a [u8],
     /// The offset of the key in them.
@@ -197,31 +223,8 @@ impl<'a> Picked<'a> {
         inside.then_some(picked)
     }
 
-    /// The elements that positions on each axis select; `None` if their numbers differ, none is a vector, or one is
-    /// out of bounds.
-    fn of_columns(view: &ArrayView, columns: &[Column]) -> Option<Picked<'a>> {
-        let length = columns.iter().find_map(Column::len)?;
-        let mut listed: SmallVec<[isize; 64]> = SmallVec::from_elem(0, length);
-        for (column, (&n, &stride)) in columns.iter().zip(view.shape.iter().zip(&view.strides)) {
-            let distance = |at: i64| numelt::rules::slicing::within(at, n).map(|at| (at * stride) as isize);
-            match column {
-                Column::One(at) => {
-                    let distance = distance(*at)?;
-                    listed.iter_mut().for_each(|pick| *pick += distance);
-                }
-                Column::Each(places) if places.len() == length => {
-                    for (pick, &at) in listed.iter_mut().zip(places) {
-                        *pick += distance(at)?;
-                    }
-                }
-                Column::Each(_) => return None,
-            }
-        }
-        Some(Picked::listed(listed))
-    }
-
     /// The elements at these byte distances, which have been checked.
-    pub(super) fn listed(listed: SmallVec<[isize; 64]>) -> Picked<'a> {
+    pub(super) fn listed(listed: &'a [isize]) -> Picked<'a> {
         let length = listed.len() as i64;
         Picked {
             listed: Some(listed),
@@ -316,7 +319,7 @@ impl<'a> Picked<'a> {
 
     /// Calls `f` with the byte distance of each selected element.
     fn each(&self, mut f: impl FnMut(isize)) {
-        if let Some(listed) = &self.listed {
+        if let Some(listed) = self.listed {
             listed.iter().copied().for_each(f);
         } else if let Some(truths) = self.dense() {
             let mut words = truths.chunks_exact(8);
@@ -406,7 +409,7 @@ pub fn set_paired(
         return Ok(false);
     }
     let (Some(picks), Some(values)) = (pairs(py, view, key)?, Values::of(py, view, value)?) else { return Ok(false) };
-    Ok(store(py, view, &picks, &values))
+    Ok(store(py, view, &Picked::listed(&picks), &values))
 }
 
 /// The values to store: the elements of a vector, or a number.
@@ -465,8 +468,8 @@ pub fn listed(py: Python<'_>, view: &ArrayView, key: &Bound<'_, PyList>) -> PyRe
 
 /// The byte distances along an axis with these `n` elements and this stride, for a list of ints; `None` for any other
 /// list, and if one is out of bounds.
-fn distances(key: &Bound<'_, PyList>, (n, stride): (i64, i64)) -> Option<SmallVec<[isize; 64]>> {
-    let mut picks = SmallVec::new();
+fn distances(key: &Bound<'_, PyList>, (n, stride): (i64, i64)) -> Option<Distances> {
+    let mut picks = Distances::new();
     for item in key.iter() {
         let given = match convert::exact_weak(&item) {
             Some(Weak::Int(given)) => given,
@@ -498,7 +501,7 @@ pub fn set_listed(
     let Some(listed) = distances(key, (n, view.strides[0])) else { return Ok(false) };
     if rest.is_empty() {
         let Some(values) = Values::of(py, view, value)? else { return Ok(false) };
-        return Ok(store(py, view, &Picked::listed(listed), &values));
+        return Ok(store(py, view, &Picked::listed(&listed), &values));
     }
     let Some(values) = exact_native(value).and_then(NdArray::view) else { return Ok(false) };
     let dense = |v: &ArrayView| shape::is_c_contiguous(rest, &v.strides[1..], v.dtype.size() as i64);

@@ -3,7 +3,7 @@
 //! In: a lookup of an array, and indices that no pending work writes. Out: a new array with memory, or `None` if
 //! recording is better.
 
-use super::few::{FEW, Picked, copied};
+use super::few::{Distances, FEW, Picked, copied};
 use crate::numpy::errors;
 use crate::record::front::{self, Attached};
 use numelt::Error;
@@ -57,7 +57,7 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
         if dense {
             // SAFETY: the index has been checked against its axis, so the elements are the array's; the target is
             // new.
-            unsafe { Picked::listed(bytes).copied(from, to, itemsize) };
+            unsafe { Picked::listed(&bytes).copied(from, to, itemsize) };
             return;
         }
         let mut picks = bytes.iter();
@@ -76,13 +76,8 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
 }
 
 /// The byte distances from position zero to each selected element, in C order, and the extents of the selection.
-fn displacements(
-    py: Python<'_>,
-    fancy: &Fancy,
-    index: &ArrayView,
-    walk: Walk,
-) -> PyResult<Option<(SmallVec<[isize; 64]>, Dims)>> {
-    let mut bytes = SmallVec::new();
+fn displacements(py: Python<'_>, fancy: &Fancy, index: &ArrayView, walk: Walk) -> PyResult<Option<(Distances, Dims)>> {
+    let mut bytes = Distances::new();
     let (n, stride) = fancy.axes[0];
     if let Pick::Mask(_) = fancy.pick {
         if index.dtype != DType::Bool {
@@ -120,7 +115,7 @@ fn displacements(
 }
 
 /// [`displacements`] for a mask of several axes.
-fn under_mask(py: Python<'_>, fancy: &Fancy, mask: &ArrayView) -> PyResult<Option<(SmallVec<[isize; 64]>, Dims)>> {
+fn under_mask(py: Python<'_>, fancy: &Fancy, mask: &ArrayView) -> PyResult<Option<(Distances, Dims)>> {
     if !fancy.axes.iter().map(|axis| axis.0).eq(mask.shape.iter().copied()) {
         return Ok(None);
     }
@@ -129,7 +124,7 @@ fn under_mask(py: Python<'_>, fancy: &Fancy, mask: &ArrayView) -> PyResult<Optio
         truths.push(truth != 0);
         true
     })?;
-    let mut bytes = SmallVec::new();
+    let mut bytes = Distances::new();
     let places = shape::window(mask, 0, mask.shape.clone(), fancy.axes.iter().map(|axis| axis.1).collect());
     let mut truths = truths.into_iter();
     walk(&places, 0, |at| {

@@ -24,7 +24,19 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 pub use functions::register;
-pub use scatter::set;
+pub use scatter::{set, set_few};
+
+/// `array[key]` for an array of few positions, or a mask, all of it in memory; `None` for all others. It runs no pending
+/// work and no Python code.
+pub fn get_few<'py>(py: Python<'py>, view: &ArrayView, key: &ArrayView) -> Option<PyResult<Bound<'py, PyAny>>> {
+    if !key.base.is_readable() {
+        return None;
+    }
+    match few::quick(py, view, key) {
+        Ok(found) => found.map(|found| wrap_new(py, found)),
+        Err(error) => Some(Err(error)),
+    }
+}
 
 /// `array[key]`; `None` if NumPy has to examine the key.
 pub fn get<'py>(

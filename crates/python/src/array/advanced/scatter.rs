@@ -5,6 +5,7 @@ use super::key::{Item, Key};
 use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
 use crate::array::{assign, index, to_u32};
+use crate::numpy::convert;
 use crate::record::front::Attached;
 use numelt::Answer;
 use numelt::indexing::{self, Assigned};
@@ -12,6 +13,24 @@ use numelt_ir::DType;
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
+
+/// `array[key] = value` for an array of few positions, or a mask, and a vector or a Python number, all of it in memory;
+/// `None`, with nothing done, for all others. It runs no Python code.
+pub fn set_few<'py>(
+    py: Python<'py>,
+    view: &ArrayView,
+    key: &ArrayView,
+    value: &Bound<'py, PyAny>,
+) -> Option<PyResult<()>> {
+    let plain = match convert::exact_weak(value) {
+        Some(number) => number.to_scalar(view.dtype).is_some_and(|stored| !number.overflowed(stored)),
+        None => exact_native(value).is_some(),
+    };
+    if !plain {
+        return None;
+    }
+    few::set(py, view, key, value).map(|done| done.then_some(())).transpose()
+}
 
 /// `array[key] = value`; false if NumPy has to examine the key.
 pub fn set<'py>(
