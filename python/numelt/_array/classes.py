@@ -39,7 +39,7 @@ class UnboundMethod(_core.UnboundCall):
         def others(*args: Any, **kwargs: Any) -> Any:
             return fallback.uncounted(numpys, args, kwargs)
 
-        return super().__new__(cls, ours, others, numpys)
+        return super().__new__(cls, name, ours, others, numpys)
 
     def __init__(self, name: str, ours: Any, numpys: Any) -> None:
         self.__wrapped__ = numpys

@@ -11,6 +11,7 @@ use crate::array::ndarray::NdArray;
 use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
 use crate::cpython::vectorcall::{self, Callee, Entry};
+use crate::functions::table::{self, Compiled};
 use crate::numpy::hooks;
 use crate::numpy::subclass;
 use pyo3::exceptions::PyRuntimeError;
@@ -26,11 +27,12 @@ static METHODS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 /// NumPy's array class.
 static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
-/// A method of the class. It calls `ours(...)` if its first argument is a numelt array, `numpys(...)` if it is a
-/// NumPy array, and `others(...)` if only the package can decide.
+/// A method of the class. If its first argument is a numelt array, the compiled function of that name answers, or
+/// `ours(...)`; if it is a NumPy array, `numpys(...)` does, or `others(...)` if only the package can decide.
 #[pyclass(subclass, dict, frozen, module = "numelt._core")]
 pub struct UnboundCall {
     entry: Entry<UnboundCall>,
+    compiled: Option<Compiled>,
     ours: Py<PyAny>,
     others: Py<PyAny>,
     numpys: Py<PyAny>,
@@ -39,9 +41,10 @@ pub struct UnboundCall {
 #[pymethods]
 impl UnboundCall {
     #[new]
-    #[pyo3(signature = (ours, others, numpys))]
-    fn new(ours: Py<PyAny>, others: Py<PyAny>, numpys: Py<PyAny>) -> UnboundCall {
-        UnboundCall { entry: Entry::new(), ours, others, numpys }
+    #[pyo3(signature = (name, ours, others, numpys))]
+    fn new(name: &str, ours: Py<PyAny>, others: Py<PyAny>, numpys: Py<PyAny>) -> UnboundCall {
+        let compiled = table::of(&format!("ndarray.{name}"));
+        UnboundCall { entry: Entry::new(), compiled, ours, others, numpys }
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -56,6 +59,11 @@ impl UnboundCall {
 
 impl Callee for UnboundCall {
     const ENTRY: usize = offset_of!(UnboundCall, entry);
+
+    fn at_once<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let own = given.first().is_some_and(|first| first.is_exact_instance_of::<NdArray>());
+        self.compiled.filter(|_| own).map_or(Ok(None), |compiled| compiled(given))
+    }
 
     fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let py = given.py();

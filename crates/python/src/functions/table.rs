@@ -10,6 +10,7 @@ use super::{
 };
 use crate::cpython::given::Given;
 use crate::numpy::subclass;
+use crate::ufunc;
 use pyo3::prelude::*;
 
 /// A compiled function: it answers calls of a public function.
@@ -144,6 +145,8 @@ const TABLE: &[(&str, Compiled)] = &[
     // calls on arrays of classes derived from NumPy's
     ("ndarray.view", methods::view),
     ("ndarray.__array_function__", subclass::asked),
+    // NumPy's ufuncs and scalars, called with our arrays
+    ("ndarray.__array_ufunc__", ufunc::asked),
 ];
 
 const GENERAL: &[(&str, Compiled)] = &[

@@ -473,24 +473,19 @@ pub fn dispatched<'py>(
     let py = slf.py();
     let derived = subclass::among_packed_operands(inputs, kwargs)?;
     if derived && name == "__call__" {
-        let label = known(function)?.0;
-        let answer =
-            |given: &Given<'_, 'py>| foreign::call(label.to_str(py)?, function, given, false, Terms::UNCLAIMED);
+        let label = name_of(function)?;
+        let answer = |given: &Given<'_, 'py>| foreign::call(label.to_str()?, function, given, false, Terms::UNCLAIMED);
         if let Some(made) = given::unpacked(inputs, kwargs, answer)? {
             return Ok(made);
         }
     }
     if name == "__call__"
         && kwargs.is_none_or(|k| k.is_empty())
-        && let (_, Some(op)) = known(function)?
+        && let Some(op) = op_of(function)?
         && inputs.len() == op.arity()
         && !op.is_product()
     {
         let inputs: SmallVec<[Bound<'py, PyAny>; 3]> = inputs.iter().map(without_axes).collect::<PyResult<_>>()?;
-        let plain: SmallVec<[_; 3]> = inputs.iter().map(Bound::as_borrowed).collect();
-        if let Some(made) = quick_call(op, &plain) {
-            return made;
-        }
         let operands: Option<SmallVec<[Operand<'py>; 3]>> = inputs.iter().map(Operand::extract_quick).collect();
         if let Some(operands) = operands
             && let Some(result) = elementwise::apply(py, op, &operands, None, None)?
@@ -517,6 +512,22 @@ pub fn dispatched<'py>(
     }
 }
 
+/// `array.__array_ufunc__(ufunc, "__call__", *inputs)` for a ufunc of NumPy that the fast path of calls answers; `None`
+/// for all other calls, which [`dispatched`] answers.
+pub fn asked<'py>(given: &Given<'_, 'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(&[_, function, method, ref inputs @ ..]) = given.plain() else { return Ok(None) };
+    let called =
+        given.value(method).cast_exact::<PyString>().is_ok_and(|name| name.to_str().is_ok_and(|s| s == "__call__"));
+    let Some(op) = op_of(&given.value(function))? else { return Ok(None) };
+    if !called || inputs.len() != op.arity() {
+        return Ok(None);
+    }
+    let inputs = inputs.iter().map(|&input| without_axes(given.value(input).to_owned()));
+    let inputs: SmallVec<[Bound<'py, PyAny>; 3]> = inputs.collect::<PyResult<_>>()?;
+    let plain: SmallVec<[_; 3]> = inputs.iter().map(Bound::as_borrowed).collect();
+    quick_call(op, &plain).transpose()
+}
+
 /// NumPy's scalar for a NumPy array without axes, which NumPy's scalars convert themselves to in comparisons; other
 /// objects are returned unchanged.
 fn without_axes(input: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
@@ -530,13 +541,23 @@ fn without_axes(input: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
 /// A ufunc that was met, kept alive so that no other object gets its address, its name and its operation.
 type Known = (Py<PyAny>, Py<PyString>, Option<Op>);
 
-/// The name of NumPy's ufunc and its operation, remembered by the address of the ufunc.
-fn known(function: &Bound<'_, PyAny>) -> PyResult<(Py<PyString>, Option<Op>)> {
+/// The name of NumPy's ufunc.
+fn name_of<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+    known(function, |(_, name, _)| name.bind(function.py()).clone())
+}
+
+/// The operation of NumPy's ufunc.
+fn op_of(function: &Bound<'_, PyAny>) -> PyResult<Option<Op>> {
+    known(function, |(_, _, op)| *op)
+}
+
+/// Reads what is known of NumPy's ufunc, which is remembered by its address.
+fn known<T>(function: &Bound<'_, PyAny>, read: impl FnOnce(&Known) -> T) -> PyResult<T> {
     static KNOWN: Mutex<BTreeMap<usize, Known>> = Mutex::new(BTreeMap::new());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let (py, key) = (function.py(), function.as_ptr() as usize);
-    if let Some((_, name, op)) = known().get(&key) {
-        return Ok((name.clone_ref(py), *op));
+    if let Some(entry) = known().get(&key) {
+        return Ok(read(entry));
     }
     let label = function.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
     let name = label.to_str()?;
@@ -544,7 +565,8 @@ fn known(function: &Bound<'_, PyAny>) -> PyResult<(Py<PyString>, Option<Op>)> {
     let own = errors::unless(py, Numpy::get(py)?.attr(py, name), &[errors::ATTRIBUTE])?;
     let numpys = own.is_some_and(|own| own.is(function));
     let op = if numpys { op_of_ufunc(name) } else { None };
-    let label = label.unbind();
-    known().insert(key, (function.clone().unbind(), label.clone_ref(py), op));
-    Ok((label, op))
+    let entry = (function.clone().unbind(), label.clone().unbind(), op);
+    let told = read(&entry);
+    known().insert(key, entry);
+    Ok(told)
 }
