@@ -19,7 +19,8 @@ np.array(["a", "bc"]); np.array([1, "x", None], dtype=object); np.array((1.5, No
 np.asarray(words); np.asarray(table); np.array(table, copy=True); np.array([b"a", b"bcd"]); np.copy(words)
 np.arange(0, 4, dtype="m8[s]"); np.array(["2020-01-01"], dtype="M8[D]"); np.array("text"); np.array(None)
 words.copy(); words.tolist(); words[:2].tobytes(); objects.tolist(); words.flatten(); table.copy();
-words[:1].item(); words[1:]; words[::-1, ]; words[1]; objects[0]; table["x"]; table[1]; table[-2:]; grid[0, :]; grid[1, 1]
+words[:1].item(); words[1:]; words[::-1, ]; words[1]; objects[0]; table["x"]; table[1]; table[-2:]
+grid[0, :]; grid[1, 1]
 np.float64(2.5) * a; np.float64(2.5) > a; np.int64(3) - a; np.float32(2) / a; np.complex128(1j) + a
 np.float64(2.5) * a[::2]; np.float64(2) * m.T; np.int8(3) & i; a ** 2; i ** 2; m ** 0.5; z ** 2.0; a ** -1
 a[i]; a[i[:0]]; a[i[::-1]]; m[i]; a[a > 0.5]; a.copy(); m.copy(); m.T.copy(); np.array(a); np.array(a[::2])
@@ -77,8 +78,8 @@ def test_no_python_function_of_the_package_runs(call):
 
 
 STORED = """
-a[i] = b; a[i] = 2; a[i] = 2.5; a[a > 1] = 7; a[i[::-1]] = b[::-1]; k[i] = 5; k[i] = 2.5; k[i] = -1; a[i] = True
-h[i] = 1e30; a[i] = float("nan"); a[i] = a[:3]; a[i[:0]] = b[:0]; a[i] = i; k[i] = 2**63 - 1
+a[i] = b; a[i] = 2; a[i] = 2.5; a[a > 1] = 7; a[i[::-1]] = b[::-1]; k[i] = 5; k[i] = 2.5; k[i] = -1
+a[i] = True; h[i] = 1e30; a[i] = float("nan"); a[i] = a[:3]; a[i[:0]] = b[:0]; a[i] = i; k[i] = 2**63 - 1
 """
 
 
