@@ -1,24 +1,24 @@
-//! Sums of integers with constant factors (`2*i + j - 1`), and what is known about their size.
+//! Affine expressions: sums of integer values with constant factors, such as `2*i + j - 1`, and bounds on them.
 //!
-//! In: how integers were computed, the extents of loops. Out: the least value of a sum, as a sum of numbers that are
-//! known outside a loop. Indices are shown to lie inside arrays that way before a loop begins. Not here: what is done
-//! with the answer.
+//! In: how integers were computed, and the extents of loops. Out: lower bounds of an expression, as expressions of
+//! loop-invariant values. They show before a loop begins that indices are within bounds. Not here: the use of these
+//! bounds.
 
 use numelt_func::Value;
 use std::collections::{BTreeMap, HashMap};
 
-/// A constant and terms: values with their factors, none of which is zero.
+/// An affine expression: a constant and terms. No factor of a term is zero.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Affine {
-    /// The terms.
+    /// The values with their factors.
     pub terms: BTreeMap<Value, i64>,
     /// The constant.
     pub constant: i64,
 }
 
-/// Sums of more terms are not looked into.
+/// The largest number of terms of an expression.
 const MOST_TERMS: usize = 8;
-/// No more than so many ways to estimate a sum are tried.
+/// The largest number of lower bounds that are computed for an expression.
 const MOST_WAYS: usize = 16;
 
 impl Affine {
@@ -41,69 +41,69 @@ impl Affine {
         (sum.terms.len() <= MOST_TERMS).then_some(sum)
     }
 
-    /// The constant, if there is nothing else.
+    /// The constant, if the expression has no terms.
     pub fn known(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
 }
 
-/// What is known of integers.
+/// Facts about integer values.
 #[derive(Debug, Default)]
 pub struct Facts {
     sums: HashMap<Value, Affine>,
-    /// Numbers of iterations: not negative, and `scale` times the number is at most the sum.
+    /// Values, usually iteration numbers, that are not negative and, times `scale`, at most the expression.
     limits: HashMap<Value, (i64, Affine)>,
-    /// The greater (true) or the lesser of two.
+    /// Values that are the maximum (true) or the minimum of two others.
     extremes: HashMap<Value, (bool, [Value; 2])>,
 }
 
 impl Facts {
-    /// Forgets what it knows of values from a number on.
+    /// Forgets all facts about values from a number on.
     pub fn forget(&mut self, from: usize) {
         self.sums.retain(|value, _| (value.0 as usize) < from);
         self.limits.retain(|value, _| (value.0 as usize) < from);
         self.extremes.retain(|value, _| (value.0 as usize) < from);
     }
 
-    /// Notes how a value was computed.
+    /// Records that a value equals an expression.
     pub fn set(&mut self, value: Value, sum: Affine) {
         self.sums.insert(value, sum);
     }
 
-    /// Notes that a value is the greater or the lesser of two.
+    /// Records that a value is the maximum or the minimum of two others.
     pub fn set_extreme(&mut self, value: Value, is_max: bool, of: [Value; 2]) {
         self.extremes.insert(value, (is_max, of));
     }
 
-    /// Notes that a number, of an iteration as a rule, is not negative and, times `scale`, at most a sum.
+    /// Records that a value, usually an iteration number, is not negative and, times `scale`, at most an expression.
     pub fn set_limit(&mut self, number: Value, scale: i64, most: Affine) {
         self.limits.insert(number, (scale, most));
     }
 
-    /// A value as a sum.
+    /// The expression that a value equals; by default the value itself.
     pub fn sum(&self, value: Value) -> Affine {
         self.sums.get(&value).cloned().unwrap_or_else(|| Affine { terms: BTreeMap::from([(value, 1)]), constant: 0 })
     }
 
-    /// Is it the number of an iteration, whose limit is known? Then that limit.
+    /// The limit that `set_limit` has recorded for a value, if any.
     pub fn limit(&self, value: Value) -> Option<&Affine> {
         self.limits.get(&value).map(|(_, most)| most)
     }
 
-    /// The two of which a value is the greater or the lesser.
+    /// The two values of which a value is the maximum or the minimum.
     pub fn extreme(&self, value: Value) -> Option<[Value; 2]> {
         self.extremes.get(&value).map(|(_, of)| *of)
     }
 
-    /// Sums that a sum is at least, none of which has a term that is known to change inside loops. Each of them holds
-    /// by itself.
+    /// Lower bounds of an expression. Each of them holds by itself. They contain no value that is an iteration number,
+    /// a maximum or a minimum.
     pub fn least(&self, sum: &Affine) -> Vec<Affine> {
         let (mut open, mut done) = (vec![sum.clone()], Vec::new());
         while let Some(sum) = open.pop() {
             if open.len() + done.len() > MOST_WAYS {
                 break;
             }
-            // what was computed last first: it may depend on the others
+            // the value computed last is replaced first, because it may depend on the others
             let found = sum
                 .terms
                 .iter()

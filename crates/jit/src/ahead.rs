@@ -1,18 +1,19 @@
-//! Iterations of a `for` loop that are done ahead: without exits, so that they can be vectorized and run on several
+//! Iterations ahead: a speculative version of a `for` loop without exits, which can be vectorized and run on several
 //! threads.
 //!
-//! The code of a loop as `loops` writes it looks at every index, at every sum of integers and at every float result
-//! before a statement has any effect. In front of it stands the same loop for the usual case ([`numelt_func::Ahead`]),
-//! whose iterations can be undone: where the other code exits, an iteration *gives up*, and the other code does it.
-//! What can be known before the loop is not looked at in every iteration: indices that are sums of the numbers of
-//! iterations and of what does not change (`affine`).
+//! The exact code of a loop, which `loops` writes, checks every index, every sum of integers and every float result
+//! before a statement has an effect. In front of it stands a version of the loop for the usual case
+//! ([`numelt_func::Ahead`]). Its iterations can be undone: where the exact code would exit, an iteration *gives up*,
+//! and the exact code runs it instead. Conditions that can be checked before the loop are not checked in each
+//! iteration: those on indices that are affine expressions of iteration numbers and of loop-invariant values
+//! (`affine`).
 //!
-//! The two alternate: iterations ahead; then some iterations of the code with exits, more each time; iterations ahead
-//! again.
+//! The two versions alternate: iterations ahead, then some iterations of the exact code (a *stride*, longer each time),
+//! then iterations ahead again.
 //!
-//! What a loop must fulfil ([`Walk::has_iterations_ahead`]): the variables keep their types from some iteration on, and
-//! each element that is written belongs to an iteration by one of its indices, so that it is known what there is to
-//! undo.
+//! Requirements on a loop ([`Walk::has_iterations_ahead`]): from some iteration on its variables keep their types, and
+//! of each element that is written, one index or more is known before the loop for each iteration, so that it is known
+//! which memory to save.
 
 use crate::affine::Affine;
 use crate::emit::At;
@@ -26,17 +27,17 @@ use numelt_func::{Ahead, Array, Carried, Label, Value, Written};
 use numelt_ir::{DType, Op};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// A loop of fewer iterations, if that is known, is not worth the code.
+/// A loop that is known to have fewer iterations gets no iterations ahead.
 const FEW: u64 = 16;
-/// What is said of the work of an iteration where all iterations are to be done ahead.
+/// For tests: the claimed work of an iteration if all loops must run ahead.
 const EAGER: i64 = 1 << 20;
-/// How many iterations the code with exits does before iterations are done ahead again, and how much more each time.
+/// The number of iterations of the exact code before iterations run ahead again, and the factor by which it grows.
 const FIRST_STRIDE: i64 = 1;
 const LONGER: i64 = 8;
-/// No stride is longer: numbers of iterations and strides are added.
+/// The longest stride, so that the sum of a stride and an iteration number does not overflow.
 const LONGEST_STRIDE: i64 = 1 << 40;
 
-/// The iterations, written, still to be put in their place.
+/// The code of the iterations ahead, before it is placed.
 struct Walked {
     region: Region,
     label: Label,
@@ -47,7 +48,7 @@ struct Walked {
 }
 
 impl Walk<'_> {
-    /// Writes a loop with iterations ahead, if it can have them.
+    /// Writes a loop with iterations ahead, and returns whether that was possible.
     pub fn has_iterations_ahead(&mut self, iterations: &Iterations<'_>) -> Res<bool> {
         let is_eager = self.world.iterations_ahead() == IterationsAhead::All;
         let is_short = !is_eager && self.e.known(iterations.count).is_some_and(|count| count < FEW);
@@ -77,11 +78,11 @@ impl Walk<'_> {
         Ok(false)
     }
 
-    /// The same; the reason if it cannot.
+    /// Writes a loop with iterations ahead, or returns the reason why that is impossible.
     fn with_iterations_ahead(&mut self, iterations: &Iterations<'_>) -> Res<Option<String>> {
         let before = self.env.clone();
         let (mark, place, inside) = (self.mark(), self.place.clone(), self.inside.clone());
-        // what types the variables have
+        // write the exact code once to find the types that the variables have; it is discarded
         self.is_plain = true;
         let zero = self.e.int(0);
         let walked = self.iterations_from(iterations, zero, iterations.count, false);
@@ -94,7 +95,7 @@ impl Walk<'_> {
         let key = self.loop_key(iterations.number);
         let types = match self.memo.get(&key) {
             Some(types) if is_live => types.clone(),
-            _ => return Ok(Some("it does not come to an end".into())),
+            _ => return Ok(Some("the end of the loop is never reached".into())),
         };
         self.is_plain = false;
         let written = match self.iterations_ahead(iterations, &before)? {
@@ -109,13 +110,13 @@ impl Walk<'_> {
         Ok(None)
     }
 
-    /// Writes the iterations themselves, for the types that the variables have after some iterations.
+    /// Writes the body of the iterations ahead, for the types that the variables keep after the first iterations.
     fn iterations_ahead(&mut self, iterations: &Iterations<'_>, before: &Env) -> Res<Result<Walked, String>> {
         let mut types: Vec<Type> = iterations.slots.iter().map(|&slot| before[slot].ty.clone()).collect();
         for _ in 0..4 {
             let mark = self.mark();
             let (place, inside) = (self.place.clone(), self.inside.clone());
-            // types that variables have in the first iterations only are not wanted
+            // the recorded types include those that variables have in the first iterations only
             let memo = std::mem::take(&mut self.memo);
             let result = self.iterations_of(iterations, &types);
             self.region = None;
@@ -132,10 +133,10 @@ impl Walk<'_> {
                 Err(why) => return Ok(Err(why)),
             }
         }
-        Ok(Err("its variables do not keep their types".into()))
+        Ok(Err("its variables change their types".into()))
     }
 
-    /// The same for given types; gives the types at the end of an iteration, too.
+    /// Writes the body for these types of the variables. Also returns their types at the end of an iteration.
     fn iterations_of(
         &mut self,
         iterations: &Iterations<'_>,
@@ -181,7 +182,7 @@ impl Walk<'_> {
             self.e.give_up();
         }
         let again: Vec<Edge> = jumps.again.into_iter().chain(last).collect();
-        let Some(first) = again.first() else { return Ok(Err("no iteration comes to its end".into())) };
+        let Some(first) = again.first() else { return Ok(Err("no iteration reaches its end".into())) };
         let mut after: Vec<Type> = iterations.slots.iter().map(|slot| first.env[*slot].ty.clone()).collect();
         for edge in &again[1..] {
             for (ty, slot) in after.iter_mut().zip(&iterations.slots) {
@@ -208,7 +209,7 @@ impl Walk<'_> {
         Ok(Ok((Walked { region, label, params, types: types.to_vec(), body, size }, after)))
     }
 
-    /// Writes the loop: iterations ahead, and iterations with exits, in iterations.
+    /// Writes the loop in which iterations ahead and strides of the exact code alternate.
     fn alternate(&mut self, iterations: &Iterations<'_>, before: &Env, types: &[Type], written: Walked) -> Res<()> {
         let spans = self.spans(&written.region, iterations.body)?;
         self.is_plain = spans.is_bounded;
@@ -236,7 +237,7 @@ impl Walk<'_> {
             let next = walk.place_ahead(iterations, first, types, written, spans)?;
             let limit = walk.e.ints(Op::Add, &[next, stride]);
             let limit = walk.e.ints(Op::Minimum, &[limit, iterations.count]);
-            // one more variable has the number of the next iteration
+            // an additional variable holds the number of the next iteration
             walk.env.push(Val::new(Type::Int, vec![next]));
             walk.iterations_from(iterations, next, limit, true)?;
             let reached = walk.env.pop().expect("pushed above").parts[0];
@@ -266,7 +267,8 @@ impl Walk<'_> {
         })
     }
 
-    /// Puts the iterations ahead in their place, from an iteration on; gives the number of the next iteration.
+    /// Places the code of the iterations ahead, which starts at iteration `first`. Returns the number of the next
+    /// iteration.
     fn place_ahead(
         &mut self,
         iterations: &Iterations<'_>,
@@ -275,15 +277,15 @@ impl Walk<'_> {
         written: Walked,
         spans: Spans,
     ) -> Res<Value> {
-        let Walked { region, label, params, types: settled, body, size } = written;
+        let Walked { region, label, params, types: stable, body, size } = written;
         let start = self.env.clone();
         let mut holds = self.conditions(&region);
-        for ((slot, ty), settled) in iterations.slots.iter().zip(types).zip(&settled) {
-            if ty == settled {
+        for ((slot, ty), stable) in iterations.slots.iter().zip(types).zip(&stable) {
+            if ty == stable {
                 continue;
             }
             let mut is_one = self.e.truth(false);
-            for one in settled.alternatives() {
+            for one in stable.alternatives() {
                 let Some(number) = ty.alternatives().iter().position(|other| other == one) else {
                     return Err(Stop::Refused("types of iterations ahead".into()));
                 };
@@ -296,14 +298,15 @@ impl Walk<'_> {
         let (here, runs, skips) = (self.e.here(), self.e.body(), self.e.body());
         self.e.go(runs);
         let mut starts = vec![first];
-        for (slot, settled) in iterations.slots.iter().zip(&settled) {
+        for (slot, stable) in iterations.slots.iter().zip(&stable) {
             let val = &start[*slot];
-            starts.extend(if val.ty == *settled { val.parts.clone() } else { self.narrowed(val, settled) });
+            starts.extend(if val.ty == *stable { val.parts.clone() } else { self.narrowed(val, stable) });
         }
         let is_eager = self.world.iterations_ahead() == IterationsAhead::All;
         let mut work = self.e.int(if is_eager { EAGER } else { size as i64 });
         for count in &region.counts {
-            // instructions outside of that loop are not repeated
+            // only a part of the instructions belongs to the inner loop, so that they count as repeated a quarter as
+            // often
             let count = self.written_out(count);
             let by = self.e.int(2);
             let more = self.e.ints(Op::RightShift, &[count, by]);
@@ -329,7 +332,7 @@ impl Walk<'_> {
             arrays,
             written: spans.written,
             is_free: spans.is_free,
-            carried: may_be_kept(&settled),
+            carried: may_be_kept(&stable),
             work,
             body: vec![],
             outs: outs.clone(),
@@ -337,10 +340,10 @@ impl Walk<'_> {
         self.e.ahead(ahead, body);
         let mut values = vec![outs[0]];
         let mut rest = &outs[1..];
-        for (ty, settled) in types.iter().zip(&settled) {
-            let (own, others) = rest.split_at(settled.parts().len());
+        for (ty, stable) in types.iter().zip(&stable) {
+            let (own, others) = rest.split_at(stable.parts().len());
             rest = others;
-            values.extend(self.convert(&Val::new(settled.clone(), own.to_vec()), ty)?.parts);
+            values.extend(self.convert(&Val::new(stable.clone(), own.to_vec()), ty)?.parts);
         }
         let yielded: Vec<DType> = values.iter().map(|value| self.e.type_of(*value)).collect();
         self.e.finish_branch(values);
@@ -361,7 +364,7 @@ impl Walk<'_> {
         Ok(outs[0])
     }
 
-    /// Do the values made before allow iterations ahead?
+    /// The conditions on loop-invariant values under which iterations may run ahead.
     fn conditions(&mut self, region: &Region) -> Value {
         let mut holds = self.e.truth(true);
         for value in &region.small {
@@ -385,7 +388,7 @@ impl Walk<'_> {
         holds
     }
 
-    /// Code for a sum.
+    /// Writes the code that computes an affine expression.
     fn written_out(&mut self, sum: &Affine) -> Value {
         let mut all = self.e.int(sum.constant);
         for (value, factor) in &sum.terms {
@@ -396,7 +399,7 @@ impl Walk<'_> {
         all
     }
 
-    /// What the iterations write, and whether they are free.
+    /// The elements that iterations write, and whether iterations are independent.
     fn spans(&mut self, region: &Region, body: &[Stmt]) -> Res<Spans> {
         let mut written = Vec::new();
         let (mut is_free, mut is_bounded, mut is_moving) = (true, true, false);
@@ -422,7 +425,8 @@ impl Walk<'_> {
                 }
                 written.push(Written { array: number, indices });
             }
-            // each iteration has elements of its own
+            // iterations are independent if all accesses have the same index along one axis, and it differs in each
+            // iteration
             let first = stores.first().expect("there is one");
             let axis = first.indices.iter().position(moves);
             is_free &= axis.is_some_and(|axis| own.iter().all(|other| other.indices[axis] == first.indices[axis]));
@@ -433,7 +437,8 @@ impl Walk<'_> {
         Ok(Spans { written, is_free, is_bounded: is_bounded || is_innermost(body) })
     }
 
-    /// The numbers of a value of several types, as one of fewer types, of which it is known to have one.
+    /// The numbers of a value of several types, converted to a type with fewer alternatives, one of which it is known
+    /// to have.
     fn narrowed(&mut self, val: &Val, ty: &Type) -> Vec<Value> {
         let parts_of = |one: &Type| places(&val.ty.parts(), &one.parts()).into_iter().map(|place| val.parts[place]);
         let Type::Choice(types) = ty else { return parts_of(ty).collect() };
@@ -457,8 +462,8 @@ impl Walk<'_> {
     }
 }
 
-/// Of an access, along each axis: the index of iteration zero, and how much greater it is in each next iteration, if it
-/// is known before.
+/// An access, described by its indices along each axis: the index in iteration zero and its increase per iteration, or
+/// `None` if these are not known before the loop.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Places {
     indices: Vec<Option<(Affine, i64)>>,
@@ -475,7 +480,7 @@ fn places_of(region: &Region, access: &Access, ndim: u8) -> Places {
     Places { indices: (0..usize::from(ndim)).map(index).collect(), is_store: access.is_store }
 }
 
-/// Of each number of variables of these types: can it be told whether an iteration has assigned it? Then `Kept`.
+/// For each number of variables of these types: `Kept` if the driver can tell whether an iteration has assigned it.
 fn may_be_kept(types: &[Type]) -> Vec<Carried> {
     let of = |ty: &Type| {
         let is_choice = matches!(ty, Type::Choice(_));
@@ -489,11 +494,11 @@ fn may_be_kept(types: &[Type]) -> Vec<Carried> {
     types.iter().flat_map(of).collect()
 }
 
-/// What iterations write.
+/// The elements that iterations write, and whether iterations are independent.
 struct Spans {
     written: Vec<Written>,
     is_free: bool,
-    /// Is it little in each iteration, as far as is known? Otherwise loops inside may be better off.
+    /// Do iterations write few elements each, as far as is known? If not, it may be better to run inner loops ahead.
     is_bounded: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Arrays: elements, rows, slices, stores.
+//! Indexing of arrays and tuples, and stores to arrays.
 
 use crate::tree::{Expr, Index};
 use crate::types::{Type, Val};
@@ -10,27 +10,27 @@ use numelt_ir::{DType, Op};
 /// An element of an array.
 #[derive(Debug, Clone)]
 pub struct Element {
-    /// Which array it belongs to, among what is given.
+    /// The number of the array (see `made`).
     which: Value,
     address: Value,
     dtype: DType,
 }
 
-/// Where an assignment writes.
+/// The target of an assignment to an array.
 #[derive(Debug, Clone)]
 pub enum Written {
-    /// To an element.
+    /// One element.
     Element(Element),
-    /// To the elements of a view with one axis.
+    /// All elements of a view with one axis.
     Slice(Val),
 }
 
-/// A write that a statement does at its end.
+/// A write that a statement performs at its end.
 #[derive(Debug, Clone)]
 pub enum Store {
-    /// A number, to an address.
+    /// Writes a number to an address.
     Element(Value, Val),
-    /// Numbers, to a slice.
+    /// Writes to the elements of a view.
     Slice(Slice),
 }
 
@@ -58,7 +58,7 @@ impl Walk<'_> {
 
     fn tuple_item(&mut self, base: &Val, index: &Val) -> Res<Val> {
         let items = base.items().expect("a tuple");
-        let [part] = index.parts[..] else { return unsupported("such an index of a tuple") };
+        let [part] = index.parts[..] else { return unsupported("an index of a tuple that is not an int") };
         if index.ty == Type::Int
             && let Some(index) = self.e.known(part)
         {
@@ -70,7 +70,7 @@ impl Walk<'_> {
             };
         }
         if items.is_empty() || index.ty != Type::Int {
-            return unsupported("such an index of a tuple");
+            return unsupported("an index of a tuple that is not an int");
         }
         let length = self.e.int(items.len() as i64);
         let index = self.inside_of(part, length);
@@ -86,7 +86,7 @@ impl Walk<'_> {
         self.either(is, &mut |_| Ok(items[k].clone()), &mut |walk| walk.item_at(items, index, k + 1))
     }
 
-    /// The element of an array without axes, or the array itself.
+    /// Loads the element of a 0-d view; returns any other view itself.
     fn scalar_or_view(&mut self, view: Val) -> Res<Val> {
         match view.ty {
             Type::Array { dtype, ndim: 0, .. } => self.load(view.parts[1], dtype),
@@ -94,14 +94,14 @@ impl Walk<'_> {
         }
     }
 
-    /// Row `index` of an array, which is one: an element if the array has one axis.
+    /// Row `index` of an array, or the element if the array has one axis. The index must be within bounds.
     pub fn row(&mut self, array: &Val, index: Value) -> Res<Val> {
         let view = self.step_in(array, index);
         self.scalar_or_view(view)
     }
 
-    /// The element or the slice that an assignment writes.
-    pub fn place_of(&mut self, base: &Expr, indices: &[Index]) -> Res<Written> {
+    /// The element or the view to which an assignment `base[indices] = …` writes.
+    pub fn target_of(&mut self, base: &Expr, indices: &[Index]) -> Res<Written> {
         let base = self.expr(base)?;
         if !matches!(base.ty, Type::Array { .. }) {
             return unsupported(format!("writing to {}", base.ty));
@@ -110,13 +110,13 @@ impl Walk<'_> {
         self.written_array(&view)
     }
 
-    /// An array or element as what an assignment writes.
+    /// A view as the target of an assignment.
     pub fn written_array(&mut self, view: &Val) -> Res<Written> {
         let Type::Array { writeable: true, .. } = view.ty else {
             return unsupported(format!("writing to {}", view.ty));
         };
         if !self.inlined.is_empty() {
-            // CPython would repeat the call
+            // an exit in the rest of the statement would make CPython repeat the call, and with it the write
             return unsupported("a function that writes to arrays");
         }
         match view.ty {
@@ -128,15 +128,15 @@ impl Walk<'_> {
         }
     }
 
-    /// What stands where an assignment writes.
-    pub fn written_value(&mut self, place: &Written) -> Res<Val> {
-        match place {
+    /// The current value of the target of an assignment.
+    pub fn written_value(&mut self, target: &Written) -> Res<Val> {
+        match target {
             Written::Element(element) => self.load(element.address, element.dtype),
             Written::Slice(view) => Ok(view.clone()),
         }
     }
 
-    /// A number at an address.
+    /// Loads a number.
     pub fn load(&mut self, address: Value, dtype: DType) -> Res<Val> {
         let ty = Type::Scalar(dtype);
         if dtype == DType::F16 {
@@ -154,9 +154,9 @@ impl Walk<'_> {
         Ok(Val::new(ty, parts))
     }
 
-    /// Converts a value to the type of what it is written to, and notes that it is to be written there.
-    pub fn prepare_store(&mut self, place: Written, value: &Val, in_place: bool) -> Res<Store> {
-        let element = match place {
+    /// Prepares a store: converts the value to the dtype of the target, and writes all checks.
+    pub fn prepare_store(&mut self, target: Written, value: &Val, in_place: bool) -> Res<Store> {
+        let element = match target {
             Written::Element(element) => element,
             Written::Slice(view) => return Ok(Store::Slice(self.prepare_slice(view, value, in_place)?)),
         };
@@ -165,7 +165,7 @@ impl Walk<'_> {
         Ok(Store::Element(element.address, value))
     }
 
-    /// Writes what has been prepared.
+    /// Performs a prepared store.
     pub fn write(&mut self, store: Store) -> Res<()> {
         self.note_store(&store);
         let (address, value) = match store {
@@ -182,10 +182,10 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The part of an array that indices leave.
+    /// The view that indices select.
     fn view(&mut self, base: &Val, indices: &[Index]) -> Res<Val> {
         let Type::Array { ndim, .. } = base.ty else { unreachable!("only arrays have views") };
-        // an index that is a tuple stands for its items
+        // a tuple as the only index stands for its items
         let mut all = Vec::new();
         for index in indices {
             match index {
@@ -222,7 +222,7 @@ impl Walk<'_> {
         Ok(view)
     }
 
-    /// An integer that can be an index.
+    /// Converts an index to I64.
     fn index(&mut self, index: &Val) -> Res<Value> {
         match index.ty {
             Type::Int | Type::Scalar(DType::I64) => Ok(index.parts[0]),
@@ -246,7 +246,7 @@ impl Walk<'_> {
         }
     }
 
-    /// An index counted from the front; stops if it is out of bounds.
+    /// Normalizes an index, so that it counts from the front. Exits if it is out of bounds.
     pub fn inside_of(&mut self, index: Value, extent: Value) -> Value {
         if self.inside.contains(&(index, extent)) {
             return index;
@@ -283,7 +283,7 @@ impl Walk<'_> {
         self.step_in_axis(array, 0, index)
     }
 
-    /// The view at a position of an axis, without that axis.
+    /// The view at a position along an axis, which is removed.
     fn step_in_axis(&mut self, array: &Val, axis: usize, index: Value) -> Val {
         let Type::Array { dtype, ndim, writeable, foreign, .. } = array.ty else {
             unreachable!("only arrays have axes")
@@ -300,13 +300,13 @@ impl Walk<'_> {
         Val::new(Type::Array { dtype, ndim: ndim - 1, writeable, foreign }, parts)
     }
 
-    /// An address a number of bytes further. In iterations done ahead it is a value of its own, so that views are told
-    /// apart by it.
+    /// The sum of an address and a number of bytes. In iterations ahead it is always a new value, because it identifies
+    /// the view there.
     fn moved(&mut self, address: Value, bytes: Value) -> Value {
         if self.region.is_some() { self.e.ints(Op::Add, &[address, bytes]) } else { self.e.offset(address, bytes) }
     }
 
-    /// `array[…, a:b:c]` on an axis.
+    /// The view `a:b:c` along an axis.
     fn sliced(&mut self, array: &Val, axis: usize, a: &Expr, b: &Expr, c: &Expr) -> Res<Val> {
         let Type::Array { dtype, ndim, writeable, foreign, .. } = array.ty else {
             unreachable!("only arrays have axes")
@@ -331,7 +331,7 @@ impl Walk<'_> {
         Ok(Val::new(Type::Array { dtype, ndim, writeable, foreign }, parts))
     }
 
-    /// A bound of a slice, between zero and the extent.
+    /// A bound of a slice, clamped to the extent.
     fn clamped(&mut self, bound: &Expr, extent: Value) -> Res<Value> {
         let bound = self.expr(bound)?;
         let bound = self.index(&bound)?;

@@ -1,4 +1,5 @@
-//! Calls: builtins, `math`, NumPy's functions of scalars, and Python functions, which are written into the caller.
+//! Calls of builtins, of functions of `math`, of NumPy's functions on scalars, and of Python functions, which are
+//! inlined.
 
 use crate::outside::{Form, Param, Thing};
 use crate::tree::{Comparison, Expr, Operator, StmtKind, parse_callee};
@@ -10,13 +11,13 @@ use numelt_func::{CFunction, Value};
 use numelt_ir::{DType, Op};
 use std::rc::Rc;
 
-/// NumPy's functions of integers that give integers; the others give floats.
+/// The functions of NumPy that return integers (or truth values) for integers. All others return floats.
 const KEEP_INTEGERS: &[&str] = &[
     "abs", "absolute", "minimum", "maximum", "floor", "ceil", "trunc", "rint", "round", "around", "square", "power",
     "fmod", "isnan", "isinf", "isfinite",
 ];
 
-/// Functions that call each other more deeply than this are not compiled.
+/// The largest depth of inlining.
 const DEEPEST: usize = 8;
 
 impl Walk<'_> {
@@ -50,7 +51,7 @@ impl Walk<'_> {
             Thing::Numpy(name) => self.call_numpy(name, &args),
             Thing::Class(dtype) => match &args[..] {
                 [arg] => self.scalar_from(arg, dtype),
-                _ => unsupported("a scalar of so many arguments"),
+                _ => unsupported("the class of a scalar called with several arguments"),
             },
             _ => unsupported(format!("a call of {}", function.ty)),
         }
@@ -85,13 +86,13 @@ impl Walk<'_> {
     fn indexed_val(&mut self, array: &Val, index: &Expr) -> Res<Val> {
         let index = self.expr(index)?;
         if index.ty != Type::Int {
-            return unsupported("such an index");
+            return unsupported("an index of item that is not an int");
         }
         let index = self.inside_of(index.parts[0], array.parts[2]);
         self.row(array, index)
     }
 
-    /// A scalar of NumPy's as a number of Python's.
+    /// Converts a NumPy scalar to a number of Python, as `item()` does.
     fn as_python(&mut self, val: &Val) -> Res<Val> {
         match val.ty {
             Type::Scalar(DType::Bool) => Ok(Val::new(Type::Bool, val.parts.clone())),
@@ -131,7 +132,7 @@ impl Walk<'_> {
                 let (re, im) = (self.float_from(re)?, self.float_from(im)?);
                 match (&re.ty, &im.ty) {
                     (Type::Float, Type::Float) => Ok(Val::new(Type::Complex, vec![re.parts[0], im.parts[0]])),
-                    _ => unsupported("complex of such arguments"),
+                    _ => unsupported("complex of arguments that are not real"),
                 }
             }
             ("abs", [arg]) if is_array(&arg.ty) => self.virtual_call("absolute", args),
@@ -187,7 +188,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `min` and `max` of their arguments: the first one that no later one beats.
+    /// `min` and `max` of several arguments: the first one that no later one beats.
     pub fn extreme(&mut self, is_max: bool, args: &[Val]) -> Res<Val> {
         let op = if is_max { Comparison::Gt } else { Comparison::Lt };
         let mut best = args[0].clone();
@@ -213,7 +214,7 @@ impl Walk<'_> {
         Ok(best)
     }
 
-    /// A function of the module `math`. It returns Python's numbers.
+    /// A call of a function of `math`. The result is a number of Python.
     fn call_math(&mut self, name: &str, args: &[Val]) -> Res<Val> {
         let args = &args.iter().map(Self::as_float).collect::<Vec<_>>()[..];
         if let Some(arg) = args.iter().position(|arg| matches!(arg.ty, Type::Choice(_))) {
@@ -270,7 +271,8 @@ impl Walk<'_> {
         Ok(Val::new(Type::Float, vec![result]))
     }
 
-    /// A function of NumPy's of scalars: the operations that have exactly one right result are done here, others by NumPy's own loops.
+    /// A function of NumPy's of scalars: the operations that have exactly one right result are done here, others by
+    /// NumPy's own loops.
     pub fn call_numpy(&mut self, name: &str, args: &[Val]) -> Res<Val> {
         if args.iter().any(|arg| is_array(&arg.ty)) {
             return self.reduction(name, args).unwrap_or_else(|| self.virtual_call(name, args));
@@ -284,7 +286,7 @@ impl Walk<'_> {
             });
         }
         if args.iter().any(|arg| !arg.ty.is_number() || arg.parts.len() != 1) {
-            return unsupported(format!("np.{name} of such arguments"));
+            return unsupported(format!("np.{name} of arguments of these types"));
         }
         let dtype = match args {
             [arg] if matches!(arg.ty, Type::Scalar(_)) => self.e.type_of(arg.parts[0]),
@@ -296,7 +298,7 @@ impl Walk<'_> {
         let op = match (name, x.len()) {
             _ if dtype == DType::Bool || dtype.size() < 4 => {
                 // the result is a float16 or float32
-                return unsupported(format!("np.{name} of such arguments"));
+                return unsupported(format!("np.{name} of arguments of these types"));
             }
             ("abs" | "absolute", 1) if dtype == DType::I64 || dtype.is_float() => {
                 let scalar = Val::new(Type::Scalar(dtype), x);
@@ -344,7 +346,7 @@ impl Walk<'_> {
         Ok(Val::new(Type::Scalar(dtype), vec![result]))
     }
 
-    /// A call of a Python function: its statements in place of the call.
+    /// A call of a Python function, which is inlined.
     fn call_function(&mut self, function: u32, args: &[Expr], keywords: &[(String, Expr)]) -> Res<Val> {
         if self.inlined.len() >= DEEPEST || self.inlined.iter().any(|inlined| inlined.function == function) {
             return unsupported("a function that calls itself");
@@ -395,12 +397,12 @@ impl Walk<'_> {
         self.inline(Inlined { function, inputs, returns: vec![] }, env, &callee.body)
     }
 
-    /// A name from outside of a function that is called, as given object.
+    /// The number of the object that an inlined function reads by a name that is not local.
     fn global(&mut self, function: u32, name: &str) -> Res<u32> {
-        // a variable that the loop assigns may be the one that the function reads: a global, or one of an enclosing function
+        // the loop may assign this variable: a global, or one of an enclosing function
         let is_assigned = |slot: &usize| {
             let slot = &self.unit.slots[*slot][..];
-            // within a class, names that begin with two underscores are stored under longer ones
+            // within a class, names that begin with two underscores are mangled
             slot == name || slot.starts_with("__") && name.ends_with(slot)
         };
         if self.unit.assigned.iter().any(is_assigned) {
@@ -420,7 +422,7 @@ impl Walk<'_> {
 
     fn inline(&mut self, inlined: Inlined, env: Vec<Val>, body: &[crate::tree::Stmt]) -> Res<Val> {
         self.flush_watched();
-        // the usual case: nothing but a result
+        // a function that only returns an expression needs no block
         if let [statement] = body
             && let StmtKind::Return(value) = &statement.kind
         {
@@ -461,9 +463,9 @@ impl Walk<'_> {
     }
 }
 
-/// The function of the C library that a function of `math` is.
+/// The function of the C library that computes a function of `math`.
 fn library(name: &str) -> Option<CFunction> {
-    // CPython computes hypot by its own algorithm, and checks more than the results of the others
+    // CPython has its own algorithm for `hypot`, and for the others it checks more than the result
     let own = ["hypot", "cbrt", "exp2", "fmod"];
     CFunction::ALL.iter().copied().find(|function| function.name() == name && !own.contains(&name))
 }

@@ -1,4 +1,5 @@
-//! Questions about classes: `type(x) is float`, `isinstance(x, int)`. The answer is known for each type that a value may have.
+//! Tests of classes: `type(x) is float`, `isinstance(x, int)`. The answer is known at compile time for each type that a
+//! value may have.
 
 use crate::outside::Thing;
 use crate::tree::{Comparison, Expr};
@@ -6,7 +7,7 @@ use crate::types::{Type, Val};
 use crate::walk::{Res, Walk, unsupported};
 use numelt_ir::DType;
 
-/// The class of a number, as the thing that stands for it; `None` if a value has another class.
+/// The class of a number; `None` for values that are not numbers.
 fn class_of(ty: &Type) -> Res<Option<Thing>> {
     Ok(match ty {
         Type::Bool => Some(Thing::Builtin("bool")),
@@ -19,12 +20,12 @@ fn class_of(ty: &Type) -> Res<Option<Thing>> {
     })
 }
 
-/// Is it the class of numbers of one type?
+/// Is it a class of numbers?
 fn is_number_class(class: &Thing) -> bool {
     matches!(class, Thing::Class(_) | Thing::Builtin("bool" | "int" | "float" | "complex"))
 }
 
-/// Does a class inherit from another one?
+/// Is a class the same as another one, or a subclass of it?
 fn inherits(class: &Thing, from: &Thing) -> bool {
     let parent = match class {
         Thing::Builtin("bool") => Some(Thing::Builtin("int")),
@@ -36,7 +37,7 @@ fn inherits(class: &Thing, from: &Thing) -> bool {
 }
 
 impl Walk<'_> {
-    /// `type(x) is C`, if it is one: the operand, the class, and whether it is to be that class.
+    /// Compiles `type(x) is C` and similar comparisons; `None` for all others.
     pub fn class_comparison(&mut self, first: &Expr, rest: &[(Comparison, Expr)]) -> Res<Option<Val>> {
         let (Expr::Call(function, args, keywords), [(op, class)]) = (first, rest) else { return Ok(None) };
         let is_same = match op {
@@ -53,7 +54,7 @@ impl Walk<'_> {
         let class = self.expr(class)?;
         let class = self.thing(&class);
         if !is_number_class(&class) {
-            return unsupported("a comparison with such a class");
+            return unsupported("a comparison with a class that is not one of numbers");
         }
         let answer = self.each(&arg, &mut |walk, arg| {
             let is = class_of(&arg.ty)?.as_ref() == Some(&class);
@@ -74,7 +75,7 @@ impl Walk<'_> {
             things.push(self.thing(&class));
         }
         if !things.iter().all(is_number_class) {
-            return unsupported("isinstance with such a class");
+            return unsupported("isinstance with a class that is not one of numbers");
         }
         let arg = self.expr(arg)?;
         self.each(&arg, &mut |walk, arg| {

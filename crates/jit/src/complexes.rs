@@ -1,8 +1,8 @@
-//! Arithmetic of complex numbers, part by part as Python and NumPy compute it.
+//! Complex arithmetic, computed from real and imaginary parts as Python and NumPy do.
 //!
-//! Sources: `_Py_c_prod`, `_Py_c_quot` and `c_powu` in CPython's `Objects/complexobject.c`; the loops of `multiply`, `divide`
-//! and `npy_cpow` for complex numbers in NumPy. Newer versions of Python repair products and quotients that are not finite;
-//! compiled code stops at these.
+//! Sources: `_Py_c_prod`, `_Py_c_quot` and `c_powu` in CPython's `Objects/complexobject.c`; the loops of `multiply`,
+//! `divide` and `npy_cpow` for complex numbers in NumPy. Newer versions of Python correct products and quotients that
+//! are not finite; compiled code exits at these.
 
 use crate::tree::Operator;
 use crate::types::{Type, Val};
@@ -13,11 +13,11 @@ use numelt_ir::{DType, Op};
 /// Real and imaginary part.
 type Parts = [Value; 2];
 
-/// The largest exponent that is written as products.
+/// The largest exponent of a power that is written as multiplications.
 const LARGEST_POWER: u64 = 64;
 
 impl Walk<'_> {
-    /// Real and imaginary part of a number.
+    /// The real and imaginary parts of a number, converted to this type.
     pub fn complex_parts(&mut self, val: &Val, part: DType) -> Parts {
         match val.parts[..] {
             [re, im] => [self.e.convert(re, part), self.e.convert(im, part)],
@@ -32,7 +32,8 @@ impl Walk<'_> {
         self.e.apply(op, DType::F64, &[x, y])
     }
 
-    /// An operation on numbers of which one is complex; `numpy` is its dtype if it follows NumPy's rules.
+    /// An operation on two numbers of which at least one is complex. `numpy` is the dtype if the operation follows
+    /// NumPy's rules.
     pub fn complexes(&mut self, op: Operator, a: &Val, b: &Val, numpy: Option<DType>) -> Res<Val> {
         if numpy == Some(DType::C64) {
             return unsupported("arithmetic of complex64");
@@ -54,7 +55,7 @@ impl Walk<'_> {
             Operator::Sub => [self.part(Op::Subtract, x[0], y[0]), self.part(Op::Subtract, x[1], y[1])],
             Operator::Mult => self.complex_product(x, y),
             Operator::Div => self.complex_quotient(x, y, is_python)?,
-            _ => return unsupported("such an operator on complex numbers"),
+            _ => return unsupported("this operator on complex numbers"),
         };
         for part in parts {
             self.watch(part, &[x, y].concat(), matches!(op, Operator::Add | Operator::Sub | Operator::Mult));
@@ -63,7 +64,8 @@ impl Walk<'_> {
         Ok(Val::new(ty, parts.to_vec()))
     }
 
-    /// A complex number and a real one in versions of Python that leave the real one as it is.
+    /// An operation on a complex number and a real one, in versions of Python that do not convert the real one to
+    /// complex.
     fn mixed(&mut self, op: Operator, x: Parts, y: Parts, first_is_real: bool) -> Res<Parts> {
         Ok(match (op, first_is_real) {
             (Operator::Add, true) => [self.part(Op::Add, x[0], y[0]), y[1]],
@@ -75,7 +77,7 @@ impl Walk<'_> {
             (Operator::Sub, false) => [self.part(Op::Subtract, x[0], y[0]), x[1]],
             (Operator::Mult, true) => [self.part(Op::Multiply, x[0], y[0]), self.part(Op::Multiply, x[0], y[1])],
             (Operator::Mult, false) => [self.part(Op::Multiply, x[0], y[0]), self.part(Op::Multiply, x[1], y[0])],
-            _ => return unsupported("such an operator on a complex number and a real one"),
+            _ => return unsupported("this operator on a complex number and a real one"),
         })
     }
 
@@ -85,7 +87,8 @@ impl Walk<'_> {
         [self.part(Op::Subtract, rr, ii), self.part(Op::Add, ri, ir)]
     }
 
-    /// Smith's quotient: by the larger part of the divisor. NumPy multiplies by the reciprocal of what Python divides by.
+    /// Smith's algorithm, which scales by the larger part of the divisor. Where Python divides, NumPy multiplies by the
+    /// reciprocal.
     fn complex_quotient(&mut self, x: Parts, y: Parts, is_python: bool) -> Res<Parts> {
         let zero = self.e.float(0.0);
         let zeros = y.map(|part| self.e.apply(Op::Equal, DType::F64, &[part, zero]));
@@ -97,7 +100,7 @@ impl Walk<'_> {
         let (large, small) = (choose(self, y[0], y[1]), choose(self, y[1], y[0]));
         let ratio = self.part(Op::Divide, small, large);
         let scaled = self.part(Op::Multiply, small, ratio);
-        // addition commutes, so the order of terms does not matter
+        // floating-point addition commutes, so the order of the terms does not matter
         let below = self.part(Op::Add, large, scaled);
         let (re_ratio, im_ratio) = (self.part(Op::Multiply, x[0], ratio), self.part(Op::Multiply, x[1], ratio));
         let re = [self.part(Op::Add, x[0], im_ratio), self.part(Op::Add, re_ratio, x[1])];
@@ -111,13 +114,13 @@ impl Walk<'_> {
         Ok(above.map(|part| self.part(Op::Multiply, part, scale)))
     }
 
-    /// A power with a whole exponent that is known: by products, in the order in which Python and NumPy do it.
+    /// A power with a known integer exponent, as multiplications in the order in which Python and NumPy do them.
     fn complex_power(&mut self, x: Parts, y: Parts, is_python: bool) -> Res<Parts> {
         let (Some(exponent), Some(0)) = (self.e.known(y[0]).map(f64::from_bits), self.e.known(y[1])) else {
             return unsupported("a power of complex numbers");
         };
         if exponent.fract() != 0.0 || exponent < 1.0 || exponent > LARGEST_POWER as f64 {
-            return unsupported("such a power of a complex number");
+            return unsupported("a power of a complex number with an exponent that is not a small positive integer");
         }
         let exponent = exponent as u64;
         if !is_python {
@@ -126,9 +129,9 @@ impl Walk<'_> {
                 1 => x,
                 2 => square,
                 3 => self.complex_product(x, square),
-                _ => return unsupported("such a power of a complex number of NumPy's"),
+                _ => return unsupported("a power of a NumPy complex number with an exponent above 3"),
             };
-            // powers of zero are positive zeros
+            // all powers of zero are positive zeros
             let zero = self.e.float(0.0);
             let zeros = x.map(|part| self.e.apply(Op::Equal, DType::F64, &[part, zero]));
             let is_zero = self.e.logic(Op::LogicalAnd, &zeros);

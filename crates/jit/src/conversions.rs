@@ -1,4 +1,4 @@
-//! Numbers as other types: what arrays take, what `int`, `float` and the classes of NumPy's scalars make.
+//! Conversions of numbers: to elements of arrays, and by `int`, `float` and the classes of NumPy scalars.
 
 use crate::types::{Type, Val};
 use crate::walk::{Res, Walk, unsupported};
@@ -7,7 +7,7 @@ use numelt_func::Value;
 use numelt_ir::{DType, Op};
 
 impl Walk<'_> {
-    /// A value as element of an array, as NumPy's assignment converts it.
+    /// Converts a value to an element of an array, as an assignment does in NumPy.
     pub fn as_element(&mut self, val: &Val, dtype: DType) -> Res<Val> {
         let ty = Type::Scalar(dtype);
         if dtype == DType::F16 {
@@ -42,7 +42,7 @@ impl Walk<'_> {
             _ => {
                 let own = self.e.type_of(from);
                 if own.is_integer() && dtype.is_integer() && own.promote(dtype) != dtype {
-                    // an integer of Python's or of NumPy's: an element takes both only if they fit
+                    // an int that does not fit raises an error in NumPy; a scalar that does not fit exits, too
                     let wide = self.e.convert(from, DType::I64);
                     if own == DType::U64 {
                         let zero = self.e.int(0);
@@ -57,7 +57,7 @@ impl Walk<'_> {
         Ok(Val::new(ty, vec![result]))
     }
 
-    /// A float without its fraction as an integer; stops if it does not fit.
+    /// Truncates a float to an integer. Exits if it does not fit.
     pub fn truncated(&mut self, float: Value, dtype: DType) -> Value {
         let float = self.e.convert(float, DType::F64);
         let whole = self.e.apply(Op::Trunc, DType::F64, &[float]);
@@ -120,7 +120,7 @@ impl Walk<'_> {
                 Ok(Val::new(Type::Scalar(dtype), vec![truth]))
             }
             Type::Scalar(from) if from.is_integer() && dtype.is_integer() => {
-                // integers of NumPy's wrap around
+                // NumPy scalars wrap around
                 let part = self.e.convert(val.parts[0], dtype);
                 Ok(Val::new(Type::Scalar(dtype), vec![part]))
             }

@@ -1,7 +1,7 @@
-//! Writing code of the function IR: bodies inside bodies, to be put together at the end.
+//! The builder of the function IR. It keeps bodies in a table, and nests them when the function is finished.
 //!
-//! Bodies are kept by number until then, so that something can still be added to the end of one whose successor was not
-//! known when it was written (the values that it hands on). Not here: Python's types.
+//! Until then, code can be added to the end of any body. This is needed because the values that a body passes on are
+//! known only when all paths that join have been written. Not here: Python's types.
 
 use crate::affine::{Affine, Facts};
 use crate::free::carried;
@@ -10,11 +10,11 @@ use numelt_func::{Ahead, Body, CFunction, Carried, Function, Instr, Label, Value
 use numelt_ir::{DType, Op};
 use std::collections::{HashMap, HashSet};
 
-/// A body by number.
+/// A body, by its index in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct At(usize);
 
-/// An instruction, or one with bodies inside.
+/// An instruction whose nested bodies are still in the table.
 #[derive(Debug, Clone)]
 enum Node {
     Plain(Instr),
@@ -36,11 +36,11 @@ enum Node {
         starts: Vec<Value>,
         body: At,
     },
-    /// Iterations done ahead, whose body is still to be put in.
+    /// Iterations ahead. Their body replaces the empty one of `Ahead`.
     Ahead(Box<Ahead>, At),
 }
 
-/// How much has been written; see [`Emitter::back_to`].
+/// A state of the builder; see [`Emitter::back_to`].
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     at: At,
@@ -50,26 +50,26 @@ pub struct Mark {
     has_ended: bool,
 }
 
-/// The function that is being written.
+/// The builder of a function.
 #[derive(Debug, Default)]
 pub struct Emitter {
     function: Function,
     bodies: Vec<Vec<Node>>,
     at: usize,
-    /// Nothing that is written here would ever run.
+    /// Is the current position unreachable?
     has_ended: bool,
     labels: u32,
     constants: HashMap<Value, u64>,
-    /// Numbers known not to be negative.
+    /// Integers that are known not to be negative.
     natural: HashSet<Value>,
-    /// The numbers of views, with those of the arrays that they are views of.
+    /// For the array number of a view, the number of the array that it is a view of.
     sources: HashMap<Value, Value>,
-    /// What is known of integers.
+    /// Facts about integers.
     pub facts: Facts,
-    /// In iterations done ahead, conditions under which an iteration is suspect, with the results that they look at.
-    /// The processor's flags tell the same of results that are certainly used.
+    /// For conditions of `Suspect` that check a float result: the result. If the result is certainly used, the
+    /// processor's flags make the check superfluous.
     doubts: HashMap<Value, Value>,
-    /// Results of operations that raise the processor's flags.
+    /// Results of operations that set the processor's floating-point flags.
     flagged: HashSet<Value>,
 }
 
@@ -93,39 +93,39 @@ impl Emitter {
         value
     }
 
-    /// Which parameter of the function a value is.
+    /// The index of a parameter of the function, if the value is one.
     pub fn param_number(&self, value: Value) -> Option<usize> {
         self.function.params.iter().position(|param| *param == value)
     }
 
-    /// Where it is writing.
+    /// The body to which code is being added.
     pub fn here(&self) -> At {
         At(self.at)
     }
 
-    /// Nothing gets here.
+    /// Marks the current position as unreachable.
     pub fn set_ended(&mut self) {
         self.has_ended = true;
     }
 
-    /// Can what is written here run?
+    /// Is the current position reachable?
     pub fn is_live(&self) -> bool {
         !self.has_ended
     }
 
-    /// A new body, to be written with [`Emitter::go`].
+    /// Adds a body to the table. [`Emitter::go`] moves to it.
     pub fn body(&mut self) -> At {
         self.bodies.push(vec![]);
         At(self.bodies.len() - 1)
     }
 
-    /// Writes to the end of a body from now on.
+    /// Moves to the end of a body.
     pub fn go(&mut self, at: At) {
         self.at = at.0;
         self.has_ended = false;
     }
 
-    /// How far it is.
+    /// The current state, for [`Emitter::back_to`].
     pub fn mark(&self) -> Mark {
         Mark {
             at: self.here(),
@@ -136,14 +136,14 @@ impl Emitter {
         }
     }
 
-    /// Forgets what has been written since. Nothing of it may be in use, and nothing may have been added to bodies
-    /// begun before but the one that was written to.
+    /// Discards what has been written since the mark. No value of it may be used later, and since then code may have
+    /// been added only to new bodies and to the body that was current at the mark.
     pub fn back_to(&mut self, mark: Mark) {
         self.bodies.truncate(mark.bodies);
         self.bodies[mark.at.0].truncate(mark.here);
         self.at = mark.at.0;
         self.has_ended = mark.has_ended;
-        // parameters added since stay
+        // parameters that were added since are kept
         let last = self.function.params.iter().map(|value| value.0 as usize + 1).max().unwrap_or(0);
         let keep = mark.values.max(last);
         self.function.values.truncate(keep);
@@ -155,12 +155,12 @@ impl Emitter {
         self.natural.retain(|value| (value.0 as usize) < mark.values || self.function.params.contains(value));
     }
 
-    /// Is there a value of this number?
+    /// Does the value still exist?
     pub fn is_there(&self, value: Value) -> bool {
         (value.0 as usize) < self.function.values.len()
     }
 
-    /// How many instructions there are, roughly.
+    /// The number of values, as an estimate of the size of the code.
     pub fn size(&self) -> usize {
         self.function.values.len()
     }
@@ -185,12 +185,12 @@ impl Emitter {
         self.function.type_of(value)
     }
 
-    /// A value that some instruction will define.
+    /// A new value, which an instruction still has to define.
     pub fn value(&mut self, ty: DType) -> Value {
         self.function.value(ty)
     }
 
-    /// A constant by its bytes.
+    /// A constant, given by its bytes.
     pub fn constant(&mut self, ty: DType, bits: u64) -> Value {
         let out = self.value(ty);
         self.plain(Instr::Const { out, bits });
@@ -219,32 +219,32 @@ impl Emitter {
         self.constant(DType::Bool, value.into())
     }
 
-    /// The bytes of a value, if it is a constant.
+    /// The bytes of a value that is a constant.
     pub fn known(&self, value: Value) -> Option<u64> {
         self.constants.get(&value).copied()
     }
 
-    /// Is the I64 known not to be negative?
+    /// Is this I64 known not to be negative?
     pub fn is_natural(&self, value: Value) -> bool {
         self.natural.contains(&value)
     }
 
-    /// Notes that an I64 is not negative.
+    /// Records that an I64 is not negative.
     pub fn set_natural(&mut self, value: Value) {
         self.natural.insert(value);
     }
 
-    /// The value that another one was made from, as [`Emitter::set_source`] has noted; otherwise the value itself.
+    /// The source that [`Emitter::set_source`] has recorded for a value; by default the value itself.
     pub fn source_of(&self, value: Value) -> Value {
         self.sources.get(&value).copied().unwrap_or(value)
     }
 
-    /// Notes what a value was made from.
+    /// Records that the number of a view was made from the number of an array.
     pub fn set_source(&mut self, value: Value, source: Value) {
         self.sources.insert(value, source);
     }
 
-    /// An elementwise operation on numbers of a loop dtype.
+    /// An elementwise operation with this loop dtype.
     pub fn apply(&mut self, op: Op, on: DType, args: &[Value]) -> Value {
         let out = self.value(op.output_dtype(on));
         if let (DType::I64, [a, b]) = (on, args) {
@@ -257,7 +257,7 @@ impl Emitter {
         out
     }
 
-    /// `a op b` as a sum.
+    /// `a op b` as an affine expression, if it is one.
     pub fn sum_of(&self, op: Op, a: Value, b: Value) -> Option<Affine> {
         let (a, b) = (self.facts.sum(a), self.facts.sum(b));
         match op {
@@ -285,7 +285,7 @@ impl Emitter {
         self.flagged.contains(&result)
     }
 
-    /// The same on I64.
+    /// An operation on I64.
     pub fn ints(&mut self, op: Op, args: &[Value]) -> Value {
         self.apply(op, DType::I64, args)
     }
@@ -295,7 +295,7 @@ impl Emitter {
         self.apply(op, DType::Bool, args)
     }
 
-    /// An address a number of bytes further.
+    /// The sum of an address and a number of bytes.
     pub fn offset(&mut self, address: Value, bytes: Value) -> Value {
         if self.known(bytes) == Some(0) { address } else { self.ints(Op::Add, &[address, bytes]) }
     }
@@ -316,7 +316,7 @@ impl Emitter {
         self.note_sum(out, op, a, b);
         self.plain(Instr::Checked { out, overflow, op, args: [a, b] });
         if op != Op::Subtract && self.is_natural(a) && self.is_natural(b) {
-            // where it does not overflow, which is where it is used
+            // the result is used only where there is no overflow
             self.natural.insert(out);
         }
         (out, overflow)
@@ -328,7 +328,7 @@ impl Emitter {
         self.apply(Op::Where, ty, &[condition, yes, no])
     }
 
-    /// A number as another type.
+    /// Converts a number to another type.
     pub fn convert(&mut self, from: Value, ty: DType) -> Value {
         if self.type_of(from) == ty {
             return from;
@@ -348,7 +348,7 @@ impl Emitter {
         out
     }
 
-    /// A call of a loop of a ufunc of NumPy's.
+    /// A call of a host function: see [`Instr::CallLoop`].
     pub fn call_loop(&mut self, context: Value, args: &[Value], ty: DType) -> Value {
         let out = self.value(ty);
         self.plain(Instr::CallLoop { out, context, args: args.to_vec() });
@@ -367,42 +367,42 @@ impl Emitter {
         self.plain(Instr::Store { address, value });
     }
 
-    /// Does somebody outside want the code to stop? Asked for so many iterations of a loop, or for one.
+    /// Asks the host whether the code shall stop: see [`Instr::Poll`].
     pub fn poll(&mut self, iterations: Option<Value>) -> Value {
         let out = self.value(DType::Bool);
         self.plain(Instr::Poll { out, iterations });
         out
     }
 
-    /// Two bodies, written already, one of which runs.
+    /// An `If` with two bodies that are in the table.
     pub fn branch(&mut self, condition: Value, then: At, otherwise: At, outs: Vec<Value>, is_rare: bool) {
         self.push(Node::If { condition, then, otherwise, outs, is_rare });
     }
 
-    /// A new name.
+    /// A new label.
     pub fn label(&mut self) -> Label {
         self.labels += 1;
         Label(self.labels)
     }
 
-    /// A body that can be left.
+    /// A block with a body that is in the table.
     pub fn block(&mut self, label: Label, body: At, outs: Vec<Value>) {
         self.push(Node::Block { label, body, outs });
     }
 
-    /// A body that runs again and again.
+    /// A loop with a body that is in the table.
     pub fn repeat(&mut self, label: Label, params: Vec<Value>, starts: Vec<Value>, body: At) {
         self.push(Node::Loop { label, params, starts, body });
         self.has_ended = true;
     }
 
-    /// Iterations done ahead; their body is written already.
+    /// Iterations ahead with a body that is in the table.
     pub fn ahead(&mut self, ahead: Ahead, body: At) {
         self.push(Node::Ahead(Box::new(ahead), body));
     }
 
-    /// In iterations done ahead: the iteration is suspect if the condition holds. If it says no more than the
-    /// processor's flags do about a result, `of` is this result.
+    /// In iterations ahead: the iteration is suspect if the condition holds. If the condition is equivalent to what the
+    /// processor's flags tell of a result, `of` is this result.
     pub fn suspect(&mut self, condition: Value, of: Option<Value>) {
         if let Some(result) = of {
             self.doubts.insert(condition, result);
@@ -410,35 +410,36 @@ impl Emitter {
         self.plain(Instr::Suspect { condition });
     }
 
-    /// In iterations done ahead, the end of a body: the iteration is not done ahead.
+    /// In iterations ahead, the end of a body: the iteration is given up.
     pub fn give_up(&mut self) {
         self.end(Instr::GiveUp);
     }
 
-    /// The end of a branch.
+    /// Ends a body of an `If`.
     pub fn finish_branch(&mut self, values: Vec<Value>) {
         self.end(Instr::Yield(values));
     }
 
-    /// The end of a block.
+    /// Leaves a block.
     pub fn leave(&mut self, label: Label, values: Vec<Value>) {
         self.end(Instr::Leave { label, values });
     }
 
-    /// The end of an iteration.
+    /// Begins the next iteration of a loop.
     pub fn again(&mut self, label: Label, values: Vec<Value>) {
         self.end(Instr::Again { label, values });
     }
 
-    /// The end of the function.
+    /// Returns from the function.
     pub fn exit(&mut self, number: u32, values: Vec<Value>) {
         self.end(Instr::Exit { number, values });
     }
 }
 
-/// The instructions of a body and of those inside it. A body that nothing ends cannot be reached to its end.
+/// Assembles a body and the bodies nested in it. A body without a terminating instruction has an unreachable end, where
+/// an exit is added.
 fn assemble(bodies: &mut Vec<Option<Vec<Node>>>, at: usize, doubts: &HashMap<Value, Value>) -> Body {
-    let nodes = bodies[at].take().expect("a body stands in one place");
+    let nodes = bodies[at].take().expect("a body is used once");
     let mut body = Body::with_capacity(nodes.len() + 1);
     for node in nodes {
         body.push(match node {
@@ -458,7 +459,7 @@ fn assemble(bodies: &mut Vec<Option<Vec<Node>>>, at: usize, doubts: &HashMap<Val
                 let places = 1..ahead.params.len();
                 let carried = places.map(|place| carried(&ahead.body, ahead.label, &ahead.params, place));
                 let carried: Vec<Option<Carried>> = carried.collect();
-                // what is given says which values can be told apart from those that iterations have not assigned
+                // `ahead.carried` says so far of which variables the driver can tell whether they have been assigned
                 ahead.is_free &= carried.iter().zip(&ahead.carried).all(|(carried, given)| match carried {
                     Some(Carried::Kept) => *given == Carried::Kept,
                     carried => carried.is_some(),
@@ -474,7 +475,7 @@ fn assemble(bodies: &mut Vec<Option<Vec<Node>>>, at: usize, doubts: &HashMap<Val
     body
 }
 
-/// In iterations done ahead, bodies that cannot be reached to their end give up there.
+/// Replaces the exits at unreachable ends of bodies, because iterations ahead must not exit.
 fn end_all(body: &mut Body) {
     for instr in body {
         match instr {

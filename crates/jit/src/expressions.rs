@@ -1,4 +1,5 @@
-//! Expressions: names, literals, truth, attributes, tuples. Operators are in `numbers`, arrays in `arrays`, calls in `calls`.
+//! Expressions: names, literals, truth values, attributes, tuples. Operators are in `numbers` and `comparisons`,
+//! indexing in `arrays`, calls in `calls`.
 
 use crate::outside::{Given, Thing};
 use crate::tree::{Comparison, Expr, Unary};
@@ -58,7 +59,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A tuple of the values of expressions.
+    /// A tuple display.
     pub fn tuple(&mut self, items: &[Expr]) -> Res<Val> {
         let mut items = items.iter().map(|item| self.expr(item)).collect::<Res<Vec<_>>>()?;
         for item in &mut items {
@@ -90,7 +91,7 @@ impl Walk<'_> {
         if val.ty == Type::Unbound { unsupported("a name without value") } else { Ok(val) }
     }
 
-    /// What a value is, if it is an object that was given.
+    /// The kind of the object, if the value is an argument.
     pub fn thing(&self, val: &Val) -> Thing {
         match val.ty {
             Type::Given(number) => self.given[number as usize].thing.clone(),
@@ -98,7 +99,7 @@ impl Walk<'_> {
         }
     }
 
-    /// An attribute of an object that was given: looked up once per call.
+    /// An attribute of an argument. It is looked up once, before the code runs.
     fn found(&mut self, of: u32, name: &str) -> Option<Val> {
         let key = (of, name.to_owned());
         if let Some(number) = self.found.get(&key) {
@@ -159,7 +160,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether an expression counts as true. Operands of `and`, `or` and `not` are not values here, only true or false.
+    /// The truth of an expression. Of the operands of `and`, `or` and `not`, only the truth is computed.
     pub fn test(&mut self, expr: &Expr) -> Res<Value> {
         match expr {
             Expr::Unary(Unary::Not, a) => {
@@ -195,7 +196,7 @@ impl Walk<'_> {
         Ok(val.parts[0])
     }
 
-    /// Whether a value counts as true.
+    /// The truth of a value.
     pub fn is_true(&mut self, val: &Val) -> Res<Value> {
         match &val.ty {
             Type::None => Ok(self.e.truth(false)),
@@ -243,7 +244,7 @@ impl Walk<'_> {
         self.chain(&first, rest)
     }
 
-    /// `first < a < b`: later operands are only evaluated if the comparisons before hold.
+    /// A chain such as `first < a < b`. Later operands are evaluated only if the earlier comparisons hold.
     fn chain(&mut self, first: &Val, rest: &[(Comparison, Expr)]) -> Res<Val> {
         let ((op, next), rest) = rest.split_first().expect("a comparison has an operator");
         let next = self.expr(next)?;

@@ -1,24 +1,25 @@
-//! Which variables iterations hand on to the next iteration.
+//! Dependences between iterations: which variables carry values from one iteration to the next.
 //!
-//! In: the body of an iteration. Out: of each parameter, whether an iteration computes with what the iteration before
-//! has made of it. If none does, iterations can be done in any order. A variable that an iteration does not assign
-//! keeps its value: then the value is only copied. Sums of integers have the same result in any order.
+//! In: the body of an iteration. Out: for each parameter, how an iteration changes it, or that an iteration computes
+//! with the value of the previous one. If no iteration does that, iterations can run in any order. Two uses of a value
+//! do not count: copying it, because an iteration that does not assign a variable passes its value on, and adding
+//! integers to it, because the order of such sums does not matter.
 
 use numelt_func::{Carried, Instr, Label, Value, uses};
 use numelt_ir::{DType, Op};
 use std::collections::{BTreeSet, HashMap};
 
-/// What iterations make of the parameter of this place; `None` if they compute with it, so that their order matters. An
-/// iteration ends by beginning the loop of this name again.
-pub fn carried(body: &[Instr], label: Label, params: &[Value], place: usize) -> Option<Carried> {
-    let param = params[place];
+/// How iterations change the parameter with this index; `None` if they compute with it, so that their order matters.
+/// `label` is the label of the loop.
+pub fn carried(body: &[Instr], label: Label, params: &[Value], index: usize) -> Option<Carried> {
+    let param = params[index];
     if !uses(body).1.contains(&param) {
         return Some(Carried::Assigned);
     }
     let (known, leaves) = (BTreeSet::from([param]), HashMap::new());
     let (is_used, is_added, is_mixed) = (false, false, false);
-    let mut copies = Copies { iterations: label, place, known, leaves, is_used, is_added, is_mixed };
-    // where loops begin, what comes at their ends is not known yet
+    let mut copies = Copies { iterations: label, index, known, leaves, is_used, is_added, is_mixed };
+    // inner loops pass values back to their beginning, so this is repeated until no more copies are found
     loop {
         let before = copies.known.len();
         copies.is_mixed = false;
@@ -37,17 +38,18 @@ pub fn carried(body: &[Instr], label: Label, params: &[Value], place: usize) -> 
     }
 }
 
+/// The search for copies of a parameter.
 struct Copies {
-    /// The loop, and the place of its parameter.
+    /// The label of the loop, and the index of its parameter.
     iterations: Label,
-    place: usize,
-    /// Values that may be the parameter's, or that and something added.
+    index: usize,
+    /// Values that may be copies of the parameter, or sums of it and other numbers.
     known: BTreeSet<Value>,
-    /// Of each block and loop around: what gets the values that it is left with, or begun again.
+    /// For each block and loop around: the values that a `Leave` or `Again` defines.
     leaves: HashMap<Label, Vec<Value>>,
     is_used: bool,
     is_added: bool,
-    /// May one of these values also be another one?
+    /// May one of these values also have a value that does not derive from the parameter?
     is_mixed: bool,
 }
 
@@ -84,10 +86,10 @@ impl Copies {
                     }
                 }
                 Instr::Again { label, values } if *label == self.iterations => {
-                    // it must not become another variable
-                    let mut others = values.iter().enumerate().filter(|(place, _)| *place != self.place);
+                    // the value must not become that of another variable
+                    let mut others = values.iter().enumerate().filter(|(index, _)| *index != self.index);
                     self.is_used |= others.any(|(_, value)| self.known.contains(value));
-                    self.is_mixed |= !self.known.contains(&values[self.place]);
+                    self.is_mixed |= !self.known.contains(&values[self.index]);
                 }
                 Instr::Leave { label, values } | Instr::Again { label, values } => {
                     if let Some(to) = self.leaves.get(label).cloned() {
@@ -110,7 +112,7 @@ impl Copies {
         }
     }
 
-    /// Is one of two values known?
+    /// Is exactly one of these values a copy?
     fn is_one(&self, args: &[Value]) -> bool {
         args.iter().filter(|arg| self.known.contains(arg)).count() == 1
     }

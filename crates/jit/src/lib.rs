@@ -1,18 +1,21 @@
-//! The specializer: a loop of a Python program as typed code, for arguments of given types.
+//! The specializer: compiles a loop of a Python program to the function IR, for arguments of certain types.
 //!
-//! In: the tree of a loop ([`parse_unit`]), what it is given ([`Given`]), and a [`World`] to ask about what it finds
-//! outside. Out: a function of the function IR, where its parameters come from, and what each of its exits means to
-//! Python ([`Specialized`]). The rule: the program as written is the specification. What compiled code cannot do
-//! exactly is an exit, at which CPython goes on. Not here: Python objects, machine code, memory, threads, unsafe code.
+//! In: the tree of a loop ([`parse_unit`]), its arguments ([`Given`]), and a [`World`] that answers questions about
+//! objects outside of the loop. Out: a function of the function IR, the sources of its parameters, and what each of its
+//! exits means to Python ([`Specialized`]). The program as written is the specification: where compiled code could not
+//! do exactly what CPython does, it has an *exit*, at which CPython goes on. Not here: Python objects, machine code,
+//! memory, threads, unsafe code.
 //!
-//! - `tree` reads trees, `types` says what is known of a value, `outside` what there is around a loop.
-//! - `walk` holds what is known at a point, and joins paths; `statements`, `expressions`, `numbers`, `complexes`,
-//!   `conversions`, `arrays`,
-//!   `virtuals`, `reductions`, `made`, `sources`, `calls` and `classes` say what each construct does; `watch` looks for floating-point conditions.
-//! - `loops` writes loops; `ahead` writes iterations that are done ahead, for which `region` notes what they use,
-//!   `affine` says what sums
-//!   of integers are, `free` whether iterations depend on each other, and `needed` what of their code matters.
-//! - `emit` writes the code.
+//! - `tree` has the syntax tree and its parser, `types` the types of values, and `outside` the interface to the loop's
+//!   surroundings.
+//! - `walk` holds the state of the specializer at a point of the program, and joins control flow paths. `statements`,
+//!   `expressions`, `numbers`, `comparisons`, `complexes`, `conversions`, `arrays`, `virtuals`, `reductions`, `made`,
+//!   `sources`, `calls` and `classes` compile the constructs of the language. `watch` adds the checks for
+//!   floating-point conditions.
+//! - `loops` compiles loops. `ahead` adds *iterations ahead*, a speculative version of a loop without exits. For these,
+//!   `region` records the memory accesses, `affine` finds bounds of integer expressions, `free` decides whether
+//!   iterations are independent, and `needed` removes superfluous checks.
+//! - `emit` builds the code.
 #![forbid(unsafe_code)]
 
 mod affine;
@@ -20,6 +23,7 @@ mod ahead;
 mod arrays;
 mod calls;
 mod classes;
+mod comparisons;
 mod complexes;
 mod conversions;
 mod emit;
@@ -52,27 +56,27 @@ use numelt_func::{Function, iterations_ahead};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use walk::{Place, Stop, Walk};
 
-/// A loop for arguments of certain types.
+/// A loop, specialized for arguments of certain types.
 #[derive(Debug, Clone)]
 pub struct Specialized {
     /// The code.
     pub function: Function,
-    /// Where its parameters come from.
+    /// The sources of its parameters.
     pub params: Vec<Param>,
-    /// What is given: the slots, the inputs, what was found through them.
+    /// The arguments: the slots, the inputs, and the objects that were found through them.
     pub given: Vec<Given>,
-    /// The meaning of its exits, by number.
+    /// The meaning of each exit, by its number.
     pub exits: Vec<Exit>,
-    /// Which given arrays it may write.
+    /// The numbers of the arguments that are arrays and may be written.
     pub written: Vec<u32>,
-    /// How the iterations of its loops are done.
+    /// For each `for` loop, how its iterations run.
     pub ahead: Vec<AheadNote>,
 }
 
-/// Writes the code of a loop for what it is given: a value or an object per slot, then per input.
+/// Specializes a loop. The arguments are a value or another object for each slot, and then for each input.
 ///
 /// # Errors
-/// The line that cannot be compiled, and why not.
+/// The line that cannot be compiled, and the reason.
 pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Result<Specialized, (u32, String)> {
     let fors = fors_of(unit);
     let mut walk = Walk {
@@ -112,7 +116,7 @@ pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Resu
     walk.env = walk.given_vals[..unit.slots.len()].to_vec();
     walk.statement(&unit.body).map_err(|stop| match stop {
         Stop::Refused(why) | Stop::Unsupported(why) => (walk.place.line.max(unit.body.line), why),
-        Stop::Never => (unit.body.line, "nothing of it can run".into()),
+        Stop::Never => (unit.body.line, "no part of the loop can be compiled".into()),
     })?;
     if walk.e.is_live() {
         let place = Place { env: walk.env.clone(), line: unit.body.line, ..Place::default() };
@@ -133,7 +137,7 @@ pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Resu
     Ok(Specialized { function, params, given: walk.given, exits: walk.exits, written, ahead })
 }
 
-/// The numbers of a loop's `for` statements, in order.
+/// The numbers of all `for` statements in a loop, in order, the loop itself included.
 pub fn fors_of(unit: &Unit) -> Vec<u32> {
     let mut fors = Vec::new();
     collect_fors(std::slice::from_ref(&unit.body), &mut fors);

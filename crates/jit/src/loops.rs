@@ -9,33 +9,34 @@ use numelt_func::{Label, Value};
 use numelt_ir::{DType, Op};
 use std::collections::BTreeSet;
 
-/// A `for` statement, and what it iterates over.
+/// A `for` statement with its iterable.
 pub struct Iterations<'t> {
-    /// Its number, and that of its end.
+    /// The number of the statement.
     pub number: u32,
-    /// See above.
+    /// The number of the end of an iteration.
     pub end: u32,
-    /// The loop's variable.
+    /// The target to which items are assigned.
     pub target: &'t Target,
-    /// What it iterates over, with its numbers.
+    /// The kind of the iterable.
     pub source: Source,
-    /// See above.
+    /// The numbers of the iterable.
     pub parts: Vec<Value>,
-    /// How many iterations there are.
+    /// The number of iterations.
     pub count: Value,
-    /// What runs in an iteration.
+    /// The statements of an iteration.
     pub body: &'t [Stmt],
-    /// The variables that iterations may assign.
+    /// The slots that iterations may assign.
     pub slots: BTreeSet<usize>,
 }
 
-/// A loop of more iterations is asked for in each of them. An iteration takes some nanoseconds.
-const MOST_UNASKED: i64 = 1 << 24;
+/// The largest number of iterations of an inner loop in iterations ahead, which polls for signals only before it
+/// begins. An iteration takes some nanoseconds.
+const MOST_UNPOLLED: i64 = 1 << 24;
 
-/// A loop of so few iterations, which are known while compiling, is not asked for at all.
+/// A loop that is known to have at most this many iterations does not poll for signals in iterations ahead.
 const SHORT: u64 = 64;
 
-/// Is there no other loop in a body?
+/// Does a body contain no other loop?
 pub fn is_innermost(body: &[Stmt]) -> bool {
     body.iter().all(|statement| match &statement.kind {
         StmtKind::For { .. } | StmtKind::While { .. } => false,
@@ -45,7 +46,7 @@ pub fn is_innermost(body: &[Stmt]) -> bool {
 }
 
 impl Iterations<'_> {
-    /// The statement as one that is running, but for the iteration.
+    /// This statement as a running one, without the position.
     pub fn head(&self) -> Running {
         Running { statement: self.number, source: self.source.clone(), parts: self.parts.clone() }
     }
@@ -66,8 +67,8 @@ impl Walk<'_> {
         }
         let is_short = self.e.known(iterations.count).is_some_and(|count| count <= SHORT);
         if self.region.is_some() && !is_short {
-            // asked once for all iterations, which can then be vectorized
-            let most = self.e.int(MOST_UNASKED);
+            // one poll for all iterations, so that they can be vectorized
+            let most = self.e.int(MOST_UNPOLLED);
             let is_long = self.e.ints(Op::Greater, &[iterations.count, most]);
             self.exit_if(is_long, "a long loop");
             let stop = self.e.poll(Some(iterations.count));
@@ -80,8 +81,8 @@ impl Walk<'_> {
         done
     }
 
-    /// The iterations of a `for` loop from one on, up to a limit. If `is_part`, the last variable gets the number of
-    /// the next iteration when the limit is reached, and that of all iterations when the loop ends otherwise.
+    /// Writes a loop over the iterations from `start` up to a limit. If `is_part`, the last variable gets the number of
+    /// the next iteration when the limit is reached, and the number of all iterations when the loop ends otherwise.
     pub fn iterations_from(
         &mut self,
         iterations: &Iterations<'_>,
@@ -114,14 +115,14 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// An iteration of a `for` loop; `place` is that of the loop.
+    /// Writes an iteration of a `for` loop. `place` is that of the loop statement.
     pub fn iteration(&mut self, iterations: &Iterations<'_>, position: Value, place: &Place) -> Res<()> {
         let is_outer = self.inlined.is_empty();
         let head = iterations.head();
         self.inside.insert((position, iterations.count));
         self.note_limit(iterations, position);
         if is_outer {
-            // until the variable is assigned, an exit means the end of the iteration before
+            // until the target is assigned, an exit means the end of the previous iteration
             let one = self.e.int(1);
             let before = self.e.ints(Op::Subtract, &[position, one]);
             self.place = Place { statement: iterations.end, env: self.env.clone(), ..place.clone() };
@@ -167,7 +168,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The end of a loop unless the condition holds.
+    /// Leaves a loop unless the condition holds.
     fn leave_unless(&mut self, condition: Value) -> Res<()> {
         if self.e.known(condition) == Some(1) {
             return Ok(());
@@ -183,8 +184,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A loop: `iteration` writes an iteration, for variables whose types hold in every iteration. `head`: what it
-    /// iterates over, and its first iteration.
+    /// Writes a loop. `iteration` writes an iteration, and is called until the types of the variables at its beginning
+    /// hold for all iterations. `head` is the running statement and the first position, for `for` loops.
     fn repeat(
         &mut self,
         number: u32,
@@ -220,10 +221,11 @@ impl Walk<'_> {
                 }
             }
         }
-        Err(Stop::Refused("the types of a loop's variables do not settle".into()))
+        Err(Stop::Refused("the types of a loop's variables do not become stable".into()))
     }
 
-    /// Writes the loop for these types of its variables; the wider types that it would need, if they do not suffice.
+    /// Writes the loop for these types of its variables. If they do not suffice, returns the wider types that are
+    /// needed.
     fn iterations(
         &mut self,
         before: &Env,
@@ -277,7 +279,7 @@ impl Walk<'_> {
         Ok(wider)
     }
 
-    /// The types that the variables need at the beginning of an iteration, if these are not enough.
+    /// The types that the variables need at the beginning of an iteration, if these do not suffice.
     fn wider(&self, slots: &BTreeSet<usize>, types: &[Type], again: &[Edge]) -> Res<Option<Vec<Type>>> {
         let mut wider = types.to_vec();
         for edge in again {
@@ -288,8 +290,8 @@ impl Walk<'_> {
         Ok((wider != types).then_some(wider))
     }
 
-    /// Somebody may want the loop to stop at the end of an iteration.
-    fn ask(&mut self, at: At, place: &Place, end: u32) {
+    /// Polls for signals at the end of an iteration, and exits if there is one.
+    fn poll(&mut self, at: At, place: &Place, end: u32) {
         let stop = self.e.poll(None);
         let (leaves, stays) = (self.e.body(), self.e.body());
         self.e.go(leaves);
@@ -304,7 +306,7 @@ impl Walk<'_> {
         self.e.branch(stop, leaves, stays, vec![], true);
     }
 
-    /// The end of an iteration: somebody may want the loop to stop; then the next one.
+    /// Writes the end of an iteration: a poll for signals, and the transfer to the next iteration.
     #[allow(clippy::too_many_arguments)] // all of one loop
     fn next_iteration(
         &mut self,
@@ -317,9 +319,10 @@ impl Walk<'_> {
         end: u32,
     ) -> Res<()> {
         self.e.go(edge.at);
-        // loops of iterations done ahead are asked for before; that is not enough where others are inside
+        // `for` loops in iterations ahead have polled before they began, which does not suffice if they contain other
+        // loops
         if self.region.is_none() || position.is_none() || self.has_long {
-            self.ask(edge.at, place, end);
+            self.poll(edge.at, place, end);
         }
         let mut values = Vec::new();
         if let Some(position) = position {
@@ -333,7 +336,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// What a loop is remembered by: its statement and the function that is being inlined.
+    /// The key under which facts about a loop are recorded: its statement, and the depth and the function of inlining.
     pub fn loop_key(&self, number: u32) -> (u32, usize) {
         (number, self.inlined.len() * 1000 + self.inlined.last().map_or(0, |i| i.function as usize))
     }

@@ -1,10 +1,15 @@
 //! Arrays that a loop makes: `d = x - y`, `np.zeros(3)`, `v.copy()`.
 //!
-//! Their memory belongs to the run ([`Param::Pool`]). Which array a value is or lies in is a number: that of a given object, or
-//! for an array that the run has made its address plus [`MADE`]. Views have the number of their array plus [`VIEW`]. There is no count of references: who asks for an array says
-//! which ones are in use, and gets another one. In use are those in variables, also of the functions around an inlined one;
-//! those that the statement had when it began, because CPython may have to repeat it; those that it has made itself; and those
-//! that are being iterated over.
+//! Their memory belongs to the run ([`Param::Pool`]). A number identifies the array that a value is or views: for an
+//! argument, the number of the argument; for an array that the run has made, its address plus [`MADE`]. The number of a
+//! view has the bit [`VIEW`] in addition.
+//!
+//! There is no reference count. Instead, code that requests an array passes the numbers of all arrays that are in use,
+//! and gets another one. In use are the arrays
+//! - in variables, also in those of the callers of an inlined function;
+//! - that the variables referred to when the statement began, because CPython may have to repeat it;
+//! - that the statement itself has made;
+//! - that are being iterated over.
 
 use crate::outside::{Param, Thing};
 use crate::tree::Expr;
@@ -14,13 +19,13 @@ use crate::walk::{Env, Res, Source, Walk, unsupported};
 use numelt_func::Value;
 use numelt_ir::{DType, Op};
 
-/// What the number of an array that a run has made has in addition to its address.
+/// Added to the address of an array that a run has made, this gives the number of the array.
 pub const MADE: i64 = 1 << 62;
 
-/// What the number of an array has in addition if the value is a view that was made in the loop, not the array itself.
+/// This bit of the number of an array says that the value is a view, made in the loop, and not the array itself.
 pub const VIEW: i64 = 1 << 61;
 
-/// The places of the numbers that say which arrays a value consists of.
+/// The indices of those numbers of a value that are numbers of arrays.
 fn array_numbers(ty: &Type) -> Vec<usize> {
     match ty {
         Type::Array { .. } => vec![0],
@@ -46,12 +51,12 @@ fn array_numbers(ty: &Type) -> Vec<usize> {
 }
 
 impl Walk<'_> {
-    /// Notes that the arrays of a value are in use until the end of the statement.
+    /// Records that the arrays of a value are in use until the end of the statement.
     pub fn use_arrays_of(&mut self, val: &Val) {
         self.in_use.extend(array_numbers(&val.ty).into_iter().map(|place| val.parts[place]));
     }
 
-    /// The same for what is iterated over.
+    /// Records that the arrays of an iterable are in use.
     pub fn use_arrays_of_source(&mut self, source: &Source, parts: &[Value]) {
         match source {
             Source::Items(ty) => self.use_arrays_of(&Val::new(ty.clone(), parts[..ty.parts().len()].to_vec())),
@@ -66,7 +71,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Which arrays are in use, apart from those that are known to be given.
+    /// The numbers of the arrays that are in use, except those that are certainly arguments.
     fn arrays_in_use(&self) -> Vec<Value> {
         let of_env = |env: &Env| {
             let of_val =
@@ -83,7 +88,7 @@ impl Walk<'_> {
         all
     }
 
-    /// The number of a view of the array of a number.
+    /// The number of a view of an array with this number.
     pub fn view_of(&mut self, which: Value) -> Value {
         if self.e.source_of(which) != which {
             return which;
@@ -94,21 +99,21 @@ impl Walk<'_> {
         view
     }
 
-    /// Which of the given arrays it is that has this number, or that is viewed, if that is known.
+    /// The argument that has this array number, or whose view has it, if that is known.
     pub fn given_array(&self, which: Value) -> Option<u32> {
         let which = self.e.source_of(which);
         let is_it = |val: &Val| matches!(val.ty, Type::Array { .. }) && val.parts[0] == which;
         self.given_vals.iter().position(is_it).map(|number| number as u32)
     }
 
-    /// An array with one axis whose elements lie one after the other.
+    /// A contiguous array with one axis.
     pub fn array_at(&mut self, which: Value, address: Value, length: Value, dtype: DType) -> Val {
         let size = self.e.int(dtype.size() as i64);
         let ty = Type::Array { dtype, ndim: 1, writeable: true, foreign: false };
         Val::new(ty, vec![which, address, length, size])
     }
 
-    /// An array in memory of the run.
+    /// Makes an array in memory of the run, with undefined elements.
     fn new_array(&mut self, dtype: DType, length: Value) -> Res<Val> {
         self.exit_if_long(length);
         self.flush_watched();
@@ -128,7 +133,7 @@ impl Walk<'_> {
         Ok(self.array_at(which, address, length, dtype))
     }
 
-    /// An array expression as an array in memory; anything else as it is.
+    /// Computes an array expression into a new array. Any other value is returned unchanged.
     pub fn in_memory_if_virtual(&mut self, val: &Val) -> Res<Val> {
         let Type::Virtual(number) = val.ty else { return Ok(val.clone()) };
         let found = self.virtuals[number as usize].clone();
@@ -173,7 +178,7 @@ impl Walk<'_> {
             }
             ("zeros_like" | "ones_like" | "empty_like", [array]) if keywords.is_empty() => {
                 let array = self.expr(array)?;
-                let (node, Some(length)) = self.node(&array)? else { return unsupported("such an array") };
+                let (node, Some(length)) = self.node(&array)? else { return unsupported("an array like a number") };
                 if is_foreign(&node) {
                     return unsupported("an array like one of NumPy's own");
                 }
@@ -193,14 +198,14 @@ impl Walk<'_> {
                     None => shape,
                 };
                 if shape.ty != Type::Int {
-                    return unsupported("such a shape");
+                    return unsupported("a shape that is not an int");
                 }
                 let zero = self.e.int(0);
                 let is_negative = self.e.ints(Op::Less, &[shape.parts[0], zero]);
                 self.exit_if(is_negative, "a negative extent");
                 self.filled(dtype, shape.parts[0], name == "ones")
             }
-            _ => unsupported(format!("np.{name} of such arguments")),
+            _ => unsupported(format!("np.{name} of these arguments")),
         }
     }
 
@@ -211,14 +216,14 @@ impl Walk<'_> {
             Thing::Builtin("int") => Ok(DType::I64),
             Thing::Builtin("bool") => Ok(DType::Bool),
             Thing::Class(dtype) if dtype != DType::F16 && !dtype.is_complex() => Ok(dtype),
-            _ => unsupported("such a dtype"),
+            _ => unsupported("a dtype that is not a class of real numbers"),
         }
     }
 
     /// An array of zeros or ones.
     fn filled(&mut self, dtype: DType, length: Value, ones: bool) -> Res<Val> {
         if dtype == DType::F16 || dtype.is_complex() {
-            return unsupported("an array of such numbers");
+            return unsupported("an array of float16 or complex numbers");
         }
         let array = self.new_array(dtype, length)?;
         let int = self.e.int(ones.into());
@@ -231,7 +236,7 @@ impl Walk<'_> {
         Ok(array)
     }
 
-    /// `np.array([a, b, c])` of numbers of one kind.
+    /// `np.array([a, b, c])` of numbers that have a simple common dtype.
     fn array_of_items(&mut self, items: &[Expr]) -> Res<Val> {
         let items = items.iter().map(|item| self.expr(item)).collect::<Res<Vec<_>>>()?;
         let mut common: Option<DType> = None;
@@ -250,7 +255,7 @@ impl Walk<'_> {
                 _ => return unsupported("an array of numbers of several kinds"),
             });
         }
-        let Some(dtype) = common else { return unsupported("an array of nothing") };
+        let Some(dtype) = common else { return unsupported("an array of no elements") };
         let length = self.e.int(items.len() as i64);
         let array = self.new_array(dtype, length)?;
         for (position, item) in items.iter().enumerate() {
@@ -262,7 +267,7 @@ impl Walk<'_> {
     }
 }
 
-/// Is an array of NumPy's own among the operands of an expression?
+/// Does an array expression have an operand that is NumPy's own array?
 fn is_foreign(node: &Node) -> bool {
     match node {
         Node::Array(array) => matches!(array.ty, Type::Array { foreign: true, .. }),

@@ -1,15 +1,16 @@
-//! Which results of an iteration are certainly used.
+//! Removes checks of float results that are certainly used.
 //!
-//! Iterations that are done ahead leave it to the processor's flags to tell whether a floating-point condition was met.
-//! The flags tell nothing about an operation that LLVM leaves out because nobody uses its result, or moves to where it
-//! is used. Where that cannot happen, no other check is needed. In: the body of an iteration. Out: the body without the
-//! checks that are not needed.
+//! In iterations ahead, the processor's flags tell whether a floating-point condition was met. LLVM may however remove
+//! an operation whose result is not used, or move it to where the result is used, and then the flags tell nothing about
+//! it. The specializer therefore adds explicit checks. This pass removes the checks of results that are used whenever
+//! they are computed. In: the body of an iteration. Out: the body without superfluous checks.
 
 use numelt_func::{Body, Instr, Label, Value};
 use numelt_ir::Op;
 use std::collections::{HashMap, HashSet};
 
-/// Takes the checks away of results that are certainly used: `doubts` has the condition of each check with the result.
+/// Removes the checks of results that are certainly used. `doubts` has the condition of each such check with the
+/// result.
 pub fn prune(body: &mut Body, label: Label, params: &[Value], doubts: &HashMap<Value, Value>) {
     let mut needed = Needed { doubts, leaves: HashMap::new(), again: HashMap::new(), found: HashSet::new() };
     needed.again.insert(label, (params.to_vec(), vec![true; params.len()]));
@@ -32,23 +33,25 @@ fn remove(body: &mut Body, is_superfluous: &impl Fn(&Value) -> bool) {
     }
 }
 
+/// The search for results that are certainly used.
 struct Needed<'a> {
-    /// The checks that may not be needed.
+    /// The conditions of the checks that may be superfluous, with the checked results.
     doubts: &'a HashMap<Value, Value>,
-    /// Of each block around: which values are needed that it is left with.
+    /// For each block around: which of its results are certainly used.
     leaves: HashMap<Label, Vec<bool>>,
-    /// Of each loop around: its parameters, and which are needed in the end.
+    /// For each loop around: its parameters, and which of them are used after the loop.
     again: HashMap<Label, (Vec<Value>, Vec<bool>)>,
     /// Results that are certainly used whenever they are computed.
     found: HashSet<Value>,
 }
 
+/// Is it an arithmetic operation, which always uses its operands?
 fn is_plain(op: Op) -> bool {
     matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::Divide | Op::Negative)
 }
 
 impl Needed<'_> {
-    /// Goes through a body from its end; `yielded` are the values needed of what it yields.
+    /// Walks a body from its end. `yielded` are the values that it yields and that are certainly used.
     fn body(&mut self, body: &[Instr], yielded: &HashSet<Value>) {
         let mut live: HashSet<Value> = yielded.clone();
         for instr in body.iter().rev() {
@@ -69,7 +72,7 @@ impl Needed<'_> {
                 Instr::Again { label, values } => {
                     let Some((params, ends)) = self.again.get(label) else { continue };
                     for ((param, value), is_needed) in params.iter().zip(values).zip(ends) {
-                        // what the last iteration makes is made of what each iteration makes
+                        // the value after the last iteration is computed from the values of all iterations
                         if *is_needed && made_of(*value, *param, body) {
                             live.insert(*value);
                         }
@@ -108,7 +111,7 @@ impl Needed<'_> {
         }
     }
 
-    /// Which parameters of a loop are values that a block around it is left with, and needed there.
+    /// Which parameters of a loop are used after it, because a `Leave` passes them on.
     fn needed_at_ends(&self, params: &[Value], body: &[Instr]) -> Vec<bool> {
         let mut left = HashSet::new();
         fn collect(needed: &Needed<'_>, body: &[Instr], left: &mut HashSet<Value>) {
@@ -133,7 +136,7 @@ impl Needed<'_> {
     }
 }
 
-/// Is a value computed from another one, by float operations of this body?
+/// Is a value computed from another one by float arithmetic of this body?
 fn made_of(value: Value, from: Value, body: &[Instr]) -> bool {
     value == from
         || body.iter().any(|instr| match instr {
@@ -144,8 +147,8 @@ fn made_of(value: Value, from: Value, body: &[Instr]) -> bool {
         })
 }
 
-/// Can control get from a body to another iteration or out of a block? Giving up does not count: then all is done
-/// again.
+/// Can control go from a body to another iteration or out of a block? Giving up does not count, because the iteration
+/// is then undone.
 fn leads_away(body: &[Instr]) -> bool {
     body.iter().any(|instr| match instr {
         Instr::Leave { .. } | Instr::Again { .. } => true,

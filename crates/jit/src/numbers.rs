@@ -1,7 +1,8 @@
-//! Python's operators on numbers, by Python's rules for its own numbers and by NumPy's for its scalars (NEP 50).
+//! Arithmetic and bitwise operators on numbers, by Python's rules for its own numbers and by NumPy's for scalars (NEP
+//! 50).
 
 use crate::affine::Affine;
-use crate::tree::{Comparison, Operator, Unary};
+use crate::tree::{Operator, Unary};
 use crate::types::{Type, Val};
 use crate::virtuals::is_array;
 use crate::walk::{Res, Walk, unsupported};
@@ -9,15 +10,15 @@ use crate::watch::is_finite;
 use numelt_func::{CFunction, Value};
 use numelt_ir::{DType, Op};
 
-/// Integers up to this size are floats without rounding.
+/// Integers up to this magnitude convert to floats without rounding.
 const EXACT: i64 = 1 << 53;
 
-/// By whose rules an operation is done, and in which type.
+/// The rules that an operation follows, and the type in which it is computed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Rules {
-    /// Python's: `Bool` stands for int with bool operands.
+pub enum Rules {
+    /// Python's rules. `Bool` means that all operands are `bool`; the result is an `int`.
     Python(DType),
-    /// NumPy's, in a loop dtype.
+    /// NumPy's rules, in this loop dtype.
     NumPy(DType),
 }
 
@@ -51,18 +52,19 @@ impl Walk<'_> {
         }
     }
 
-    /// Is it a `float` or a NumPy `float64`, which one is known when the code runs?
+    /// Is it the type of a value that is a `float` or a NumPy `float64`, which is known only when the code runs?
     pub fn is_either_float(ty: &Type) -> bool {
         matches!(ty, Type::Choice(types) if types[..] == [Type::Float, Type::Scalar(DType::F64)])
     }
 
-    /// A number that is a `float` or a NumPy `float64` as the former, where that makes no difference.
+    /// Treats a number that is a `float` or a NumPy `float64` as a `float`, where the two behave alike.
     pub fn as_float(val: &Val) -> Val {
         if Self::is_either_float(&val.ty) { Val::new(Type::Float, vec![val.parts[1]]) } else { val.clone() }
     }
 
-    /// Arithmetic with numbers that are a `float` or a NumPy `float64`, and at most one that is a `float`: the result
-    /// is NumPy's if one operand is. Its conditions are looked for in either case.
+    /// Arithmetic on two numbers of which one is a `float` or a NumPy `float64`, and the other is the same or a
+    /// `float`. The result is a NumPy scalar if an operand is one. Floating-point conditions are checked in either
+    /// case.
     fn floats_of_either(&mut self, op: Operator, a: &Val, b: &Val) -> Option<Val> {
         let is_one = |val: &Val| val.ty == Type::Float || Self::is_either_float(&val.ty);
         if !is_one(a) || !is_one(b) || a.ty == b.ty && a.ty == Type::Float {
@@ -90,9 +92,9 @@ impl Walk<'_> {
         Some(Val::new(ty, vec![tag, result]))
     }
 
-    /// A number that is a `float` or a NumPy `float64` beside one of NumPy's: as the latter, which gives the same
-    /// result.
-    fn beside_numpys(val: &Val, other: &Val) -> Val {
+    /// Treats a number that is a `float` or a NumPy `float64` as the latter if the other operand is a NumPy `float64`.
+    /// The result is the same.
+    pub fn beside_numpys(val: &Val, other: &Val) -> Val {
         match (&val.ty, &other.ty) {
             (ty, Type::Scalar(DType::F64)) if Self::is_either_float(ty) => {
                 Val::new(other.ty.clone(), vec![val.parts[1]])
@@ -101,8 +103,8 @@ impl Walk<'_> {
         }
     }
 
-    /// By whose rules two numbers are combined.
-    fn rules(&mut self, a: &Val, b: &Val) -> Res<Rules> {
+    /// The rules for an operation on two numbers.
+    pub fn rules(&mut self, a: &Val, b: &Val) -> Res<Rules> {
         let dtype = |ty: &Type| match ty {
             Type::Bool => Some(DType::Bool),
             Type::Int => Some(DType::I64),
@@ -129,8 +131,8 @@ impl Walk<'_> {
         }
     }
 
-    /// A Python number as float, which an int beyond 2^53 may not be.
-    fn python_float(&mut self, val: &Val) -> Value {
+    /// Converts a Python number to float. Exits if an int is beyond 2^53, because it may not convert exactly.
+    pub fn python_float(&mut self, val: &Val) -> Value {
         match val.ty {
             Type::Float => val.parts[0],
             _ => {
@@ -141,7 +143,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Stops if an I64 is not a float without rounding.
+    /// Exits if an I64 may not convert to a float without rounding.
     pub fn exit_unless_exact(&mut self, int: Value) {
         if let Some(bits) = self.e.known(int)
             && (bits as i64).unsigned_abs() <= EXACT as u64
@@ -159,7 +161,7 @@ impl Walk<'_> {
         self.exit_if(beyond, "an integer that floats cannot hold");
     }
 
-    /// A bool or an int as I64.
+    /// Converts a bool or an int to I64.
     pub fn int_of(&mut self, val: &Val) -> Value {
         self.e.convert(val.parts[0], DType::I64)
     }
@@ -179,7 +181,7 @@ impl Walk<'_> {
                 self.watch(power, &[x, y], false);
                 power
             }
-            _ => return unsupported("an operation on bits of floats"),
+            _ => return unsupported("a bitwise operator on floats"),
         };
         Ok(Val::new(Type::Float, vec![result]))
     }
@@ -193,8 +195,8 @@ impl Walk<'_> {
         self.e.apply(op, dtype, &[x, y])
     }
 
-    /// Stops before a division by zero, or, in iterations done ahead, makes it suspect. The processor's flags tell of a
-    /// division of a number by zero, but not of one of infinity.
+    /// Exits before a division by zero. In iterations ahead, a float division by zero makes the iteration suspect: the
+    /// processor's flags tell of a division of a finite number by zero, but not of one of infinity.
     fn exit_if_zero(&mut self, value: Value) {
         let ty = self.e.type_of(value);
         if self.e.known(value).is_some_and(|bits| bits << 1 != 0) {
@@ -234,7 +236,7 @@ impl Walk<'_> {
         Ok(Val::new(Type::Int, vec![result]))
     }
 
-    /// An operation on I64 that stops where the exact result does not fit.
+    /// An operation on I64. Exits if the result does not fit.
     fn wide_ints(&mut self, op: Operator, x: Value, y: Value) -> Res<Value> {
         if let (Some(a), Some(b)) = (self.e.known(x), self.e.known(y)) {
             let folded = match op {
@@ -295,7 +297,7 @@ impl Walk<'_> {
         }
         let (bits, most) = (self.e.convert(by, DType::U64), self.e.constant(DType::U64, most));
         let beyond = self.e.apply(Op::Greater, DType::U64, &[bits, most]);
-        self.exit_if(beyond, "such a shift");
+        self.exit_if(beyond, "a shift by a negative or large number");
     }
 
     fn bits(&mut self, op: Operator, dtype: DType, x: Value, y: Value) -> Res<Value> {
@@ -303,7 +305,7 @@ impl Walk<'_> {
             Operator::BitAnd => Op::BitwiseAnd,
             Operator::BitOr => Op::BitwiseOr,
             Operator::BitXor => Op::BitwiseXor,
-            _ => return unsupported("such an operator on integers"),
+            _ => return unsupported("this operator on integers"),
         };
         let result = self.e.apply(op, dtype, &[x, y]);
         let natural = [x, y].map(|value| self.e.is_natural(value));
@@ -325,7 +327,7 @@ impl Walk<'_> {
         }
         let is_signed = matches!(dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64);
         if is_signed && !is_positive && self.e.known(y).is_none() {
-            // the smallest integer by -1
+            // dividing the smallest integer by -1 overflows
             let minus = self.e.constant(dtype, u64::MAX);
             let is_minus = self.e.apply(Op::Equal, dtype, &[y, minus]);
             self.exit_if(is_minus, "a division by -1");
@@ -361,11 +363,13 @@ impl Walk<'_> {
         result
     }
 
-    /// `x ** y` by repeated squaring.
+    /// `x ** y` for a known exponent, as a chain of multiplications.
     fn int_power(&mut self, x: Value, y: Value) -> Res<Value> {
-        let Some(power) = self.e.known(y) else { return unsupported("a power of integers") };
+        let Some(power) = self.e.known(y) else {
+            return unsupported("a power of integers whose exponent is not a constant");
+        };
         if power > 64 {
-            return unsupported("such a power of integers");
+            return unsupported("a power of an integer with a negative or large exponent");
         }
         let mut result = self.e.int(1);
         for _ in 0..power {
@@ -380,7 +384,7 @@ impl Walk<'_> {
         Ok(result)
     }
 
-    /// A number as an operand of a NumPy operation in a dtype that is not complex.
+    /// Converts a number to the loop dtype of a NumPy operation, which is not complex.
     pub fn operand(&mut self, val: &Val, dtype: DType) -> Value {
         let part = val.parts[0];
         if val.ty == Type::Int && dtype.is_integer() {
@@ -395,7 +399,7 @@ impl Walk<'_> {
         converted
     }
 
-    /// Stops if an I64 is not a number of an integer dtype.
+    /// Exits if an integer dtype cannot hold an I64.
     pub fn exit_unless_fits(&mut self, int: Value, dtype: DType) {
         if dtype == DType::I64 {
             return;
@@ -424,14 +428,14 @@ impl Walk<'_> {
             Operator::Sub => (self.e.apply(Op::Subtract, dtype, &[x, y]), true),
             Operator::Mult => (self.e.apply(Op::Multiply, dtype, &[x, y]), true),
             Operator::Div | Operator::FloorDiv | Operator::Mod => {
-                // NumPy goes by the processor's flags, too
+                // NumPy uses the processor's flags, too, so that infinity divided by zero is no condition for it
                 if self.region.is_none() || op != Operator::Div {
                     self.exit_if_zero(y);
                 }
                 (self.float_quotient(op, dtype, x, y), false)
             }
             Operator::Pow if dtype == DType::F64 => (self.e.call(CFunction::Pow, &[x, y]), false),
-            _ => return unsupported(format!("such an operator on {dtype}")),
+            _ => return unsupported(format!("this operator on {dtype}")),
         };
         self.watch(result, &[x, y], keeps);
         Ok(Val::new(Type::Scalar(dtype), vec![result]))
@@ -443,7 +447,7 @@ impl Walk<'_> {
                 Operator::BitAnd | Operator::Mult => Op::LogicalAnd,
                 Operator::BitOr | Operator::Add => Op::LogicalOr,
                 Operator::BitXor => Op::LogicalXor,
-                _ => return unsupported("such an operator on truth values"),
+                _ => return unsupported("this operator on NumPy's bool"),
             };
             let result = self.e.logic(op, &[a.parts[0], b.parts[0]]);
             return Ok(Val::new(Type::Scalar(DType::Bool), vec![result]));
@@ -477,7 +481,7 @@ impl Walk<'_> {
         Ok(Val::new(Type::Scalar(dtype), vec![result]))
     }
 
-    /// Arithmetic of U64 that stops where the result does not fit.
+    /// An operation on U64. Exits if the result does not fit.
     fn unsigned(&mut self, op: Operator, x: Value, y: Value) -> Res<Value> {
         let u64t = DType::U64;
         let (result, lost) = match op {
@@ -487,7 +491,7 @@ impl Walk<'_> {
             }
             Operator::Sub => (self.e.apply(Op::Subtract, u64t, &[x, y]), self.e.apply(Op::Less, u64t, &[x, y])),
             _ => {
-                // factors below 2^32 for sure fit
+                // the product of factors below 2^32 fits; larger factors always exit
                 let half = self.e.constant(u64t, 32);
                 let high = self.e.apply(Op::BitwiseOr, u64t, &[x, y]);
                 let high = self.e.apply(Op::RightShift, u64t, &[high, half]);
@@ -512,7 +516,7 @@ impl Walk<'_> {
                 let not = self.not(a.parts[0]);
                 Ok(Val::new(a.ty.clone(), vec![not]))
             }
-            (Type::Scalar(DType::Bool | DType::F16), _) => unsupported(format!("such an operator on {}", a.ty)),
+            (Type::Scalar(DType::Bool | DType::F16), _) => unsupported(format!("this operator on {}", a.ty)),
             (Type::Int | Type::Float | Type::Complex | Type::Scalar(_), Unary::Pos) => Ok(a.clone()),
             (Type::Int | Type::Scalar(_), Unary::Neg | Unary::Invert) if self.is_int(a) => {
                 let dtype = self.e.type_of(a.parts[0]);
@@ -539,110 +543,16 @@ impl Walk<'_> {
                 let parts = parts.collect();
                 Ok(Val::new(a.ty.clone(), parts))
             }
-            (other, _) => unsupported(format!("such an operator on {other}")),
+            (other, _) => unsupported(format!("this operator on {other}")),
         }
     }
 
-    /// Is it an integer of Python's or NumPy's?
+    /// Is it an `int` or an integer scalar of NumPy?
     pub fn is_int(&self, val: &Val) -> bool {
         match val.ty {
             Type::Int => true,
             Type::Scalar(dtype) => dtype.is_integer(),
             _ => false,
         }
-    }
-
-    /// A comparison.
-    pub fn compare(&mut self, op: Comparison, a: &Val, b: &Val) -> Res<Val> {
-        let (a, b) = (&Self::beside_numpys(a, b), &Self::beside_numpys(b, a));
-        if matches!(a.ty, Type::Choice(_)) {
-            return self.each(a, &mut |walk, a| walk.compare(op, &a, b));
-        }
-        if matches!(b.ty, Type::Choice(_)) {
-            return self.each(b, &mut |walk, b| walk.compare(op, a, &b));
-        }
-        if let Comparison::Is | Comparison::IsNot = op {
-            let same = match (&a.ty, &b.ty) {
-                (Type::None, Type::None) => true,
-                (Type::None, _) | (_, Type::None) => false,
-                _ => return unsupported("the identity of objects"),
-            };
-            let truth = self.e.truth(same == (op == Comparison::Is));
-            return Ok(Val::new(Type::Bool, vec![truth]));
-        }
-        if is_array(&a.ty) || is_array(&b.ty) {
-            return self.virtual_compare(op, a, b);
-        }
-        if let (Type::Tuple(_), Type::Tuple(_), Comparison::Eq | Comparison::Ne) = (&a.ty, &b.ty, op) {
-            return unsupported("comparing tuples");
-        }
-        if let (Comparison::In | Comparison::NotIn, Type::Tuple(_)) = (op, &b.ty) {
-            return self.contains(a, b, op == Comparison::In);
-        }
-        let op = match op {
-            Comparison::Eq => Op::Equal,
-            Comparison::Ne => Op::NotEqual,
-            Comparison::Lt => Op::Less,
-            Comparison::Le => Op::LessEqual,
-            Comparison::Gt => Op::Greater,
-            Comparison::Ge => Op::GreaterEqual,
-            _ => return unsupported("such a comparison"),
-        };
-        let (ty, result) = match self.rules(a, b)? {
-            Rules::Python(DType::F64) => {
-                let (x, y) = (self.python_float(a), self.python_float(b));
-                (Type::Bool, self.e.apply(op, DType::F64, &[x, y]))
-            }
-            Rules::Python(DType::C128) | Rules::NumPy(DType::C128) if matches!(op, Op::Equal | Op::NotEqual) => {
-                let numpy = [a, b].iter().any(|val| matches!(val.ty, Type::Scalar(_)));
-                let ([ar, ai], [br, bi]) = (self.complex_parts(a, DType::F64), self.complex_parts(b, DType::F64));
-                let (re, im) = (self.e.apply(op, DType::F64, &[ar, br]), self.e.apply(op, DType::F64, &[ai, bi]));
-                let join = if op == Op::Equal { Op::LogicalAnd } else { Op::LogicalOr };
-                (if numpy { Type::Scalar(DType::Bool) } else { Type::Bool }, self.e.logic(join, &[re, im]))
-            }
-            Rules::Python(DType::C128) => return unsupported("ordering complex numbers"),
-            Rules::Python(_) => {
-                let (x, y) = (self.int_of(a), self.int_of(b));
-                if let (Some(x), Some(y)) = (self.e.known(x), self.e.known(y)) {
-                    let (x, y) = (x as i64, y as i64);
-                    let holds = match op {
-                        Op::Equal => x == y,
-                        Op::NotEqual => x != y,
-                        Op::Less => x < y,
-                        Op::LessEqual => x <= y,
-                        Op::Greater => x > y,
-                        _ => x >= y,
-                    };
-                    (Type::Bool, self.e.truth(holds))
-                } else {
-                    (Type::Bool, self.e.ints(op, &[x, y]))
-                }
-            }
-            Rules::NumPy(dtype) => {
-                if dtype.is_complex() || dtype == DType::F16 {
-                    return unsupported(format!("comparing {dtype}"));
-                }
-                let mixed = |val: &Val| matches!(val.ty, Type::Scalar(DType::I64));
-                let unsigned = |val: &Val| matches!(val.ty, Type::Scalar(DType::U64));
-                if mixed(a) && unsigned(b) || mixed(b) && unsigned(a) {
-                    return unsupported("comparing int64 and uint64");
-                }
-                let (x, y) = (self.operand(a, dtype), self.operand(b, dtype));
-                (Type::Scalar(DType::Bool), self.e.apply(op, dtype, &[x, y]))
-            }
-        };
-        Ok(Val::new(ty, vec![result]))
-    }
-
-    /// `a in (b, …)` for numbers.
-    fn contains(&mut self, a: &Val, tuple: &Val, wanted: bool) -> Res<Val> {
-        let mut any = self.e.truth(false);
-        for item in tuple.items().expect("a tuple") {
-            let equal = self.compare(Comparison::Eq, a, &item)?;
-            let equal = self.is_true(&equal)?;
-            any = self.e.logic(Op::LogicalOr, &[any, equal]);
-        }
-        let truth = if wanted { any } else { self.not(any) };
-        Ok(Val::new(Type::Bool, vec![truth]))
     }
 }

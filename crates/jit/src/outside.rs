@@ -1,12 +1,12 @@
-//! What a loop is given and what it finds outside of itself.
+//! The arguments of a loop, and the interface to objects outside of it.
 
 use crate::types::Type;
 use numelt_ir::DType;
 
-/// What an object is, as far as the compiler knows it.
+/// The kind of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Thing {
-    /// A number, an array, a tuple of such: its type says all.
+    /// A value: a number, an array, a range, `None`, or a tuple of these. Its type describes it.
     Value,
     /// A function of the module `builtins`.
     Builtin(&'static str),
@@ -14,7 +14,7 @@ pub enum Thing {
     Math(&'static str),
     /// A function of NumPy's namespace, NumPy's own or numelt's.
     Numpy(&'static str),
-    /// A function of numelt's that makes an array.
+    /// A function of numelt that makes an array.
     Maker(&'static str),
     /// The class of NumPy's scalars of a dtype.
     Class(DType),
@@ -26,109 +26,111 @@ pub enum Thing {
     Other,
 }
 
-/// An object that a loop is given.
+/// An argument of a loop, or an object found outside.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Given {
-    /// What it is.
+    /// Its kind.
     pub thing: Thing,
-    /// The type of a value; not looked at for other things.
+    /// The type, if it is a value; meaningless for other kinds.
     pub ty: Type,
 }
 
 impl Given {
-    /// How many numbers it consists of; objects that are no values have none.
+    /// The count of numbers that represent it. Objects that are not values have none.
     pub fn numbers(&self) -> usize {
         if self.thing == Thing::Value { self.ty.parts().len() } else { 0 }
     }
 }
 
-/// Where a parameter of the compiled function comes from.
+/// The source of a parameter of the compiled function.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Param {
-    /// A number of a given value.
+    /// A number of an argument.
     Part {
-        /// Which object.
+        /// The number of the argument.
         given: u32,
-        /// Which of its numbers.
+        /// The index of the number.
         part: u32,
     },
-    /// The address of what describes a loop of a ufunc of NumPy's.
+    /// The address of the description of a loop of a NumPy ufunc.
     Loop {
-        /// The ufunc's name.
+        /// The name of the ufunc.
         name: String,
         /// The dtypes of its operands.
         inputs: Vec<DType>,
-        /// That of its result.
+        /// The dtype of its result.
         output: DType,
         /// How it is called.
         form: Form,
     },
-    /// The address of what describes NumPy's dot product of a dtype. It is called with two addresses, each followed by
-    /// the distance of elements in bytes, and the number of elements.
+    /// The address of the description of NumPy's dot product for a dtype. It is called with two addresses, each
+    /// followed by a stride in bytes, and with the number of elements.
     Dot(DType),
-    /// The address of what describes memory that belongs to the run. It is called with a number of bytes, and returns
-    /// an address; what was there before is lost. The number tells several apart.
+    /// The address of the description of scratch memory. It is called with a number of bytes, and returns an address.
+    /// Each call invalidates the memory of earlier calls. The number distinguishes several scratch memories.
     Scratch(u32),
-    /// The address of what describes the memory of arrays that the run makes. It is called with the number of a dtype
-    /// (its position in `DType::ALL`), a length, a number of arrays in use, and which these are; it returns which array
-    /// has been made, a free one or a new one, or zero if there is no memory.
+    /// The address of the description of the pool of arrays that the run makes. It is called with a dtype (its position
+    /// in `DType::ALL`), a length, the count of arrays in use, and the numbers of these. It returns the number of an
+    /// array that is not in use, or zero if there is no memory.
     Pool,
 }
 
 /// How a loop of a ufunc is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// With the operands of one element.
+    /// With the operands of one element. It returns the result.
     Element,
-    /// With a first value, the address of elements, their number and their distance in bytes: it is combined with each.
+    /// With an initial value, the address of elements, their count and their stride in bytes. It returns the initial
+    /// value combined with all elements.
     Reduction,
 }
 
-/// Which iterations of loops are done ahead.
+/// Which loops run iterations ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IterationsAhead {
-    /// None: each iteration is done by the code with exits.
+    /// No loop: the exact code runs each iteration.
     None,
-    /// Those of loops with enough work.
+    /// Loops with enough work.
     Many,
-    /// Whatever can be, for tests.
+    /// All loops for which it is possible, for tests.
     All,
 }
 
-/// What can be asked about objects outside while a loop is compiled. What the answers depend on is checked again before
-/// the code runs.
+/// The surroundings of a loop, about which the specializer asks questions. Before each run of the code it is checked
+/// that the answers still hold.
 ///
-/// Objects are numbered: first the slots of the unit, then its inputs, then what is found here, in the order in which
-/// it was found.
+/// Objects are numbered: first the slots of the unit, then its inputs, then the objects found here, in the order in
+/// which they were found.
 pub trait World {
-    /// The attribute of an object. If there is an answer, it becomes the next given object.
+    /// The attribute of an object. If it is found, it gets the next number.
     fn attribute(&mut self, of: u32, name: &str) -> Option<Given>;
 
-    /// What a name means in the module of a function (or among the builtins), likewise.
+    /// The object that a function finds by a name that is not local: a variable of an enclosing function, a global or a
+    /// builtin. If it is found, it gets the next number.
     fn global(&mut self, function: u32, name: &str) -> Option<Given>;
 
-    /// The tree of a function, as the front end writes it.
+    /// The text of a function, which `parse_callee` reads.
     fn callee(&mut self, function: u32) -> Option<String>;
 
-    /// Has the ufunc of this name a loop for these dtypes?
+    /// Does the ufunc of this name have a loop for these dtypes?
     fn has_loop(&mut self, name: &str, inputs: &[DType], output: DType) -> bool;
 
-    /// Does this version of Python compute with a complex number and a real one without making the real one complex?
-    /// Python 3.14 and later do, which shows in the signs of zeros.
+    /// Does this version of Python compute with a complex number and a real one without converting the real one to
+    /// complex? Python 3.14 and later do, which affects the signs of zeros.
     fn mixes_complex(&self) -> bool;
 
-    /// A number of a given object as it is now. Code that depends on it has to look at it again.
+    /// The current number of an argument, as a hint. Code that relies on it must check it when it runs.
     fn word(&self, given: u32, part: u32) -> Option<i64> {
         let _ = (given, part);
         None
     }
 
-    /// Which iterations of loops shall be done ahead?
+    /// Which loops shall run iterations ahead?
     fn iterations_ahead(&self) -> IterationsAhead {
         IterationsAhead::Many
     }
 
-    /// The number of a statement at which compiled code is to stop, for tests of how CPython goes on there.
+    /// For tests: the number of a statement at which compiled code must exit.
     fn forced_exit(&self) -> Option<u32> {
         None
     }

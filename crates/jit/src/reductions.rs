@@ -1,7 +1,7 @@
 //! Reductions of arrays with one axis, or of contiguous ones: `x.sum()`, `np.mean(a * b)`, `np.dot(a, b)`.
 //!
-//! Sums of floats and products have an order that decides on the last bit. They are done by NumPy's own loops, which
-//! get the elements of an expression in memory that belongs to the run.
+//! The last bit of a sum or product of floats depends on the order of its operations. Therefore NumPy's own loops
+//! compute them. The elements of an expression are first written to scratch memory.
 
 use crate::outside::{Form, Param};
 use crate::tree::Operator;
@@ -12,10 +12,10 @@ use crate::watch::{is_finite, is_nan};
 use numelt_func::Value;
 use numelt_ir::{DType, Op};
 
-/// NumPy converts elements in pieces of so many, and sums each by itself.
+/// NumPy converts elements to another dtype in pieces of this length, and sums each piece by itself.
 const BUFFER: i64 = 8192;
 
-/// Elements in memory: the address of the first, the distance in bytes, how many there are.
+/// Elements in memory.
 struct Elements {
     address: Value,
     stride: Value,
@@ -24,7 +24,7 @@ struct Elements {
 }
 
 impl Walk<'_> {
-    /// A reduction by its name in NumPy, if it is one that compiled code does.
+    /// Compiles a reduction, given by its name in NumPy; `None` if it has no compiled form.
     pub fn reduction(&mut self, name: &str, args: &[Val]) -> Option<Res<Val>> {
         let [array] = args else {
             return match (name, args) {
@@ -48,7 +48,7 @@ impl Walk<'_> {
         }
     }
 
-    /// An array with all elements of another one in one axis. It stops if they do not lie one after the other.
+    /// A view of an array with all its elements in one axis. Exits if the array is not contiguous.
     fn flat(&mut self, array: &Val) -> Res<Val> {
         let Type::Array { dtype, ndim, writeable, foreign, .. } = array.ty else { return Ok(array.clone()) };
         if ndim == 1 {
@@ -80,7 +80,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The elements of an expression in memory, as numbers of a dtype.
+    /// Writes the elements of an expression to memory as numbers of a dtype. An array of that dtype is used as it is.
     fn in_memory(&mut self, node: &Node, count: Value, dtype: DType) -> Res<Elements> {
         if let Node::Array(array) = node
             && let Type::Array { dtype: own, .. } = array.ty
@@ -106,7 +106,7 @@ impl Walk<'_> {
         Ok(Elements { address, stride: size, count, dtype })
     }
 
-    /// What NumPy's loop of a ufunc makes of elements, from a first value on.
+    /// Calls NumPy's loop of a ufunc to reduce elements, with an initial value.
     fn reduced(&mut self, name: &str, start: Value, elements: &Elements) -> Res<Value> {
         let dtype = elements.dtype;
         if !self.world.has_loop(name, &[dtype, dtype], dtype) {
@@ -118,7 +118,7 @@ impl Walk<'_> {
         Ok(self.e.call_loop(context, &args, dtype))
     }
 
-    /// The parameter that stands for something outside.
+    /// The parameter that is the address of a host function.
     pub fn outside(&mut self, wanted: Param) -> Value {
         if matches!(wanted, Param::Scratch(_) | Param::Pool) {
             self.fail_region("it needs memory for array expressions");
@@ -176,7 +176,7 @@ impl Walk<'_> {
         self.exit_unless(finite, "a result that is not finite");
     }
 
-    /// The mean of an expression, and its count as a number of the same dtype.
+    /// The mean of an expression, and the count of its elements in the same dtype.
     fn mean_of(&mut self, node: &Node, count: Value) -> Res<(Val, Value)> {
         let dtype = self.element_type(node)?;
         if dtype.is_complex() || dtype == DType::F16 {
@@ -184,7 +184,7 @@ impl Walk<'_> {
         }
         let zero = self.e.int(0);
         let is_empty = self.e.ints(Op::Equal, &[count, zero]);
-        self.exit_if(is_empty, "the mean of nothing");
+        self.exit_if(is_empty, "the mean of an empty array");
         let wide = if dtype.is_float() { dtype } else { DType::F64 };
         if wide != dtype {
             let most = self.e.int(BUFFER);
@@ -205,7 +205,7 @@ impl Walk<'_> {
         Ok(self.mean_of(&node, count)?.0)
     }
 
-    /// The mean of the squared distances from the mean.
+    /// The variance: the mean of the squared deviations from the mean.
     fn variance(&mut self, array: &Val) -> Res<Val> {
         let (node, count) = self.flat_node(array)?;
         let dtype = self.element_type(&node)?;
@@ -238,11 +238,11 @@ impl Walk<'_> {
         let (node, count) = self.flat_node(array)?;
         let dtype = self.element_type(&node)?;
         if dtype.is_complex() || dtype == DType::Bool {
-            return unsupported("such an extreme");
+            return unsupported("the extreme of an array of bool or complex numbers");
         }
         let zero = self.e.int(0);
         let is_empty = self.e.ints(Op::Equal, &[count, zero]);
-        self.exit_if(is_empty, "the extreme of nothing");
+        self.exit_if(is_empty, "the extreme of an empty array");
         let first = self.element_of(&node, zero)?;
         self.exit_if_nan(first.parts[0]);
         self.flush_watched();
@@ -270,7 +270,8 @@ impl Walk<'_> {
         }
     }
 
-    /// `numpy.dot` multiplies arrays of one element without adding the product to zero: minus zero keeps its sign.
+    /// Exits if the dot product of arrays with one element is zero: `numpy.dot` does not add it to zero, so minus zero
+    /// keeps its sign.
     fn exit_if_one_zero(&mut self, array: &Val, product: &Val) {
         let Ok((_, Some(count))) = self.node(array) else { return };
         let (one, product) = (self.e.int(1), product.parts[0]);
@@ -291,7 +292,7 @@ impl Walk<'_> {
         self.exit_if(differs, "arrays of different lengths");
         let dtype = self.element_type(&a)?;
         if dtype != self.element_type(&b)? || !matches!(dtype, DType::F32 | DType::F64) {
-            return unsupported("a product of such arrays");
+            return unsupported("a dot product of arrays that are not both float32 or float64");
         }
         if !self.world.has_loop("vecdot", &[dtype; 2], dtype) {
             return unsupported("np.dot");
@@ -304,12 +305,12 @@ impl Walk<'_> {
         Ok(Val::new(Type::Scalar(dtype), vec![product]))
     }
 
-    /// The builtin functions `sum`, `max` and `min` of an array: in its order, by Python's operators.
+    /// The builtin functions `sum`, `max` and `min` of an array, which apply Python's operators in order.
     pub fn fold(&mut self, name: &str, array: &Val) -> Res<Val> {
         let (node, Some(count)) = self.node(array)? else { return unsupported(format!("{name} of {}", array.ty)) };
         let zero = self.e.int(0);
         let is_empty = self.e.ints(Op::Equal, &[count, zero]);
-        self.exit_if(is_empty, "nothing to fold");
+        self.exit_if(is_empty, "a reduction of an empty array");
         let first = self.element_of(&node, zero)?;
         let first = if name == "sum" {
             let none = Val::new(Type::Int, vec![zero]);
@@ -333,7 +334,7 @@ impl Walk<'_> {
                 walk.extreme(name == "max", &[so_far, element])?
             };
             if result.ty != ty {
-                return unsupported("a fold whose type changes");
+                return unsupported("a reduction whose type changes");
             }
             Ok(Some(result))
         })?;

@@ -1,6 +1,6 @@
-//! What is noted of iterations while they are written that are to be done ahead ([`crate::ahead`]): the arrays that
-//! they use, which elements, and what must hold before the loop so that nothing of it has to be looked at in every
-//! iteration.
+//! What the specializer records while it writes iterations ahead ([`crate::ahead`]): the arrays and elements that they
+//! use, and conditions on loop-invariant values. The conditions are checked once before the loop, and replace checks in
+//! every iteration.
 
 use crate::affine::Affine;
 use crate::arrays::Store;
@@ -13,42 +13,43 @@ use numelt_func::Value;
 use numelt_ir::DType;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Numbers smaller than this are called small: sums of some of them with small factors fit.
+/// Integers of a smaller magnitude are called *small*. Sums of a few of them with small factors do not overflow.
 pub const SMALL: i64 = 1 << 40;
-/// Factors of terms up to this are small.
+/// The largest factor of a term that counts as small.
 const SMALL_FACTOR: u64 = 1 << 12;
 
-/// What is known while the iterations are written.
+/// What has been recorded of the iterations ahead.
 #[derive(Debug)]
 pub struct Region {
-    /// Values from this number on are made inside.
+    /// Values from this number on are computed inside the loop; all others are loop-invariant.
     pub inside_from: usize,
     /// The number of the iteration.
     pub position: Value,
     /// The arrays that iterations use.
     pub arrays: Vec<Val>,
-    /// Views that were made inside, by their addresses: the view before, and which index was taken along which axis.
+    /// The views that were made inside the loop, by address: the array that was viewed, and the axis and index that
+    /// were selected.
     pub origins: HashMap<Value, (Val, Option<(usize, Value)>)>,
     pub accesses: Vec<Access>,
     /// Sums that must not be negative, of values made before.
     pub conditions: BTreeSet<Affine>,
-    /// Values made before that must be small.
+    /// Loop-invariant values that must be small.
     pub small: BTreeSet<Value>,
-    /// Distances of elements that must be what is usual.
+    /// Strides that must have the usual value.
     pub strides: BTreeMap<Value, i64>,
-    /// How many iterations loops inside have, as far as it is known before.
+    /// Upper bounds of the numbers of iterations of inner loops, as far as they are loop-invariant.
     pub counts: BTreeSet<Affine>,
-    /// Why no iterations can be done ahead.
+    /// Why no iterations can run ahead, if that is so.
     pub failed: Option<String>,
 }
 
 impl Region {
-    /// How many loads and stores have been noted.
+    /// The number of recorded loads and stores.
     pub fn accesses(&self) -> usize {
         self.accesses.len()
     }
 
-    /// Forgets loads and stores but so many, and views that are not there any more.
+    /// Discards all but so many loads and stores, and the views that do not exist any more.
     pub fn forget(&mut self, accesses: usize, e: &Emitter) {
         self.accesses.truncate(accesses);
         self.origins.retain(|address, _| e.is_there(*address));
@@ -59,20 +60,20 @@ impl Region {
 #[derive(Debug)]
 pub struct Access {
     pub array: usize,
-    /// Axes with indices, as far as they were taken one at a time.
+    /// The axes with their indices, as far as they were selected one by one.
     pub indices: Vec<(usize, Affine)>,
     pub is_store: bool,
 }
 
 impl Walk<'_> {
-    /// No iterations can be done ahead.
+    /// Records that no iterations can run ahead, and why.
     pub fn fail_region(&mut self, why: &str) {
         if let Some(region) = &mut self.region {
             region.failed.get_or_insert_with(|| why.to_owned());
         }
     }
 
-    /// Notes the limit of the number of an iteration.
+    /// Records the limit of an iteration number.
     pub fn note_limit(&mut self, iterations: &Iterations<'_>, position: Value) {
         let limit = match (&iterations.source, &iterations.parts[..]) {
             (Source::Items(Type::Range), [start, stop, step]) => match self.e.known(*step).map(|step| step as i64) {
@@ -96,22 +97,22 @@ impl Walk<'_> {
                 Some([span, _]) => self.e.facts.sum(span),
                 None => self.e.facts.sum(iterations.count),
             };
-            // the greatest that it can be
+            // an upper bound of the number of iterations
             let least = Affine::of(0).plus(&count, -1).map(|less| self.e.facts.least(&less)).unwrap_or_default();
             let is_before = |sum: &&Affine| sum.terms.keys().all(|value| (value.0 as usize) < region.inside_from);
             region.counts.extend(least.iter().find(is_before).and_then(|least| Affine::of(0).plus(least, -1)));
         }
     }
 
-    /// Notes that a view was made: of which one, and by which index along which axis.
+    /// Records that a view was made: of which array, and by which index along which axis.
     pub fn note_view(&mut self, of: &Val, address: Value, index: Option<(usize, Value)>) {
         if let Some(region) = &mut self.region {
             region.origins.insert(address, (of.clone(), index));
         }
     }
 
-    /// The usual distance of elements along the last axis of an array that was there before, instead of a number that
-    /// could be any.
+    /// The usual stride along the last axis of a loop-invariant array, as a constant in place of a value. LLVM can
+    /// vectorize accesses with a constant stride.
     pub fn usual_stride(&mut self, array: &Val, axis: usize) -> Option<Value> {
         let Type::Array { dtype, ndim, .. } = array.ty else { return None };
         let stride = array.parts[2 + usize::from(ndim) + axis];
@@ -121,7 +122,7 @@ impl Walk<'_> {
             return None;
         }
         let size = dtype.size() as i64;
-        // an array at hand is other than usual: others will be
+        // the argument at hand has another stride, so later ones may have it, too
         if let Some(Param::Part { given, part }) =
             self.e.param_number(stride).and_then(|number| self.params.get(number))
             && self.world.word(*given, *part).is_some_and(|word| word != size)
@@ -132,7 +133,7 @@ impl Walk<'_> {
         Some(self.e.int(size))
     }
 
-    /// Notes a load or a store of an element.
+    /// Records a load or a store of an element.
     pub fn note_access(&mut self, address: Value, dtype: DType, is_store: bool) {
         let Some(region) = &mut self.region else { return };
         let mut path = Vec::new();
@@ -149,7 +150,7 @@ impl Walk<'_> {
             Val::new(ty, vec![address, address])
         });
         if view.parts.iter().any(|part| (part.0 as usize) >= region.inside_from) {
-            self.fail_region("it uses arrays that are not there before");
+            self.fail_region("it uses arrays that do not exist before the loop");
             return;
         }
         let known = region.arrays.iter().position(|array| array.parts[1] == view.parts[1]);
@@ -172,14 +173,14 @@ impl Walk<'_> {
         region.accesses.push(Access { array, indices, is_store });
     }
 
-    /// Notes that one of NumPy's loops reads all elements of an array.
+    /// Records that one of NumPy's loops reads all elements of an array.
     pub fn note_read(&mut self, array: &Val) {
         let (Type::Array { dtype, .. }, Some(region)) = (&array.ty, &mut self.region) else { return };
         if region.origins.contains_key(&array.parts[1]) {
             return self.note_access(array.parts[1], *dtype, false);
         }
         if array.parts.iter().any(|part| (part.0 as usize) >= region.inside_from) {
-            return self.fail_region("it uses arrays that are not there before");
+            return self.fail_region("it uses arrays that do not exist before the loop");
         }
         let known = region.arrays.iter().position(|other| other.parts[1] == array.parts[1]);
         let number = known.unwrap_or(region.arrays.len());
@@ -191,18 +192,20 @@ impl Walk<'_> {
         region.accesses.push(Access { array: number, indices: Vec::new(), is_store: false });
     }
 
-    /// Notes a store, before it is done.
+    /// Records a store.
     pub fn note_store(&mut self, store: &Store) {
         match store {
             Store::Element(address, value) => {
-                let Type::Scalar(dtype) = value.ty else { return self.fail_region("it writes no numbers") };
+                let Type::Scalar(dtype) = value.ty else {
+                    return self.fail_region("it writes values that are not numbers");
+                };
                 self.note_access(*address, dtype, true);
             }
             Store::Slice(_) => self.fail_region("it writes to slices"),
         }
     }
 
-    /// Is a sum of integers small, so that it cannot overflow?
+    /// Is an affine expression small, so that computing it cannot overflow?
     pub fn is_small(&mut self, sum: &Affine) -> bool {
         let mut needed = Vec::new();
         let is_small = self.region.is_some() && self.small_terms(sum, &mut needed, 0);
@@ -213,7 +216,7 @@ impl Walk<'_> {
     }
 
     fn small_terms(&self, sum: &Affine, needed: &mut Vec<Value>, depth: usize) -> bool {
-        let region = self.region.as_ref().expect("asked for in iterations ahead");
+        let region = self.region.as_ref().expect("only called in iterations ahead");
         depth < 8
             && sum.constant.abs() < SMALL
             && sum.terms.iter().all(|(value, factor)| {

@@ -1,4 +1,4 @@
-//! What `for` statements iterate over: ranges, arrays, tuples, `enumerate`, `zip`, `reversed`.
+//! The iterables of `for` statements: ranges, arrays, tuples, `enumerate` and `zip`.
 
 use crate::outside::Thing;
 use crate::tree::Expr;
@@ -8,7 +8,7 @@ use numelt_func::Value;
 use numelt_ir::{DType, Op};
 
 impl Walk<'_> {
-    /// What an expression gives to iterate over, with its numbers.
+    /// Evaluates the iterable of a `for` statement. Returns its kind and its numbers.
     pub fn source(&mut self, expr: &Expr) -> Res<(Source, Vec<Value>)> {
         if let Expr::Call(function, args, keywords) = expr
             && let Some(name) = self.builtin(function)?
@@ -56,7 +56,7 @@ impl Walk<'_> {
         Ok((Source::Items(val.ty.clone()), val.parts))
     }
 
-    /// The name of the builtin function that an expression is, if it is one.
+    /// The name of the builtin function to which an expression refers, if any.
     pub fn builtin(&mut self, function: &Expr) -> Res<Option<&'static str>> {
         if !matches!(function, Expr::Input(_)) {
             return Ok(None);
@@ -68,7 +68,7 @@ impl Walk<'_> {
         })
     }
 
-    /// How many iterations there are.
+    /// The number of iterations over an iterable.
     pub fn source_length(&mut self, source: &Source, parts: &[Value]) -> Res<Value> {
         match source {
             Source::Items(ty) => self.length(&Val::new(ty.clone(), parts.to_vec())),
@@ -88,7 +88,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What the loop's variable gets in an iteration.
+    /// The item of an iterable at a position.
     pub fn item(&mut self, source: &Source, parts: &[Value], position: Value) -> Res<Val> {
         match source {
             Source::Items(Type::Range) => Ok(self.range_item(parts, position)),
@@ -98,7 +98,7 @@ impl Walk<'_> {
             }
             Source::Items(ty) => {
                 let array = Val::new(ty.clone(), parts.to_vec());
-                // what is shorter than another one ends the loop
+                // the shortest iterable ends the loop, so the position is within bounds
                 self.inside.insert((position, parts[2]));
                 self.row(&array, position)
             }
@@ -139,7 +139,7 @@ impl Walk<'_> {
         Val::new(Type::Int, vec![item])
     }
 
-    /// One of several values of one type, by its position.
+    /// Selects one of several values of one type by a position.
     fn chosen(&mut self, items: &[Val], position: Value) -> Val {
         let mut chosen = items[0].clone();
         for (k, item) in items.iter().enumerate().skip(1) {
@@ -151,7 +151,7 @@ impl Walk<'_> {
         chosen
     }
 
-    /// `len` of something.
+    /// The result of `len`.
     pub fn length(&mut self, val: &Val) -> Res<Value> {
         match &val.ty {
             Type::Tuple(items) => Ok(self.e.int(items.len() as i64)),
@@ -161,12 +161,12 @@ impl Walk<'_> {
         }
     }
 
-    /// How many numbers a range has. Its step is not zero, and its extent has been checked when it was made.
+    /// The length of a range. Its step is not zero, and `range` has checked that its extent fits 64 bits.
     fn range_length(&mut self, parts: &[Value]) -> Value {
         let [start, stop, step] = parts else { unreachable!("a range has three numbers") };
         let zero = self.e.int(0);
         if self.e.known(*step) == Some(1) {
-            // `range(i - 1, i + 2)`: sums do not overflow
+            // for example `range(i - 1, i + 2)`
             if let Some(span) = self.e.sum_of(Op::Subtract, *stop, *start).and_then(|span| span.known()) {
                 return self.e.int(span.max(0));
             }

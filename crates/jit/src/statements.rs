@@ -1,4 +1,4 @@
-//! Statements: what each does to the variables and to memory.
+//! Statements: their effects on variables and on memory.
 
 use crate::arrays::Store;
 use crate::tree::{Expr, Index, Operator, Stmt, StmtKind, Target};
@@ -8,11 +8,11 @@ use crate::walk::{Edge, Res, Stop, Walk, unsupported};
 use numelt_ir::Op;
 use std::collections::BTreeSet;
 
-/// Writes to memory that a statement does at its end.
+/// The writes to memory that a statement performs at its end.
 pub type Stores = Vec<Store>;
 
 impl Walk<'_> {
-    /// Statements one after the other, as far as anything gets to them.
+    /// Compiles a list of statements, up to the first one that is unreachable.
     pub fn statements(&mut self, statements: &[Stmt]) -> Res<()> {
         for statement in statements {
             if !self.e.is_live() {
@@ -23,7 +23,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A statement. If compiled code cannot do it, it is an exit.
+    /// Compiles a statement. If it has no compiled form, it becomes an exit.
     pub fn statement(&mut self, statement: &Stmt) -> Res<()> {
         self.check_size()?;
         let mark = self.mark();
@@ -111,28 +111,28 @@ impl Walk<'_> {
 
     /// `target op= value`
     fn in_place(&mut self, op: Operator, target: &Target, value: &Expr) -> Res<()> {
-        let (place, old) = match target {
+        let (written, old) = match target {
             Target::Slot(slot) => {
                 let old = self.slot(*slot)?;
-                // an array is written, and stays the variable's value
-                let place = if is_array(&old.ty) { Some(self.written_array(&old)?) } else { None };
-                (place, old)
+                // an array is changed in place, and remains the value of the variable
+                let written = if is_array(&old.ty) { Some(self.written_array(&old)?) } else { None };
+                (written, old)
             }
             Target::Index(base, indices) => {
-                let place = self.place_of(base, indices)?;
-                let old = self.written_value(&place)?;
-                (Some(place), old)
+                let written = self.target_of(base, indices)?;
+                let old = self.written_value(&written)?;
+                (Some(written), old)
             }
             Target::Tuple(_) => return unsupported("a tuple"),
         };
         let by = self.expr(value)?;
-        if place.is_none() && old.ty.alternatives().iter().any(|ty| !ty.is_number()) {
+        if written.is_none() && old.ty.alternatives().iter().any(|ty| !ty.is_number()) {
             return unsupported(format!("an operation in place on {}", old.ty));
         }
         let value = self.binary(op, &old, &by)?;
         let mut stores = Stores::new();
-        match (place, target) {
-            (Some(place), _) => stores.push(self.prepare_store(place, &value, true)?),
+        match (written, target) {
+            (Some(written), _) => stores.push(self.prepare_store(written, &value, true)?),
             (None, Target::Slot(slot)) => self.set_slot(*slot, value)?,
             _ => {}
         }
@@ -146,7 +146,7 @@ impl Walk<'_> {
 
     fn assign_all(&mut self, targets: &[Target], value: Val) -> Res<()> {
         let mut stores = Stores::new();
-        // several variables get the same array
+        // several variables can get the same array, which must then be in memory
         let is_shared = targets.len() > 1 || matches!(targets, [Target::Tuple(_)]);
         let value = if is_shared { self.in_memory_if_virtual(&value)? } else { value };
         for target in targets {
@@ -155,7 +155,7 @@ impl Walk<'_> {
         self.finish_stores(stores)
     }
 
-    /// Gives a target a value; what is written to memory is only prepared.
+    /// Assigns a value to a target. Writes to memory are only prepared.
     pub fn assign(&mut self, target: &Target, value: &Val, stores: &mut Stores) -> Res<()> {
         match target {
             Target::Slot(slot) => self.set_slot(*slot, value.clone())?,
@@ -169,14 +169,14 @@ impl Walk<'_> {
                 if !stores.is_empty() && indices.iter().any(reads_memory) {
                     return unsupported("an index that depends on what the statement writes");
                 }
-                let place = self.place_of(base, indices)?;
-                stores.push(self.prepare_store(place, value, false)?);
+                let written = self.target_of(base, indices)?;
+                stores.push(self.prepare_store(written, value, false)?);
             }
         }
         Ok(())
     }
 
-    /// The items of a value that is assigned to so many targets.
+    /// The items of a value that is unpacked to `count` targets.
     fn unpack(&mut self, value: &Val, count: usize) -> Res<Vec<Val>> {
         if let Some(items) = value.items() {
             return if items.len() == count { Ok(items) } else { unsupported("a tuple of another length") };
@@ -191,7 +191,7 @@ impl Walk<'_> {
         (0..count).map(|k| self.e.int(k as i64)).collect::<Vec<_>>().into_iter().map(|k| self.row(value, k)).collect()
     }
 
-    /// What a statement does at its end: from here on there is no way back.
+    /// Performs the writes at the end of a statement. No exit may follow them.
     fn finish_stores(&mut self, stores: Stores) -> Res<()> {
         self.flush_watched();
         stores.into_iter().try_for_each(|store| self.write(store))
@@ -254,6 +254,7 @@ pub fn assigned_by(statements: &[Stmt]) -> BTreeSet<usize> {
     slots
 }
 
+/// Adds the slots of an assignment target.
 pub fn targets(target: &Target, slots: &mut BTreeSet<usize>) {
     match target {
         Target::Slot(slot) => {
@@ -264,7 +265,7 @@ pub fn targets(target: &Target, slots: &mut BTreeSet<usize>) {
     }
 }
 
-/// May the value of an index come from memory?
+/// May evaluating an index read memory?
 fn reads_memory(index: &Index) -> bool {
     let reads = |expr: &Expr| !matches!(expr, Expr::Slot(_) | Expr::Int(_) | Expr::None | Expr::Input(_));
     match index {

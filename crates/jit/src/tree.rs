@@ -1,17 +1,18 @@
-//! The tree of a loop as the front end writes it: Python's statements and expressions with names resolved.
+//! The syntax tree of a loop, and its parser. It has Python's statements and expressions, with names resolved.
 //!
-//! In: text, S-expressions. Out: a [`Unit`] or a [`Callee`]. Not here: what anything means.
+//! In: the text that the Python package writes (`numelt._jit.lower`), as S-expressions. Out: a [`Unit`] or a
+//! [`Callee`]. Not here: the meaning of constructs.
 
-/// A loop statement with all that is in it.
+/// A loop statement with everything in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unit {
-    /// The function that it stands in.
+    /// The name of the function that contains it.
     pub name: String,
-    /// The local variables that it uses; statements name them by position.
+    /// The local variables that it uses. The tree refers to them by position.
     pub slots: Vec<String>,
-    /// Those slots that it may assign.
+    /// The slots that it may assign.
     pub assigned: Vec<usize>,
-    /// Names that it reads from outside: globals and builtins.
+    /// The names that it reads from outside: globals and builtins.
     pub inputs: Vec<String>,
     /// The loop.
     pub body: Stmt,
@@ -26,26 +27,26 @@ pub struct Callee {
     pub slots: Vec<String>,
     /// The slots of its parameters.
     pub params: Vec<usize>,
-    /// Defaults of the last parameters.
+    /// The defaults of the last parameters.
     pub defaults: Vec<Expr>,
-    /// Names from outside.
+    /// The names that it reads from outside, including variables of enclosing functions.
     pub inputs: Vec<String>,
-    /// What it does.
+    /// Its statements.
     pub body: Vec<Stmt>,
 }
 
-/// A statement: its number, its line, what it is.
+/// A statement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stmt {
-    /// By this number the program goes on at the statement.
+    /// The number by which an exit refers to it.
     pub number: u32,
     /// The line in the user's file.
     pub line: u32,
-    /// What it does.
+    /// Its kind, with its parts.
     pub kind: StmtKind,
 }
 
-/// What statements there are. `end` is the number that stands for the end of a loop's body.
+/// The kinds of statements. `end` is the number that an exit at the end of an iteration returns.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)] // Python's
 pub enum StmtKind {
@@ -80,11 +81,11 @@ pub enum StmtKind {
     Break,
     Continue,
     Return(Expr),
-    /// What is left to CPython, and why.
+    /// A statement that is never compiled, with the reason.
     Exit(String),
 }
 
-/// What can be assigned to.
+/// The target of an assignment.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
 pub enum Target {
@@ -93,7 +94,7 @@ pub enum Target {
     Index(Expr, Vec<Index>),
 }
 
-/// What stands between brackets.
+/// An index: an expression or a slice between brackets.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
 pub enum Index {
@@ -180,14 +181,14 @@ enum Node {
     List(Vec<Node>),
 }
 
-/// Why a text is not a tree.
+/// A result, or a message that says why a text is not a tree.
 type Parsed<T> = Result<T, String>;
 
 fn wrong<T>(what: &str) -> Parsed<T> {
     Err(format!("not a tree: {what}"))
 }
 
-/// Reads the tree of a loop.
+/// Parses a loop.
 pub fn parse_unit(text: &str) -> Parsed<Unit> {
     let node = read(text)?;
     let items = node.tagged("unit")?;
@@ -201,7 +202,7 @@ pub fn parse_unit(text: &str) -> Parsed<Unit> {
     })
 }
 
-/// Reads the tree of a function.
+/// Parses a function.
 pub fn parse_callee(text: &str) -> Parsed<Callee> {
     let node = read(text)?;
     let items = node.tagged("callee")?;
@@ -224,7 +225,7 @@ fn numbers(nodes: &[Node]) -> Parsed<Vec<usize>> {
     nodes.iter().map(Node::number).collect()
 }
 
-/// The one S-expression that a text holds.
+/// Parses the S-expression in a text.
 fn read(text: &str) -> Parsed<Node> {
     let mut open: Vec<Vec<Node>> = vec![Vec::new()];
     let mut rest = text.char_indices().peekable();
@@ -260,7 +261,7 @@ fn read(text: &str) -> Parsed<Node> {
     }
 }
 
-/// The rest of a string with JSON's escapes, after its opening quote.
+/// Parses the rest of a string with JSON's escapes, after the opening quote.
 fn quoted(rest: &mut std::iter::Peekable<std::str::CharIndices>) -> Parsed<String> {
     let mut string = String::new();
     loop {
@@ -291,7 +292,7 @@ impl Node {
         }
     }
 
-    /// The first word of a list, and the rest.
+    /// The first item of a list, which must be a word, and the others.
     fn head(&self) -> Parsed<(&str, &[Node])> {
         match self.list()? {
             [Node::Word(word), rest @ ..] => Ok((word, rest)),

@@ -1,13 +1,13 @@
-//! Types of Python's variables, and how a value of each is taken apart into numbers.
+//! The types of Python's variables, and how values of each type are represented as numbers.
 //!
-//! Python's numbers and NumPy's scalars are different types, because they compute by different rules (NEP 50). A variable
+//! Python's numbers and NumPy's scalars are different types, because they follow different rules (NEP 50). A variable
 //! that holds different types at different times is a [`Type::Choice`]. Not here: what operations do.
 
 use numelt_func::Value;
 use numelt_ir::DType;
 use std::fmt;
 
-/// What is known of a value while compiling.
+/// The type of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Type {
     /// The variable has no value.
@@ -16,44 +16,46 @@ pub enum Type {
     None,
     /// Python's `bool`.
     Bool,
-    /// Python's `int`, as far as 64 bits hold it.
+    /// Python's `int` in the range of 64 bits.
     Int,
     /// Python's `float`.
     Float,
     /// Python's `complex`.
     Complex,
-    /// A scalar of NumPy's.
+    /// A NumPy scalar.
     Scalar(DType),
-    /// An array in memory, one that the loop was given or a view of one.
+    /// An array in memory: an argument, an array that the loop has made, or a view of one of these.
     Array {
-        /// Its elements.
+        /// The dtype of its elements.
         dtype: DType,
         /// Its number of axes.
         ndim: u8,
         /// Whether it may be written.
         writeable: bool,
-        /// Whether it is an object of NumPy's. What is computed from it would be, too.
+        /// Whether it is NumPy's own array, and not one of numelt. Results computed from it would be NumPy's, too.
         foreign: bool,
     },
     /// `range(start, stop, step)`.
     Range,
     /// A tuple.
     Tuple(Vec<Type>),
-    /// An object that the loop was given, by its number among what is given. Nothing is known about it here but that.
+    /// An argument that is not a value, by its number: a function, a class, a module and the like.
     Given(u32),
-    /// An array expression, by its number: see `virtuals`. It is used within the statement.
+    /// An array expression whose elements have not been computed, by its number: see `virtuals`. It exists only within
+    /// a statement.
     Virtual(u32),
-    /// One of these, sorted; which one is known when the code runs.
+    /// One of these types, in sorted order. Which one is known only when the code runs.
     Choice(Vec<Type>),
 }
 
-/// More alternatives than this, and a loop is not compiled.
+/// The largest number of alternatives of a variable.
 const MOST_ALTERNATIVES: usize = 6;
 
 impl Type {
-    /// The types of the numbers that a value consists of.
+    /// The types of the numbers that represent a value.
     ///
-    /// An array: which array it is or lies in (see `made`), its address, its shape, its strides in bytes.
+    /// An array is represented by the number of the array (see `made`), its address, its shape, and its strides in
+    /// bytes.
     pub fn parts(&self) -> Vec<DType> {
         match self {
             Type::Unbound | Type::None | Type::Given(_) | Type::Virtual(_) => vec![],
@@ -71,7 +73,7 @@ impl Type {
         }
     }
 
-    /// The alternatives.
+    /// The alternatives of a choice; any other type is its own alternative.
     pub fn alternatives(&self) -> &[Type] {
         match self {
             Type::Choice(types) => types,
@@ -79,7 +81,7 @@ impl Type {
         }
     }
 
-    /// The type of a variable that has one of two types; `None` if they are too many.
+    /// The type of a variable that has one of two types; `None` if it has too many alternatives.
     pub fn merge(&self, other: &Type) -> Option<Type> {
         if self == other {
             return Some(self.clone());
@@ -94,13 +96,14 @@ impl Type {
         }
     }
 
-    /// Is it a number of Python's or NumPy's?
+    /// Is it a number of Python or a NumPy scalar?
     pub fn is_number(&self) -> bool {
         matches!(self, Type::Bool | Type::Int | Type::Float | Type::Complex | Type::Scalar(_))
     }
 }
 
-/// The numbers that hold any one of several types: the number of the alternative, then numbers that alternatives share.
+/// The types of the numbers that represent a choice: the *tag*, which is the number of the alternative, and then
+/// numbers that the alternatives share.
 fn pool(types: &[Type]) -> Vec<DType> {
     let mut pool = vec![DType::I8];
     for ty in types {
@@ -115,12 +118,13 @@ fn pool(types: &[Type]) -> Vec<DType> {
     pool
 }
 
-/// Where in a pool each part goes; places beyond its end are to be appended, in order.
+/// For each part of an alternative, its index in the pool. Indices beyond the end of the pool have to be appended, in
+/// order.
 pub fn places(pool: &[DType], parts: &[DType]) -> Vec<usize> {
     let mut taken = vec![false; pool.len()];
     let mut end = pool.len();
     let mut place = |part: &DType| {
-        // the first is the alternative's number
+        // the first number is the tag
         let free = (1..pool.len()).find(|&k| !taken[k] && pool[k] == *part);
         free.inspect(|&k| taken[k] = true).unwrap_or_else(|| {
             end += 1;
@@ -171,12 +175,12 @@ pub fn numpy_name(dtype: DType) -> &'static str {
     }
 }
 
-/// A value: its type and the numbers that it consists of.
+/// A value: its type, and the numbers that represent it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Val {
     /// Its type.
     pub ty: Type,
-    /// Its numbers, of the types that [`Type::parts`] says.
+    /// Its numbers, of the types [`Type::parts`].
     pub parts: Vec<Value>,
 }
 
@@ -186,12 +190,12 @@ impl Val {
         Val { ty, parts }
     }
 
-    /// A value without numbers.
+    /// A value of a type without numbers.
     pub fn empty(ty: Type) -> Val {
         Val { ty, parts: vec![] }
     }
 
-    /// The items of a tuple.
+    /// The items, if it is a tuple.
     pub fn items(&self) -> Option<Vec<Val>> {
         let Type::Tuple(types) = &self.ty else { return None };
         let mut rest = self.parts.iter().copied();

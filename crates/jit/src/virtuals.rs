@@ -1,8 +1,8 @@
 //! Array expressions inside loops: `(a[i, :k] + b[:k]).max()`, `row[p:q] += c * d[p:q]`.
 //!
-//! An expression of arrays with one axis is not computed where it stands. It becomes a *virtual* array, whose elements
-//! are computed where they are used: in a reduction, when they are written to a slice, or when a variable gets them
-//! (`made`).
+//! An expression of arrays with one axis is not computed at once. It becomes a *virtual* array, whose elements are
+//! computed where they are used: in a reduction, in an assignment to a slice, or when the array is assigned to a
+//! variable (`made`).
 
 use crate::outside::Param;
 use crate::tree::{Comparison, Operator, Unary};
@@ -14,48 +14,49 @@ use numelt_ir::{DType, Op};
 /// An array expression.
 #[derive(Debug, Clone)]
 pub struct Virtual {
-    /// How many elements it has.
+    /// The number of its elements.
     pub length: Value,
-    /// What they are.
+    /// How to compute them.
     pub node: Node,
 }
 
-/// What its elements are.
+/// How to compute the elements of an array expression.
 #[derive(Debug, Clone)]
 pub enum Node {
-    /// Elements of an array with one axis.
+    /// The elements of an array with one axis.
     Array(Val),
     /// A number.
     Number(Val),
-    /// An operation on elements.
+    /// A binary operation on elements.
     Binary(Operator, Box<Node>, Box<Node>),
     /// A comparison of elements.
     Compare(Comparison, Box<Node>, Box<Node>),
     /// `-a`, `+a`, `~a` for each element.
     Unary(Unary, Box<Node>),
-    /// A function of NumPy's for each element.
+    /// A function of NumPy, applied to each element.
     Call(&'static str, Vec<Node>),
 }
 
-/// Functions of NumPy's that have exactly one right result for each element, so that it does not matter whether NumPy
-/// computes many of them at once.
+/// The functions of NumPy whose results are exact or correctly rounded, so that NumPy's vectorized loops return the
+/// same as code for one element.
 const EXACT: &[&str] = &[
     "abs", "absolute", "minimum", "maximum", "isnan", "isinf", "isfinite", "floor", "ceil", "trunc", "rint", "sqrt",
     "square",
 ];
 
-/// Elements that a statement writes at its end.
+/// A prepared assignment to a slice.
 #[derive(Debug, Clone)]
 pub struct Slice {
     target: Val,
     values: Virtual,
 }
 
-/// Longer arrays are left to recorded operations. For 1,000 elements compiled loops take half of their time, for 3,000
-/// about the same, and for 100,000 up to nine times as long (two cores, AVX-512).
+/// Operations on longer arrays are left to CPython, where they are recorded. For 1,000 elements compiled loops take
+/// half the time of recorded operations, for 3,000 about the same, and for 100,000 up to nine times as long (two cores,
+/// AVX-512).
 const LONGEST: i64 = 2048;
 
-/// What an iteration of a loop hands to the next one, if anything.
+/// The value that an iteration of a loop passes to the next one, if any.
 pub type Carried = Res<Option<Val>>;
 
 /// Is it an array or an array expression?
@@ -64,7 +65,7 @@ pub fn is_array(ty: &Type) -> bool {
 }
 
 impl Walk<'_> {
-    /// A value as part of an array expression; a number has no length.
+    /// A value as an operand of an array expression, with its length. Numbers have none.
     pub fn node(&mut self, val: &Val) -> Res<(Node, Option<Value>)> {
         match val.ty {
             Type::Array { ndim: 1, dtype, .. } if dtype != DType::F16 => {
@@ -85,7 +86,7 @@ impl Walk<'_> {
             return self.dot(a, b);
         }
         if op == Operator::Pow {
-            // NumPy computes these powers of arrays otherwise than those of numbers
+            // NumPy computes squares of arrays as products, unlike powers of scalars
             let known = b.parts.first().and_then(|part| self.e.known(*part));
             return match (&b.ty, known) {
                 (Type::Int, Some(2)) => self.virtual_call("square", std::slice::from_ref(a)),
@@ -106,7 +107,7 @@ impl Walk<'_> {
             op,
             Comparison::Eq | Comparison::Ne | Comparison::Lt | Comparison::Le | Comparison::Gt | Comparison::Ge
         ) {
-            return unsupported("such a comparison of arrays");
+            return unsupported("a membership or identity test of arrays");
         }
         let (nodes, length) = self.nodes(&[a.clone(), b.clone()])?;
         let [a, b] = <[Node; 2]>::try_from(nodes).expect("two operands");
@@ -119,7 +120,7 @@ impl Walk<'_> {
         Ok(self.virtual_array(length, Node::Unary(op, Box::new(nodes.remove(0)))))
     }
 
-    /// A function of NumPy's of arrays with one axis and numbers.
+    /// A function of NumPy of arrays with one axis and numbers.
     pub fn virtual_call(&mut self, name: &str, args: &[Val]) -> Res<Val> {
         let Some(name) = EXACT.iter().find(|exact| **exact == name) else {
             return unsupported(format!("np.{name} of arrays"));
@@ -133,7 +134,7 @@ impl Walk<'_> {
         Val::empty(Type::Virtual(self.virtuals.len() as u32 - 1))
     }
 
-    /// Operands as parts of an expression, and their common length.
+    /// Values as operands of an array expression, and their common length.
     fn nodes(&mut self, operands: &[Val]) -> Res<(Vec<Node>, Value)> {
         let mut nodes = Vec::new();
         let mut common = None;
@@ -158,14 +159,14 @@ impl Walk<'_> {
         }
     }
 
-    /// Stops at an array of many elements: recorded, its operations run on all cores and several elements at a time.
+    /// Exits if an array is long: recorded operations on it are vectorized and run on all cores.
     pub fn exit_if_long(&mut self, length: Value) {
         let most = self.e.int(LONGEST);
         let is_long = self.e.ints(Op::Greater, &[length, most]);
         self.exit_if(is_long, "an operation on a long array");
     }
 
-    /// The element of an expression at a position.
+    /// Computes the element of an expression at a position.
     pub fn element_of(&mut self, node: &Node, position: Value) -> Res<Val> {
         match node {
             Node::Array(array) => self.row(array, position),
@@ -190,7 +191,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The type of the elements of an expression.
+    /// The dtype of the elements of an expression. It is found by writing code that is then discarded.
     pub fn element_type(&mut self, node: &Node) -> Res<DType> {
         let (mark, inside, watched) = (self.mark(), self.inside.clone(), self.watched.len());
         let zero = self.e.int(0);
@@ -210,11 +211,11 @@ impl Walk<'_> {
         let length = length.expect("an array has a length");
         let zero = self.e.int(0);
         let is_empty = self.e.ints(Op::Equal, &[length, zero]);
-        self.exit_if(is_empty, "the extreme of nothing");
+        self.exit_if(is_empty, "the extreme of an empty array");
         let first = self.element_of(&node, zero)?;
-        let Type::Scalar(dtype) = first.ty else { return unsupported("such an extreme") };
+        let Type::Scalar(dtype) = first.ty else { return unsupported("the extreme of an array of several types") };
         if dtype.is_complex() || dtype == DType::Bool {
-            return unsupported("such an extreme");
+            return unsupported("the extreme of an array of bool or complex numbers");
         }
         self.flush_watched();
         let best = self.counted(length, Some(first), &mut |walk, position, best| {
@@ -225,7 +226,7 @@ impl Walk<'_> {
         })?;
         let best = best.expect("carried from iteration to iteration");
         if dtype.is_float() {
-            // which of two zeros it is depends on the order
+            // the sign of a zero depends on the order of comparisons
             let none = self.e.constant(dtype, 0);
             let is_zero = self.e.apply(Op::Equal, dtype, &[best.parts[0], none]);
             self.exit_if(is_zero, "an extreme of zero");
@@ -233,7 +234,7 @@ impl Walk<'_> {
         Ok(best)
     }
 
-    /// Runs `iteration` for the numbers below `count`, with a value that each iteration hands to the next.
+    /// Writes a loop over the numbers below `count`, with a value that each iteration passes to the next.
     pub fn counted(
         &mut self,
         count: Value,
@@ -278,8 +279,8 @@ impl Walk<'_> {
         Ok(ty.map(|ty| Val::new(ty, outs)))
     }
 
-    /// Prepares writing a value to a slice: everything that could stop is done now. `in_place`: elements keep their
-    /// type.
+    /// Prepares the assignment of a value to a slice, with everything that may exit. `in_place`: the result of the
+    /// operation must have the dtype of the slice.
     pub fn prepare_slice(&mut self, target: Val, value: &Val, in_place: bool) -> Res<Slice> {
         let Type::Array { ndim: 1, writeable: true, dtype, .. } = target.ty else {
             return unsupported(format!("writing to {}", target.ty));
@@ -296,7 +297,7 @@ impl Walk<'_> {
                 let number = self.written_element(&number, dtype, in_place)?;
                 Virtual { length: target.parts[2], node: Node::Number(number) }
             }
-            // operands may overlap the target, so all elements are computed before the first is written
+            // operands may overlap the target, so all elements are computed into a buffer before the first is written
             node => {
                 let number = self.params.len() as u32;
                 let memory = self.outside(Param::Scratch(number));
@@ -318,7 +319,7 @@ impl Walk<'_> {
         Ok(Slice { target, values })
     }
 
-    /// A number as an element of an array that is written.
+    /// Converts a number to an element of the target.
     fn written_element(&mut self, element: &Val, dtype: DType, in_place: bool) -> Res<Val> {
         if in_place && element.ty != Type::Scalar(dtype) {
             return unsupported("an operation in place that changes the type");
@@ -339,7 +340,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Writes the elements. From here on there is no way back, and none is needed.
+    /// Performs a prepared assignment to a slice. Its code has no exits.
     pub fn write_slice(&mut self, slice: &Slice) -> Res<()> {
         let was_certain = std::mem::replace(&mut self.is_certain, true);
         let written = self.counted(slice.values.length, None, &mut |walk, position, _| {

@@ -1,14 +1,16 @@
-//! What is known at a point of a loop, and how it goes on where paths meet.
+//! The state of the specializer at a point of a loop, and the merging of states where control flow paths join.
 //!
-//! The loop is walked once from top to bottom, as if it ran on types instead of values: each variable has a [`Val`],
-//! and the code is written on the way. Where paths meet, variables get the merged type. The body of a loop is walked
-//! again until the types at its end fit those at its beginning.
+//! The specializer is an abstract interpreter: it walks a loop once from top to bottom with types in place of values.
+//! Each variable has a [`Val`], that is, a type and the IR values that represent it, and the code is written on the
+//! way. Where paths join, variables get the merged type. The body of a loop is walked again until the types at its end
+//! fit those at its beginning.
 //!
 //! Invariants:
-//! - **A statement changes nothing before its last exit.** CPython repeats the statement at which compiled code stops,
-//!   so
-//!   variables keep the values that they had at its beginning ([`Place::env`]), and memory is written last.
-//! - **What cannot be compiled is an exit** at its statement; only what makes the whole loop pointless is an error.
+//! - **A statement has no effect before its last exit.** After an exit, CPython repeats the statement from its
+//!   beginning. Exits therefore return the variables as they were there ([`Place::env`]), and a statement writes memory
+//!   last.
+//! - **What cannot be compiled becomes an exit** at its statement. Only what makes the whole loop pointless is an
+//!   error.
 
 use crate::emit::{At, Emitter, Mark};
 use crate::outside::{Given, Param, Thing, World};
@@ -22,18 +24,18 @@ use numelt_ir::{DType, Op};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-/// Why walking stops.
+/// Why the specializer stops walking.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stop {
-    /// Compiled code cannot do it: CPython does the statement.
+    /// There is no compiled form: CPython runs the statement.
     Unsupported(String),
-    /// What follows never runs: all paths have left.
+    /// The code that follows is unreachable.
     Never,
-    /// The loop is not compiled.
+    /// The loop cannot be compiled.
     Refused(String),
 }
 
-/// A result or the reason to stop.
+/// A result, or the reason to stop.
 pub type Res<T> = Result<T, Stop>;
 
 /// [`Stop::Unsupported`] with a reason.
@@ -41,71 +43,71 @@ pub fn unsupported<T>(what: impl Into<String>) -> Res<T> {
     Err(Stop::Unsupported(what.into()))
 }
 
-/// The variables of a function.
+/// The variables of a function, by slot.
 pub type Env = Vec<Val>;
 
-/// The end of a path that goes on elsewhere, with the variables that it brings.
+/// The end of a control flow path that continues elsewhere, with the variables at that point.
 #[derive(Debug)]
 pub struct Edge {
-    /// Its body, to which the last instruction is still to be added.
+    /// Where the path ends. The instruction that transfers control is still to be added there.
     pub at: At,
     /// The variables.
     pub env: Env,
 }
 
-/// A way to end the function: what the caller finds.
+/// The meaning of an exit to the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exit {
-    /// The number of the statement where CPython goes on; 0 if the loop is over.
+    /// The number of the statement at which CPython goes on; 0 if the loop is over.
     pub statement: u32,
     /// Its line.
     pub line: u32,
-    /// Why compiled code does not.
+    /// The reason for the exit.
     pub why: String,
-    /// Is it that compiled code never does this statement? Otherwise it stops because of a value, or a signal.
+    /// Does the statement have no compiled form? Otherwise the exit depends on a value or a signal.
     pub is_gap: bool,
-    /// For each `for` statement of the unit, in order: what it iterates over, if it is running. Then come its numbers,
-    /// the last one the position of the current iteration.
+    /// For each `for` statement of the unit, in order: its iterable, if the statement is running. The numbers of the
+    /// iterable are the first values of the exit, each followed by the position of the current iteration.
     pub sources: Vec<Option<Source>>,
-    /// The types of the slots that the unit may assign; their numbers come after those of the sources.
+    /// The types of the slots that the unit may assign. Their numbers follow those of the sources.
     pub slots: Vec<Type>,
 }
 
-/// How the iterations of a `for` loop are done.
+/// How the iterations of a `for` loop run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AheadNote {
     /// The line of the loop.
     pub line: u32,
-    /// Why they are not done ahead; `None` if they are.
+    /// Why no iterations run ahead; `None` if they do.
     pub why_not: Option<String>,
-    /// Are they done on several threads?
+    /// Are they independent, so that they run on several threads?
     pub is_free: bool,
 }
 
-/// What a `for` statement iterates over.
+/// The iterable of a `for` statement.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A range, a tuple or the first axis of an array.
     Items(Type),
-    /// `enumerate(source, start)`; after its numbers comes the start.
+    /// `enumerate(source, start)`. The start follows the numbers of the source.
     Enumerate(Box<Source>),
     /// `zip(…)`.
     Zip(Vec<Source>),
 }
 
-/// A running `for` statement.
+/// A `for` statement that is running.
 #[derive(Debug, Clone)]
 pub struct Running {
     /// Its number.
     pub statement: u32,
     /// What it iterates over.
     pub source: Source,
-    /// The numbers of the source, and the position.
+    /// The numbers of the source, followed by the position if it is known.
     pub parts: Vec<Value>,
 }
 
 impl Running {
-    /// The same at a position.
+    /// This statement, at a position.
     pub fn at(&self, position: Value) -> Running {
         let mut running = self.clone();
         running.parts.push(position);
@@ -113,63 +115,63 @@ impl Running {
     }
 }
 
-/// The statement of the unit that is being walked.
+/// The statement of the unit that is being walked, and what an exit at it returns.
 #[derive(Debug, Clone, Default)]
 pub struct Place {
     /// Its number.
     pub statement: u32,
     /// Its line.
     pub line: u32,
-    /// The variables at its beginning.
+    /// The variables at the beginning of the statement.
     pub env: Env,
     /// The `for` statements around it.
     pub running: Vec<Running>,
 }
 
-/// Where `break` and `continue` of the innermost loop lead.
+/// The paths by which `break` and `continue` leave the body of a loop.
 #[derive(Debug, Default)]
 pub struct Jumps {
     /// Paths out of the loop.
     pub out: Vec<Edge>,
-    /// Paths to its next iteration.
+    /// Paths to the next iteration.
     pub again: Vec<Edge>,
 }
 
-/// The paths that leave a block, and the variables that were known around it.
+/// The paths that leave a block, and the variables before it.
 pub type Left = Res<(Vec<Edge>, Env)>;
 
-/// A function that is being written into its caller.
+/// A function that is being inlined.
 #[derive(Debug)]
 pub struct Inlined {
-    /// Which it is, among the given objects.
+    /// The number of the function among the arguments.
     pub function: u32,
-    /// Its inputs, as given objects.
+    /// The numbers of its inputs among the arguments.
     pub inputs: Vec<u32>,
     /// Its returns, each with the result as the only variable.
     pub returns: Vec<Edge>,
 }
 
-/// Everything that is known while a loop is walked.
+/// The state of the specializer.
 pub struct Walk<'a> {
-    /// The code so far.
+    /// The code that has been written.
     pub e: Emitter,
     /// The loop.
     pub unit: &'a Unit,
-    /// What there is outside.
+    /// The surroundings of the loop.
     pub world: &'a mut dyn World,
-    /// What is given: the slots, the inputs, what was found at them.
+    /// The arguments: the slots, the inputs, and the objects found through them.
     pub given: Vec<Given>,
-    /// The same as values.
+    /// The arguments as values.
     pub given_vals: Vec<Val>,
-    /// Where the function's parameters come from.
+    /// The sources of the function's parameters.
     pub params: Vec<Param>,
-    /// The parameters that stand for things outside, by their place among the parameters.
+    /// The parameters that are addresses of host functions, by their index among the parameters.
     pub loops: HashMap<usize, Value>,
-    /// What was looked up already: the object, the name.
+    /// Objects that were looked up: by the object and name of the lookup, the number of the argument.
     pub found: HashMap<(u32, String), u32>,
-    /// Functions that were read already.
+    /// The trees of called functions, by the number of the argument.
     pub callees: HashMap<u32, Option<Rc<Callee>>>,
-    /// The ways to end.
+    /// The exits.
     pub exits: Vec<Exit>,
     /// The variables of the function that is being walked.
     pub env: Env,
@@ -179,50 +181,49 @@ pub struct Walk<'a> {
     pub jumps: Vec<Jumps>,
     /// The functions being inlined, innermost last.
     pub inlined: Vec<Inlined>,
-    /// Float results whose checks are put off.
+    /// Float results that are still to be checked.
     pub watched: Vec<Watched>,
     /// The numbers of the unit's `for` statements, in order.
     pub fors: Vec<u32>,
-    /// Types that variables had at the beginning of loops when these were last walked, by statement and depth of
-    /// inlining.
+    /// The types that variables had at the beginning of a loop when it was last walked, by `loop_key`.
     pub memo: HashMap<(u32, usize), Vec<Type>>,
-    /// Given arrays that are written, by number; `None`: any of them.
+    /// The arguments that are written arrays, by number; `None`: any array.
     pub written: HashSet<Option<u32>>,
-    /// `(index, extent)` of indices known to be inside.
+    /// Pairs `(index, extent)` of indices that are known to be within bounds.
     pub inside: HashSet<(Value, Value)>,
     /// The array expressions of the loop.
     pub virtuals: Vec<Virtual>,
-    /// The variables of the functions around the one that is being inlined.
+    /// The variables of the callers of the function that is being inlined.
     pub callers: Vec<Env>,
-    /// Which arrays the statement has made, and which ones are being iterated over: they are in use, like those in
-    /// variables.
+    /// The numbers of arrays that are in use besides those in variables: arrays that the statement has made, and arrays
+    /// that are being iterated over.
     pub in_use: Vec<Value>,
-    /// What is known in iterations that are done ahead, while such are written.
+    /// What is recorded of iterations ahead, while these are being written.
     pub region: Option<Region>,
-    /// Has the body that is being walked a loop that may have many iterations?
+    /// Does the body that is being walked contain a loop that may have many iterations?
     pub has_long: bool,
-    /// Shall no loop get iterations ahead?
+    /// If true, no loop gets iterations ahead.
     pub is_plain: bool,
     /// Loops that cannot have iterations ahead.
     pub not_ahead: HashSet<(u32, usize)>,
-    /// By the number of its statement: how each loop's iterations are done.
+    /// How the iterations of each loop run, by the number of its statement.
     pub ahead: BTreeMap<u32, AheadNote>,
-    /// The loops whose iterations are done ahead, by the labels of these iterations.
+    /// The numbers of the loops with iterations ahead, by the labels of these iterations.
     pub labels: BTreeMap<Label, u32>,
-    /// Is something computed again that has not stopped before? Then nothing is checked.
+    /// Is the code being written a repetition of code that has been checked? Then it needs no checks.
     pub is_certain: bool,
 }
 
-/// A function of more values than this is not compiled: it would take too long.
+/// A function with more values than this is not compiled, because that would take too long.
 const LARGEST: usize = 40_000;
 
 impl Walk<'_> {
-    /// How far it is: for [`Walk::back_to`].
+    /// A mark for [`Walk::back_to`].
     pub fn mark(&self) -> (Mark, usize) {
         (self.e.mark(), self.region.as_ref().map_or(0, Region::accesses))
     }
 
-    /// Forgets what has been written since.
+    /// Discards the code that has been written since the mark.
     pub fn back_to(&mut self, mark: (Mark, usize)) {
         let (mark, accesses) = mark;
         self.e.back_to(mark);
@@ -232,21 +233,21 @@ impl Walk<'_> {
         }
     }
 
-    /// Ends the function here: CPython goes on at the statement.
+    /// Writes an exit: CPython goes on at the current statement.
     pub fn exit(&mut self, why: &str) {
         let place = std::mem::take(&mut self.place);
         self.leave(place.statement, &place, why, false);
         self.place = place;
     }
 
-    /// Ends the function here, because compiled code never does what follows.
+    /// Writes an exit because what follows has no compiled form.
     pub fn exit_at_gap(&mut self, why: &str) {
         let place = std::mem::take(&mut self.place);
         self.leave(place.statement, &place, why, true);
         self.place = place;
     }
 
-    /// Ends the function with the variables of a place.
+    /// Writes an exit at another statement.
     pub fn exit_at(&mut self, statement: u32, place: &Place, why: &str) {
         self.leave(statement, place, why, false);
     }
@@ -273,7 +274,7 @@ impl Walk<'_> {
         self.e.exit(number as u32, values);
     }
 
-    /// Ends the function if the condition holds.
+    /// Writes an exit that is taken if the condition holds.
     pub fn exit_if(&mut self, condition: Value, why: &str) {
         if self.is_certain {
             return;
@@ -296,23 +297,23 @@ impl Walk<'_> {
         self.e.branch(condition, leaves, stays, vec![], true);
     }
 
-    /// Ends the function unless the condition holds.
+    /// Writes an exit that is taken unless the condition holds.
     pub fn exit_unless(&mut self, condition: Value, why: &str) {
         let not = self.e.logic(Op::LogicalNot, &[condition]);
         self.exit_if(not, why);
     }
 
-    /// An error if the code has become too large.
+    /// Returns an error if the code has become too large.
     pub fn check_size(&self) -> Res<()> {
-        if self.e.size() > LARGEST { Err(Stop::Refused("the loop is too large".into())) } else { Ok(()) }
+        if self.e.size() > LARGEST { Err(Stop::Refused("the code of the loop is too large".into())) } else { Ok(()) }
     }
 
-    /// The type of a variable that has one of two.
+    /// The type of a variable that has one of two types.
     pub fn merge(&self, a: &Type, b: &Type) -> Res<Type> {
-        a.merge(b).ok_or_else(|| Stop::Refused(format!("a variable of too many types: {a}, {b}")))
+        a.merge(b).ok_or_else(|| Stop::Refused(format!("a variable has too many types: {a}, {b}")))
     }
 
-    /// A value as one of a type that includes its own.
+    /// Converts a value to a type that includes its own among its alternatives.
     pub fn convert(&mut self, val: &Val, ty: &Type) -> Res<Val> {
         if val.ty == *ty {
             return Ok(val.clone());
@@ -335,14 +336,14 @@ impl Walk<'_> {
         Ok(Val::new(ty.clone(), parts.collect()))
     }
 
-    /// An alternative of a value of several types.
+    /// A value of several types, as a value of one of them.
     fn alternative(val: &Val, number: usize) -> Val {
         let ty = &val.ty.alternatives()[number];
         let places = places(&val.ty.parts(), &ty.parts());
         Val::new(ty.clone(), places.into_iter().map(|place| val.parts[place]).collect())
     }
 
-    /// The result of `f` for a value, for each type that it may have.
+    /// Applies `f` to a value, separately for each type that the value may have.
     pub fn each(&mut self, val: &Val, f: &mut dyn FnMut(&mut Self, Val) -> Res<Val>) -> Res<Val> {
         let Type::Choice(types) = &val.ty else { return f(self, val.clone()) };
         self.flush_watched();
@@ -443,7 +444,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The variables where paths meet, and the values that carry what differs. `end` ends a path with these values.
+    /// Joins paths. Returns the merged variables, and the new values that represent those that differ. `end` writes the
+    /// end of a path that passes these values on.
     pub fn meet(
         &mut self,
         edges: Vec<Edge>,
@@ -479,7 +481,7 @@ impl Walk<'_> {
         Ok((env, outs))
     }
 
-    /// Where it is writing, with the variables; `None` if nothing gets here.
+    /// The current end of the code with the variables; `None` if it is unreachable.
     pub fn edge(&mut self) -> Option<Edge> {
         if !self.e.is_live() {
             return None;
@@ -488,7 +490,7 @@ impl Walk<'_> {
         Some(Edge { at: self.e.here(), env: self.env.clone() })
     }
 
-    /// A block: `walk` writes its body, which ends by leaving it with the edges that it returns.
+    /// Writes a block. `walk` writes its body, and returns the paths that leave it.
     pub fn block(&mut self, walk: &mut dyn FnMut(&mut Self) -> Left) -> Res<()> {
         let label = self.e.label();
         let here = self.e.here();
@@ -510,7 +512,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The given object of a number, as a value. Its numbers become parameters.
+    /// Adds an argument, whose numbers become parameters, and returns its number.
     pub fn add_given(&mut self, given: Given) -> u32 {
         let number = self.given.len() as u32;
         let ty = if matches!(given.thing, Thing::Value) { given.ty.clone() } else { Type::Given(number) };
@@ -529,7 +531,7 @@ impl Walk<'_> {
     }
 }
 
-/// Is this number of an array one of its extents?
+/// Is this one of the numbers of an array that are its extents?
 fn is_extent(ty: &Type, part: usize) -> bool {
     matches!(ty, Type::Array { ndim, .. } if (2..2 + usize::from(*ndim)).contains(&part))
 }

@@ -1,26 +1,27 @@
-//! Floating-point conditions: where NumPy would warn and `math` would raise, compiled code stops.
+//! Checks for floating-point conditions: compiled code exits where NumPy would warn or `math` would raise.
 //!
-//! NumPy's scalar operations report an overflow, an invalid operand and a division by zero. Each shows in a result that is
-//! not finite though the operands allowed better. Since results that are not finite stay so in sums and products, it is
-//! enough to look at the last result of a statement; only if that is not finite, all of them are looked at.
+//! NumPy's scalar operations report an overflow, an invalid operand, and a division by zero. In each of these cases the
+//! result is infinite though all operands are finite, or a NaN though no operand is one. A result that is not finite
+//! makes all sums and products of it not finite. It is therefore enough to check the last result of a statement, and
+//! all others only if that is not finite.
 
 use crate::emit::Emitter;
 use crate::walk::Walk;
 use numelt_func::Value;
 use numelt_ir::{DType, Op};
 
-/// A result to be looked at.
+/// A result that is to be checked.
 #[derive(Debug, Clone)]
 pub struct Watched {
     result: Value,
     operands: Vec<Value>,
-    /// Has a later one got it as operand of an operation that keeps what is not finite?
+    /// Is it the operand of a later watched operation whose result is not finite if an operand is not?
     is_covered: bool,
 }
 
 impl Walk<'_> {
-    /// Has the result of an operation looked at before the statement has any effect. `keeps`: is the result not finite if any
-    /// operand is not?
+    /// Requests a check of a result before the statement has an effect. `keeps`: is the result certainly not finite if
+    /// an operand is not?
     pub fn watch(&mut self, result: Value, operands: &[Value], keeps: bool) {
         if self.is_certain || self.e.known(result).is_some() {
             return;
@@ -33,11 +34,11 @@ impl Walk<'_> {
         self.watched.push(Watched { result, operands: operands.to_vec(), is_covered: false });
     }
 
-    /// Stops if a floating-point condition has been met since the last time.
+    /// Writes the checks of all watched results, with an exit that is taken if a condition was met.
     pub fn flush_watched(&mut self) {
         let mut watched = std::mem::take(&mut self.watched);
         if self.region.is_some() {
-            // the processor's flags tell it, where the result is used at all
+            // the processor's flags tell it, if the result is used
             let (flagged, others) = watched.into_iter().partition(|w| self.e.is_flagged(w.result));
             self.suspect_watched(flagged);
             watched = others;
@@ -65,7 +66,7 @@ impl Walk<'_> {
 
 impl Walk<'_> {
     fn suspect_watched(&mut self, watched: Vec<Watched>) {
-        // what a later one is made of is used by that one
+        // a covered result is used by a later one
         for w in watched.into_iter().filter(|w| !w.is_covered) {
             let finite = is_finite(&mut self.e, w.result);
             let suspicious = self.e.logic(Op::LogicalNot, &[finite]);
@@ -92,13 +93,13 @@ pub fn is_finite(e: &mut Emitter, value: Value) -> Value {
     e.apply(Op::Less, ty, &[size, infinity])
 }
 
-/// Is it a NaN?
+/// Is the value a NaN?
 pub fn is_nan(e: &mut Emitter, value: Value) -> Value {
     let ty = e.type_of(value);
     e.apply(Op::NotEqual, ty, &[value, value])
 }
 
-/// Infinite though all operands are finite, or a NaN though no operand is one.
+/// Is the result infinite though all operands are finite, or a NaN though no operand is one?
 fn is_met(e: &mut Emitter, w: &Watched) -> Value {
     let nan = is_nan(e, w.result);
     let finite = is_finite(e, w.result);

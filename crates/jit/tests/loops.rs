@@ -1,16 +1,17 @@
-//! Loops from their trees to the interpreter of the function IR: what is computed, and where it stops.
+//! Specializes loops and runs the result in the interpreter of the function IR. The tests check what is computed, and
+//! where the code exits.
 
 use numelt_func::{Memory, Outcome, interpret, verify};
 use numelt_ir::{DType, Scalar};
 use numelt_jit::{Given, Param, Specialized, Thing, Type, World, parse_unit, specialize};
 
-/// A world with `range` and one function.
-struct Few;
+/// Surroundings of a loop with `range` and one Python function.
+struct RangeAndOneFunction;
 
 const HALF: &str = r#"(callee "half" (slots "x") (params 0) (defaults) (inputs)
     ((if 1 3 1 (compare (slot 0) lt (int "0")) ((return 2 1 (none))) ()) (return 4 2 (binary div (slot 0) (int "2")))))"#;
 
-impl World for Few {
+impl World for RangeAndOneFunction {
     fn attribute(&mut self, _: u32, _: &str) -> Option<Given> {
         None
     }
@@ -32,7 +33,7 @@ impl World for Few {
     }
 }
 
-/// The memory of the tests' arrays: eight bytes an element.
+/// The memory of the arrays, with eight bytes per element.
 struct Cells(Vec<u64>);
 
 impl Memory for Cells {
@@ -75,19 +76,19 @@ fn floats() -> Given {
     value(Type::Array { dtype: DType::F64, ndim: 1, writeable: true, foreign: false })
 }
 
-/// Numbers for an array of so many floats at the start of the memory, which is the given object of that number.
+/// The numbers of an array of `count` floats at the start of the memory. The array is the argument with this number.
 fn array(number: u64, count: u64) -> Vec<u64> {
     vec![number, 0, count, 8]
 }
 
 fn compiled(tree: &str, given: Vec<Given>) -> Specialized {
     let unit = parse_unit(tree).expect("a tree");
-    let made = specialize(&unit, given, &mut Few).expect("it is compiled");
+    let made = specialize(&unit, given, &mut RangeAndOneFunction).expect("it is compiled");
     verify(&made.function).expect("it verifies");
     made
 }
 
-/// Runs the code on the numbers of each given value.
+/// Runs the code on the numbers of the arguments.
 fn run(made: &Specialized, numbers: &[Vec<u64>], memory: &mut Cells) -> Outcome {
     let args: Vec<Scalar> = made
         .params
@@ -114,7 +115,7 @@ fn a_sum_begins_as_int_and_becomes_numpys() {
     let exit = &made.exits[outcome.number as usize];
     assert_eq!(exit.statement, 0);
     assert_eq!(exit.slots[0].to_string(), "one<int, np.float64>");
-    // the alternative, the int, the float; then that of i, and i
+    // the tag, the int and the float of `s`, then the tag of `i`, and `i`
     assert_eq!(outcome.values[0], Scalar::I8(1));
     assert_eq!(outcome.values[2], Scalar::F64(11.5));
     assert_eq!(outcome.values[4], Scalar::I64(2));
@@ -123,19 +124,19 @@ fn a_sum_begins_as_int_and_becomes_numpys() {
 }
 
 #[test]
-fn a_bad_index_stops_before_the_statement() {
+fn a_bad_index_exits_before_the_statement() {
     let made = compiled(SUM, vec![int(), value(Type::Unbound), floats(), int(), range()]);
     let mut memory = Cells([1.0f64, 2.0].iter().map(|x| x.to_bits()).collect());
     let outcome = run(&made, &[vec![0], vec![], array(2, 2), vec![9], vec![]], &mut memory);
     let exit = &made.exits[outcome.number as usize];
     assert_eq!((exit.statement, exit.line, &exit.why[..]), (2, 11, "an index out of bounds"));
-    // the range's bounds and the position, before the variables
+    // the bounds of the range and the position come before the variables
     assert_eq!(outcome.values[3], Scalar::I64(2));
     assert_eq!(outcome.values[6], Scalar::F64(3.0));
 }
 
 #[test]
-fn what_is_not_finite_stops_unless_the_operands_were_not() {
+fn a_result_that_is_not_finite_exits_unless_an_operand_was_not() {
     let made = compiled(SUM, vec![value(Type::Scalar(DType::F64)), value(Type::Unbound), floats(), int(), range()]);
     let huge = f64::MAX.to_bits();
     let mut memory = Cells(vec![huge, huge]);
@@ -148,7 +149,7 @@ fn what_is_not_finite_stops_unless_the_operands_were_not() {
 }
 
 #[test]
-fn integers_beyond_64_bits_and_zero_divisors_stop() {
+fn integers_beyond_64_bits_and_zero_divisors_exit() {
     let tree = r#"(unit "f" (slots "x" "n" "d") (assigned 0 1) (inputs)
         (while 1 4 1 (compare (slot 1) gt (int "0"))
           ((assign 2 2 ((slot 0)) (binary mult (slot 0) (int "10")))
@@ -168,7 +169,7 @@ fn integers_beyond_64_bits_and_zero_divisors_stop() {
 }
 
 #[test]
-fn functions_are_written_into_their_callers() {
+fn functions_are_inlined() {
     let tree = r#"(unit "f" (slots "x" "n") (assigned 0 1) (inputs "half")
         (while 1 4 1 (compare (slot 1) gt (int "0"))
           ((assign 2 2 ((slot 0)) (call (input 0) ((slot 1))))
@@ -198,7 +199,7 @@ fn stores_come_last() {
 }
 
 #[test]
-fn what_cannot_be_compiled_is_an_exit_where_it_stands() {
+fn a_statement_without_a_compiled_form_is_an_exit() {
     let tree = r#"(unit "f" (slots "i" "n" "t") (assigned 0 2) (inputs "range")
         (for 1 6 1 (slot 0) (call (input 0) ((slot 1)))
           ((if 2 4 2 (compare (slot 0) eq (int "3")) ((exit 3 3 "print")) ())
@@ -213,7 +214,7 @@ fn what_cannot_be_compiled_is_an_exit_where_it_stands() {
 }
 
 #[test]
-fn texts_that_are_no_trees_are_refused() {
+fn texts_that_are_not_trees_are_rejected() {
     for text in ["", "(unit", "(unit \"f\")", "(unit \"f\" (slots) (assigned) (inputs) (pass))", "(", "\"", "(a))"] {
         assert!(parse_unit(text).is_err(), "{text}");
     }
