@@ -18,7 +18,7 @@ pub struct Element {
 
 /// The target of an assignment to an array.
 #[derive(Debug, Clone)]
-pub enum Written {
+pub enum StoreTarget {
     /// One element.
     Element(Element),
     /// All elements of a view with one axis.
@@ -101,7 +101,7 @@ impl Walk<'_> {
     }
 
     /// The element or the view to which an assignment `base[indices] = …` writes.
-    pub fn target_of(&mut self, base: &Expr, indices: &[Index]) -> Res<Written> {
+    pub fn target_of(&mut self, base: &Expr, indices: &[Index]) -> Res<StoreTarget> {
         let base = self.expr(base)?;
         if !matches!(base.ty, Type::Array { .. }) {
             return unsupported(format!("writing to {}", base.ty));
@@ -111,7 +111,7 @@ impl Walk<'_> {
     }
 
     /// A view as the target of an assignment.
-    pub fn written_array(&mut self, view: &Val) -> Res<Written> {
+    pub fn written_array(&mut self, view: &Val) -> Res<StoreTarget> {
         let Type::Array { writeable: true, .. } = view.ty else {
             return unsupported(format!("writing to {}", view.ty));
         };
@@ -121,18 +121,18 @@ impl Walk<'_> {
         }
         match view.ty {
             Type::Array { dtype, ndim: 0, .. } => {
-                Ok(Written::Element(Element { which: view.parts[0], address: view.parts[1], dtype }))
+                Ok(StoreTarget::Element(Element { which: view.parts[0], address: view.parts[1], dtype }))
             }
-            Type::Array { ndim: 1, .. } => Ok(Written::Slice(view.clone())),
+            Type::Array { ndim: 1, .. } => Ok(StoreTarget::Slice(view.clone())),
             ref other => unsupported(format!("writing to {other}")),
         }
     }
 
     /// The current value of the target of an assignment.
-    pub fn written_value(&mut self, target: &Written) -> Res<Val> {
+    pub fn written_value(&mut self, target: &StoreTarget) -> Res<Val> {
         match target {
-            Written::Element(element) => self.load(element.address, element.dtype),
-            Written::Slice(view) => Ok(view.clone()),
+            StoreTarget::Element(element) => self.load(element.address, element.dtype),
+            StoreTarget::Slice(view) => Ok(view.clone()),
         }
     }
 
@@ -155,13 +155,13 @@ impl Walk<'_> {
     }
 
     /// Prepares a store: converts the value to the dtype of the target, and writes all checks.
-    pub fn prepare_store(&mut self, target: Written, value: &Val, in_place: bool) -> Res<Store> {
+    pub fn prepare_store(&mut self, target: StoreTarget, value: &Val, in_place: bool) -> Res<Store> {
         let element = match target {
-            Written::Element(element) => element,
-            Written::Slice(view) => return Ok(Store::Slice(self.prepare_slice(view, value, in_place)?)),
+            StoreTarget::Element(element) => element,
+            StoreTarget::Slice(view) => return Ok(Store::Slice(self.prepare_slice(view, value, in_place)?)),
         };
         let value = self.each(&Self::as_float(value), &mut |walk, value| walk.as_element(&value, element.dtype))?;
-        self.written.insert(self.given_array(element.which));
+        self.written.insert(self.argument_of_array(element.which));
         Ok(Store::Element(element.address, value))
     }
 

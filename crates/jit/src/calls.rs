@@ -1,7 +1,7 @@
 //! Calls of builtins, of functions of `math`, of NumPy's functions on scalars, and of Python functions, which are
 //! inlined.
 
-use crate::outside::{Form, Param, Thing};
+use crate::outside::{Form, ObjectKind, Param};
 use crate::tree::{Comparison, Expr, Operator, StmtKind, parse_callee};
 use crate::types::{Type, Val};
 use crate::virtuals::is_array;
@@ -25,31 +25,31 @@ impl Walk<'_> {
     pub fn call(&mut self, function: &Expr, args: &[Expr], keywords: &[(String, Expr)]) -> Res<Val> {
         if let Expr::Attr(base, name) = function {
             let base = self.expr(base)?;
-            if !matches!(base.ty, Type::Given(_)) {
+            if !matches!(base.ty, Type::Object(_)) {
                 return self.method(&base, name, args, keywords);
             }
         }
         let function = self.expr(function)?;
-        let thing = self.thing(&function);
-        if thing == Thing::Function {
-            let Type::Given(number) = function.ty else { unreachable!("functions are given") };
+        let kind = self.object_kind(&function);
+        if kind == ObjectKind::Function {
+            let Type::Object(number) = function.ty else { unreachable!("functions are objects") };
             return self.call_function(number, args, keywords);
         }
-        if let Thing::Maker(name) = thing {
+        if let ObjectKind::Maker(name) = kind {
             return self.make_array(name, args, keywords);
         }
         if !keywords.is_empty() {
             return unsupported("a keyword argument");
         }
-        if let (Thing::Builtin("isinstance"), [arg, classes]) = (&thing, args) {
+        if let (ObjectKind::Builtin("isinstance"), [arg, classes]) = (&kind, args) {
             return self.is_instance(arg, classes);
         }
         let args = args.iter().map(|arg| self.expr(arg)).collect::<Res<Vec<_>>>()?;
-        match thing {
-            Thing::Builtin(name) => self.call_builtin(name, &args),
-            Thing::Math(name) => self.call_math(name, &args),
-            Thing::Numpy(name) => self.call_numpy(name, &args),
-            Thing::Class(dtype) => match &args[..] {
+        match kind {
+            ObjectKind::Builtin(name) => self.call_builtin(name, &args),
+            ObjectKind::Math(name) => self.call_math(name, &args),
+            ObjectKind::Numpy(name) => self.call_numpy(name, &args),
+            ObjectKind::Class(dtype) => match &args[..] {
                 [arg] => self.scalar_from(arg, dtype),
                 _ => unsupported("the class of a scalar called with several arguments"),
             },
@@ -412,10 +412,10 @@ impl Walk<'_> {
         if let Some(number) = self.found.get(&key) {
             return Ok(*number);
         }
-        let Some(given) = self.world.global(function, name) else {
+        let Some(argument) = self.world.global(function, name) else {
             return unsupported(format!("the name {name} without value"));
         };
-        let number = self.add_given(given);
+        let number = self.add_argument(argument);
         self.found.insert(key, number);
         Ok(number)
     }
@@ -440,7 +440,7 @@ impl Walk<'_> {
         let jumps = std::mem::take(&mut self.jumps);
         let depth = self.inlined.len();
         self.inlined.push(inlined);
-        let nothing = vec![Val::empty(Type::Given(u32::MAX))];
+        let nothing = vec![Val::empty(Type::Object(u32::MAX))];
         let result = self.block(&mut |walk| {
             walk.statements(body)?;
             if let Some(mut edge) = walk.edge() {

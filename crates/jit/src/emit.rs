@@ -460,8 +460,8 @@ fn assemble(bodies: &mut Vec<Option<Vec<Node>>>, at: usize, doubts: &HashMap<Val
                 let carried = places.map(|place| carried(&ahead.body, ahead.label, &ahead.params, place));
                 let carried: Vec<Option<Carried>> = carried.collect();
                 // `ahead.carried` says so far of which variables the driver can tell whether they have been assigned
-                ahead.is_free &= carried.iter().zip(&ahead.carried).all(|(carried, given)| match carried {
-                    Some(Carried::Kept) => *given == Carried::Kept,
+                ahead.is_free &= carried.iter().zip(&ahead.carried).all(|(carried, known)| match carried {
+                    Some(Carried::Kept) => *known == Carried::Kept,
                     carried => carried.is_some(),
                 });
                 ahead.carried = carried.into_iter().map(|carried| carried.unwrap_or(Carried::Assigned)).collect();

@@ -1,7 +1,7 @@
 //! Expressions: names, literals, truth values, attributes, tuples. Operators are in `numbers` and `comparisons`,
 //! indexing in `arrays`, calls in `calls`.
 
-use crate::outside::{Given, Thing};
+use crate::outside::{Argument, ObjectKind};
 use crate::tree::{Comparison, Expr, Unary};
 use crate::types::{Type, Val};
 use crate::walk::{Res, Walk, unsupported};
@@ -87,15 +87,15 @@ impl Walk<'_> {
             None => self.unit.slots.len() as u32 + input as u32,
             Some(inlined) => inlined.inputs[input],
         };
-        let val = self.given_vals[number as usize].clone();
+        let val = self.argument_vals[number as usize].clone();
         if val.ty == Type::Unbound { unsupported("a name without value") } else { Ok(val) }
     }
 
     /// The kind of the object, if the value is an argument.
-    pub fn thing(&self, val: &Val) -> Thing {
+    pub fn object_kind(&self, val: &Val) -> ObjectKind {
         match val.ty {
-            Type::Given(number) => self.given[number as usize].thing.clone(),
-            _ => Thing::Value,
+            Type::Object(number) => self.arguments[number as usize].kind.clone(),
+            _ => ObjectKind::Value,
         }
     }
 
@@ -103,17 +103,17 @@ impl Walk<'_> {
     fn found(&mut self, of: u32, name: &str) -> Option<Val> {
         let key = (of, name.to_owned());
         if let Some(number) = self.found.get(&key) {
-            return Some(self.given_vals[*number as usize].clone());
+            return Some(self.argument_vals[*number as usize].clone());
         }
-        let given: Given = self.world.attribute(of, name)?;
-        let number = self.add_given(given);
+        let argument: Argument = self.world.attribute(of, name)?;
+        let number = self.add_argument(argument);
         self.found.insert(key, number);
-        Some(self.given_vals[number as usize].clone())
+        Some(self.argument_vals[number as usize].clone())
     }
 
     fn attribute(&mut self, base: &Val, name: &str) -> Res<Val> {
         match (&base.ty, name) {
-            (Type::Given(number), _) => match self.found(*number, name) {
+            (Type::Object(number), _) => match self.found(*number, name) {
                 Some(val) => Ok(val),
                 None => unsupported(format!("the attribute {name} of an object")),
             },

@@ -1,6 +1,6 @@
 //! The specializer: compiles a loop of a Python program to the function IR, for arguments of certain types.
 //!
-//! In: the tree of a loop ([`parse_unit`]), its arguments ([`Given`]), and a [`World`] that answers questions about
+//! In: the tree of a loop ([`parse_unit`]), its arguments ([`Argument`]), and a [`World`] that answers questions about
 //! objects outside of the loop. Out: a function of the function IR, the sources of its parameters, and what each of its
 //! exits means to Python ([`Specialized`]). The program as written is the specification: where compiled code could not
 //! do exactly what CPython does, it has an *exit*, at which CPython goes on. Not here: Python objects, machine code,
@@ -45,7 +45,7 @@ mod walk;
 mod watch;
 
 pub use made::{MADE, VIEW};
-pub use outside::{Form, Given, IterationsAhead, Param, Thing, World};
+pub use outside::{Argument, Form, IterationsAhead, ObjectKind, Param, World};
 pub use sources::count as source_parts;
 pub use tree::{Expr, Index, Operator, Stmt, StmtKind, Target, Unit, parse_unit};
 pub use types::{Type, places};
@@ -64,7 +64,7 @@ pub struct Specialized {
     /// The sources of its parameters.
     pub params: Vec<Param>,
     /// The arguments: the slots, the inputs, and the objects that were found through them.
-    pub given: Vec<Given>,
+    pub arguments: Vec<Argument>,
     /// The meaning of each exit, by its number.
     pub exits: Vec<Exit>,
     /// The numbers of the arguments that are arrays and may be written.
@@ -77,13 +77,13 @@ pub struct Specialized {
 ///
 /// # Errors
 /// The line that cannot be compiled, and the reason.
-pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Result<Specialized, (u32, String)> {
+pub fn specialize(unit: &Unit, arguments: Vec<Argument>, world: &mut dyn World) -> Result<Specialized, (u32, String)> {
     let fors = fors_of(unit);
     let mut walk = Walk {
         e: Emitter::new(),
         unit,
-        given: Vec::new(),
-        given_vals: Vec::new(),
+        arguments: Vec::new(),
+        argument_vals: Vec::new(),
         params: Vec::new(),
         loops: HashMap::new(),
         found: HashMap::new(),
@@ -110,10 +110,10 @@ pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Resu
         labels: BTreeMap::new(),
         is_certain: false,
     };
-    for one in given {
-        walk.add_given(one);
+    for one in arguments {
+        walk.add_argument(one);
     }
-    walk.env = walk.given_vals[..unit.slots.len()].to_vec();
+    walk.env = walk.argument_vals[..unit.slots.len()].to_vec();
     walk.statement(&unit.body).map_err(|stop| match stop {
         Stop::Refused(why) | Stop::Unsupported(why) => (walk.place.line.max(unit.body.line), why),
         Stop::Never => (unit.body.line, "no part of the loop can be compiled".into()),
@@ -122,8 +122,8 @@ pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Resu
         let place = Place { env: walk.env.clone(), line: unit.body.line, ..Place::default() };
         walk.exit_at(0, &place, "the end");
     }
-    let arrays = walk.given.iter().enumerate().filter(|(_, given)| {
-        matches!(given.thing, Thing::Value) && matches!(given.ty, Type::Array { writeable: true, .. })
+    let arrays = walk.arguments.iter().enumerate().filter(|(_, argument)| {
+        matches!(argument.kind, ObjectKind::Value) && matches!(argument.ty, Type::Array { writeable: true, .. })
     });
     let any = walk.written.contains(&None);
     let written = arrays.map(|(number, _)| number as u32).filter(|number| any || walk.written.contains(&Some(*number)));
@@ -134,7 +134,7 @@ pub fn specialize(unit: &Unit, given: Vec<Given>, world: &mut dyn World) -> Resu
         note.into_iter().for_each(|note| note.is_free = ahead.is_free);
     }
     let ahead = walk.ahead.into_values().collect();
-    Ok(Specialized { function, params, given: walk.given, exits: walk.exits, written, ahead })
+    Ok(Specialized { function, params, arguments: walk.arguments, exits: walk.exits, written, ahead })
 }
 
 /// The numbers of all `for` statements in a loop, in order, the loop itself included.

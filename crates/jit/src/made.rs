@@ -11,7 +11,7 @@
 //! - that the statement itself has made;
 //! - that are being iterated over.
 
-use crate::outside::{Param, Thing};
+use crate::outside::{ObjectKind, Param};
 use crate::tree::Expr;
 use crate::types::{Type, Val, places};
 use crate::virtuals::Node;
@@ -84,7 +84,7 @@ impl Walk<'_> {
         all.extend(&self.in_use);
         all.sort();
         all.dedup();
-        all.retain(|which| self.given_array(*which).is_none());
+        all.retain(|which| self.argument_of_array(*which).is_none());
         all
     }
 
@@ -100,10 +100,10 @@ impl Walk<'_> {
     }
 
     /// The argument that has this array number, or whose view has it, if that is known.
-    pub fn given_array(&self, which: Value) -> Option<u32> {
+    pub fn argument_of_array(&self, which: Value) -> Option<u32> {
         let which = self.e.source_of(which);
         let is_it = |val: &Val| matches!(val.ty, Type::Array { .. }) && val.parts[0] == which;
-        self.given_vals.iter().position(is_it).map(|number| number as u32)
+        self.argument_vals.iter().position(is_it).map(|number| number as u32)
     }
 
     /// A contiguous array with one axis.
@@ -211,11 +211,11 @@ impl Walk<'_> {
 
     fn dtype(&mut self, expr: &Expr) -> Res<DType> {
         let val = self.expr(expr)?;
-        match self.thing(&val) {
-            Thing::Builtin("float") => Ok(DType::F64),
-            Thing::Builtin("int") => Ok(DType::I64),
-            Thing::Builtin("bool") => Ok(DType::Bool),
-            Thing::Class(dtype) if dtype != DType::F16 && !dtype.is_complex() => Ok(dtype),
+        match self.object_kind(&val) {
+            ObjectKind::Builtin("float") => Ok(DType::F64),
+            ObjectKind::Builtin("int") => Ok(DType::I64),
+            ObjectKind::Builtin("bool") => Ok(DType::Bool),
+            ObjectKind::Class(dtype) if dtype != DType::F16 && !dtype.is_complex() => Ok(dtype),
             _ => unsupported("a dtype that is not a class of real numbers"),
         }
     }

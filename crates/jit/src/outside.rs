@@ -5,7 +5,7 @@ use numelt_ir::DType;
 
 /// The kind of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Thing {
+pub enum ObjectKind {
     /// A value: a number, an array, a range, `None`, or a tuple of these. Its type describes it.
     Value,
     /// A function of the module `builtins`.
@@ -28,17 +28,17 @@ pub enum Thing {
 
 /// An argument of a loop, or an object found outside.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Given {
+pub struct Argument {
     /// Its kind.
-    pub thing: Thing,
+    pub kind: ObjectKind,
     /// The type, if it is a value; meaningless for other kinds.
     pub ty: Type,
 }
 
-impl Given {
+impl Argument {
     /// The count of numbers that represent it. Objects that are not values have none.
     pub fn numbers(&self) -> usize {
-        if self.thing == Thing::Value { self.ty.parts().len() } else { 0 }
+        if self.kind == ObjectKind::Value { self.ty.parts().len() } else { 0 }
     }
 }
 
@@ -48,7 +48,7 @@ pub enum Param {
     /// A number of an argument.
     Part {
         /// The number of the argument.
-        given: u32,
+        argument: u32,
         /// The index of the number.
         part: u32,
     },
@@ -103,11 +103,11 @@ pub enum IterationsAhead {
 /// which they were found.
 pub trait World {
     /// The attribute of an object. If it is found, it gets the next number.
-    fn attribute(&mut self, of: u32, name: &str) -> Option<Given>;
+    fn attribute(&mut self, of: u32, name: &str) -> Option<Argument>;
 
     /// The object that a function finds by a name that is not local: a variable of an enclosing function, a global or a
     /// builtin. If it is found, it gets the next number.
-    fn global(&mut self, function: u32, name: &str) -> Option<Given>;
+    fn global(&mut self, function: u32, name: &str) -> Option<Argument>;
 
     /// The text of a function, which `parse_callee` reads.
     fn callee(&mut self, function: u32) -> Option<String>;
@@ -120,8 +120,8 @@ pub trait World {
     fn mixes_complex(&self) -> bool;
 
     /// The current number of an argument, as a hint. Code that relies on it must check it when it runs.
-    fn word(&self, given: u32, part: u32) -> Option<i64> {
-        let _ = (given, part);
+    fn word(&self, argument: u32, part: u32) -> Option<i64> {
+        let _ = (argument, part);
         None
     }
 

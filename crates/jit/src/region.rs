@@ -123,9 +123,9 @@ impl Walk<'_> {
         }
         let size = dtype.size() as i64;
         // the argument at hand has another stride, so later ones may have it, too
-        if let Some(Param::Part { given, part }) =
+        if let Some(Param::Part { argument, part }) =
             self.e.param_number(stride).and_then(|number| self.params.get(number))
-            && self.world.word(*given, *part).is_some_and(|word| word != size)
+            && self.world.word(*argument, *part).is_some_and(|word| word != size)
         {
             return None;
         }

@@ -1,6 +1,6 @@
 //! The iterables of `for` statements: ranges, arrays, tuples, `enumerate` and `zip`.
 
-use crate::outside::Thing;
+use crate::outside::ObjectKind;
 use crate::tree::Expr;
 use crate::types::{Type, Val};
 use crate::walk::{Res, Source, Walk, unsupported};
@@ -62,8 +62,8 @@ impl Walk<'_> {
             return Ok(None);
         }
         let val = self.expr(function)?;
-        Ok(match self.thing(&val) {
-            Thing::Builtin(name) => Some(name),
+        Ok(match self.object_kind(&val) {
+            ObjectKind::Builtin(name) => Some(name),
             _ => None,
         })
     }

@@ -40,7 +40,7 @@ pub enum Type {
     /// A tuple.
     Tuple(Vec<Type>),
     /// An argument that is not a value, by its number: a function, a class, a module and the like.
-    Given(u32),
+    Object(u32),
     /// An array expression whose elements have not been computed, by its number: see `virtuals`. It exists only within
     /// a statement.
     Virtual(u32),
@@ -58,7 +58,7 @@ impl Type {
     /// bytes.
     pub fn parts(&self) -> Vec<DType> {
         match self {
-            Type::Unbound | Type::None | Type::Given(_) | Type::Virtual(_) => vec![],
+            Type::Unbound | Type::None | Type::Object(_) | Type::Virtual(_) => vec![],
             Type::Bool => vec![DType::Bool],
             Type::Int => vec![DType::I64],
             Type::Float => vec![DType::F64],
@@ -148,7 +148,7 @@ impl fmt::Display for Type {
             Type::Array { dtype, ndim, .. } => write!(f, "array<{}, {ndim}>", numpy_name(*dtype)),
             Type::Range => write!(f, "range"),
             Type::Tuple(items) => write!(f, "tuple<{}>", list(items)),
-            Type::Given(_) => write!(f, "object"),
+            Type::Object(_) => write!(f, "object"),
             Type::Virtual(_) => write!(f, "array expression"),
             Type::Choice(types) => write!(f, "one<{}>", list(types)),
         }

@@ -57,7 +57,7 @@ pub struct Slice {
 const LONGEST: i64 = 2048;
 
 /// The value that an iteration of a loop passes to the next one, if any.
-pub type Carried = Res<Option<Val>>;
+pub type NextValue = Res<Option<Val>>;
 
 /// Is it an array or an array expression?
 pub fn is_array(ty: &Type) -> bool {
@@ -239,8 +239,8 @@ impl Walk<'_> {
         &mut self,
         count: Value,
         start: Option<Val>,
-        iteration: &mut dyn FnMut(&mut Self, Value, Option<Val>) -> Carried,
-    ) -> Carried {
+        iteration: &mut dyn FnMut(&mut Self, Value, Option<Val>) -> NextValue,
+    ) -> NextValue {
         let in_use = self.in_use.len();
         let ty = start.as_ref().map(|val| val.ty.clone());
         let label = self.e.label();
@@ -315,7 +315,7 @@ impl Walk<'_> {
                 Virtual { length: target.parts[2], node: Node::Array(buffer) }
             }
         };
-        self.written.insert(self.given_array(target.parts[0]));
+        self.written.insert(self.argument_of_array(target.parts[0]));
         Ok(Slice { target, values })
     }
 

@@ -13,7 +13,7 @@
 //!   error.
 
 use crate::emit::{At, Emitter, Mark};
-use crate::outside::{Given, Param, Thing, World};
+use crate::outside::{Argument, ObjectKind, Param, World};
 use crate::region::Region;
 use crate::tree::{Callee, Unit};
 use crate::types::{Type, Val, places};
@@ -138,7 +138,7 @@ pub struct Jumps {
 }
 
 /// The paths that leave a block, and the variables before it.
-pub type Left = Res<(Vec<Edge>, Env)>;
+pub type PathsOut = Res<(Vec<Edge>, Env)>;
 
 /// A function that is being inlined.
 #[derive(Debug)]
@@ -160,9 +160,9 @@ pub struct Walk<'a> {
     /// The surroundings of the loop.
     pub world: &'a mut dyn World,
     /// The arguments: the slots, the inputs, and the objects found through them.
-    pub given: Vec<Given>,
+    pub arguments: Vec<Argument>,
     /// The arguments as values.
-    pub given_vals: Vec<Val>,
+    pub argument_vals: Vec<Val>,
     /// The sources of the function's parameters.
     pub params: Vec<Param>,
     /// The parameters that are addresses of host functions, by their index among the parameters.
@@ -491,7 +491,7 @@ impl Walk<'_> {
     }
 
     /// Writes a block. `walk` writes its body, and returns the paths that leave it.
-    pub fn block(&mut self, walk: &mut dyn FnMut(&mut Self) -> Left) -> Res<()> {
+    pub fn block(&mut self, walk: &mut dyn FnMut(&mut Self) -> PathsOut) -> Res<()> {
         let label = self.e.label();
         let here = self.e.here();
         let body = self.e.body();
@@ -513,11 +513,11 @@ impl Walk<'_> {
     }
 
     /// Adds an argument, whose numbers become parameters, and returns its number.
-    pub fn add_given(&mut self, given: Given) -> u32 {
-        let number = self.given.len() as u32;
-        let ty = if matches!(given.thing, Thing::Value) { given.ty.clone() } else { Type::Given(number) };
+    pub fn add_argument(&mut self, argument: Argument) -> u32 {
+        let number = self.arguments.len() as u32;
+        let ty = if matches!(argument.kind, ObjectKind::Value) { argument.ty.clone() } else { Type::Object(number) };
         let parts = ty.parts().into_iter().enumerate().map(|(part, dtype)| {
-            self.params.push(Param::Part { given: number, part: part as u32 });
+            self.params.push(Param::Part { argument: number, part: part as u32 });
             let value = self.e.param(dtype);
             if is_extent(&ty, part) {
                 self.e.set_natural(value);
@@ -525,8 +525,8 @@ impl Walk<'_> {
             value
         });
         let parts = parts.collect();
-        self.given_vals.push(Val::new(ty, parts));
-        self.given.push(given);
+        self.argument_vals.push(Val::new(ty, parts));
+        self.arguments.push(argument);
         number
     }
 }

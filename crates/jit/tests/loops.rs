@@ -3,7 +3,7 @@
 
 use numelt_func::{Memory, Outcome, interpret, verify};
 use numelt_ir::{DType, Scalar};
-use numelt_jit::{Given, Param, Specialized, Thing, Type, World, parse_unit, specialize};
+use numelt_jit::{Argument, ObjectKind, Param, Specialized, Type, World, parse_unit, specialize};
 
 /// Surroundings of a loop with `range` and one Python function.
 struct RangeAndOneFunction;
@@ -12,11 +12,11 @@ const HALF: &str = r#"(callee "half" (slots "x") (params 0) (defaults) (inputs)
     ((if 1 3 1 (compare (slot 0) lt (int "0")) ((return 2 1 (none))) ()) (return 4 2 (binary div (slot 0) (int "2")))))"#;
 
 impl World for RangeAndOneFunction {
-    fn attribute(&mut self, _: u32, _: &str) -> Option<Given> {
+    fn attribute(&mut self, _: u32, _: &str) -> Option<Argument> {
         None
     }
 
-    fn global(&mut self, _: u32, _: &str) -> Option<Given> {
+    fn global(&mut self, _: u32, _: &str) -> Option<Argument> {
         None
     }
 
@@ -60,19 +60,19 @@ fn word(value: Scalar) -> u64 {
     u64::from_le_bytes(value.to_bytes()[..8].try_into().expect("eight bytes"))
 }
 
-fn int() -> Given {
+fn int() -> Argument {
     value(Type::Int)
 }
 
-fn value(ty: Type) -> Given {
-    Given { thing: Thing::Value, ty }
+fn value(ty: Type) -> Argument {
+    Argument { kind: ObjectKind::Value, ty }
 }
 
-fn range() -> Given {
-    Given { thing: Thing::Builtin("range"), ty: Type::None }
+fn range() -> Argument {
+    Argument { kind: ObjectKind::Builtin("range"), ty: Type::None }
 }
 
-fn floats() -> Given {
+fn floats() -> Argument {
     value(Type::Array { dtype: DType::F64, ndim: 1, writeable: true, foreign: false })
 }
 
@@ -81,9 +81,9 @@ fn array(number: u64, count: u64) -> Vec<u64> {
     vec![number, 0, count, 8]
 }
 
-fn compiled(tree: &str, given: Vec<Given>) -> Specialized {
+fn compiled(tree: &str, arguments: Vec<Argument>) -> Specialized {
     let unit = parse_unit(tree).expect("a tree");
-    let made = specialize(&unit, given, &mut RangeAndOneFunction).expect("it is compiled");
+    let made = specialize(&unit, arguments, &mut RangeAndOneFunction).expect("it is compiled");
     verify(&made.function).expect("it verifies");
     made
 }
@@ -95,9 +95,9 @@ fn run(made: &Specialized, numbers: &[Vec<u64>], memory: &mut Cells) -> Outcome 
         .iter()
         .zip(&made.function.params)
         .map(|(param, value)| {
-            let Param::Part { given, part } = param else { unreachable!("there are no ufuncs") };
+            let Param::Part { argument, part } = param else { unreachable!("there are no ufuncs") };
             let mut bytes = [0; 16];
-            bytes[..8].copy_from_slice(&numbers[*given as usize][*part as usize].to_le_bytes());
+            bytes[..8].copy_from_slice(&numbers[*argument as usize][*part as usize].to_le_bytes());
             Scalar::from_bytes(made.function.type_of(*value), &bytes)
         })
         .collect();
@@ -174,7 +174,7 @@ fn functions_are_inlined() {
         (while 1 4 1 (compare (slot 1) gt (int "0"))
           ((assign 2 2 ((slot 0)) (call (input 0) ((slot 1))))
            (aug 3 3 sub (slot 1) (int "1")))))"#;
-    let function = Given { thing: Thing::Function, ty: Type::None };
+    let function = Argument { kind: ObjectKind::Function, ty: Type::None };
     let made = compiled(tree, vec![value(Type::None), int(), function]);
     let outcome = run(&made, &[vec![], vec![3], vec![]], &mut Cells(vec![]));
     let exit = &made.exits[outcome.number as usize];

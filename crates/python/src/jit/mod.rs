@@ -4,7 +4,7 @@
 //! [`unit::JitUnit`] stands for a loop of the program. It has a [`variant::Variant`] for each combination of argument
 //! types that has been compiled: crate `numelt-jit` specializes the loop, and `numelt-codegen` compiles the result.
 //!
-//! - `given` classifies the arguments, `world` looks up names and attributes outside of the loop, and `rest` and
+//! - `arguments` classifies the arguments, `world` looks up names and attributes outside of the loop, and `rest` and
 //!   `results` make the objects that CPython gets when the code stops. `pool` has the memory of arrays that the code
 //!   makes.
 //! - `ahead` runs iterations ahead (speculatively), and `undo` restores the memory that they have written.
@@ -13,7 +13,7 @@
 //! Not here: Python's syntax, and how CPython continues a loop (package `numelt._jit`).
 
 pub mod ahead;
-pub mod given;
+pub mod arguments;
 pub mod kept;
 pub mod pool;
 pub mod rest;
@@ -30,7 +30,7 @@ use pyo3::prelude::*;
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<unit::JitUnit>()?;
     module.add_class::<rest::Rest>()?;
-    module.add("jit_unbound", given::unbound(module.py())?)?;
+    module.add("jit_unbound", arguments::unbound(module.py())?)?;
     module.add_function(wrap_pyfunction!(unit::jit_pending, module)?)?;
     module.add_function(wrap_pyfunction!(kept::jit_kept, module)?)?;
     module.add_function(wrap_pyfunction!(kept::jit_keep, module)?)?;

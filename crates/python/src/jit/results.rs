@@ -4,7 +4,7 @@ use crate::array::fresh;
 use crate::array::ndarray::{NdArray, Payload};
 use crate::jit::pool::Pool;
 use crate::jit::rest::Rest;
-use crate::jit::{given, world};
+use crate::jit::{arguments, world};
 use crate::numpy::convert;
 use crate::numpy::export::RealArray;
 use numelt_ir::{DType, Scalar};
@@ -47,7 +47,7 @@ impl Shape {
 pub type Views<'py> = Vec<(SmallVec<[u64; 8]>, Bound<'py, PyAny>)>;
 
 /// A reader of the numbers that compiled code has returned.
-pub struct Left<'a, 'py> {
+pub struct ResultReader<'a, 'py> {
     pub py: Python<'py>,
     /// The arguments of the loop, followed by the objects found outside.
     pub objects: &'a [Bound<'py, PyAny>],
@@ -63,7 +63,7 @@ pub struct Left<'a, 'py> {
     pub views: &'a RefCell<Views<'py>>,
 }
 
-impl<'py> Left<'_, 'py> {
+impl<'py> ResultReader<'_, 'py> {
     fn take(&mut self) -> u64 {
         let (first, rest) = self.words.split_first().expect("a number per part");
         self.words = rest;
@@ -74,7 +74,7 @@ impl<'py> Left<'_, 'py> {
     pub fn value(&mut self, shape: &Shape) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         Ok(match &shape.ty {
-            Type::Unbound => given::unbound(py)?,
+            Type::Unbound => arguments::unbound(py)?,
             Type::None => py.None().into_bound(py),
             Type::Bool => PyBool::new(py, self.take() & 1 != 0).to_owned().into_any(),
             Type::Int => (self.take() as i64).into_pyobject(py)?.into_any(),
@@ -88,7 +88,7 @@ impl<'py> Left<'_, 'py> {
                 convert::to_numpy_scalar(py, scalar)?
             }
             Type::Virtual(_) => return Err(PyRuntimeError::new_err("an array expression left its statement")),
-            Type::Given(number) => self.objects[*number as usize].clone(),
+            Type::Object(number) => self.objects[*number as usize].clone(),
             Type::Range => {
                 let parts = [self.take() as i64, self.take() as i64, self.take() as i64];
                 py.get_type::<PyRange>().call1((parts[0], parts[1], parts[2]))?
@@ -104,7 +104,7 @@ impl<'py> Left<'_, 'py> {
                 let words: SmallVec<[u64; 8]> = places.iter().map(|place| pool[*place]).collect();
                 let (objects, starts, pool) = (self.objects, self.starts, self.pool);
                 let (made, views) = (self.made, self.views);
-                let mut one = Left { words: &words, py, objects, starts, pool, made, views };
+                let mut one = ResultReader { words: &words, py, objects, starts, pool, made, views };
                 let value = one.value(chosen)?;
                 self.words = rest;
                 value

@@ -9,16 +9,16 @@
 //! left to CPython for good.
 
 use crate::jit::ahead;
-use crate::jit::given::{self, Numbers};
+use crate::jit::arguments::{self, Numbers};
 use crate::jit::pool::Pool;
 use crate::jit::rest::Rest;
-use crate::jit::results::{Left, Shape};
-use crate::jit::variant::{Source, Variant, add_one, get};
-use crate::jit::world::{self, Outer};
+use crate::jit::results::{ResultReader, Shape};
+use crate::jit::variant::{ParamSource, Variant, add_one, get};
+use crate::jit::world::{self, HostFunction};
 use crate::jit::worth;
 use crate::numpy::coverage;
 use crate::record::{errstate, run};
-use numelt_jit::{Exit, Given, StmtKind, Thing, Unit, parse_unit};
+use numelt_jit::{Argument, Exit, ObjectKind, StmtKind, Unit, parse_unit};
 use numelt_runtime::Reason;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -74,7 +74,7 @@ enum Found {
 
 /// A combination of types that cannot be compiled.
 struct Refused {
-    given: Vec<Given>,
+    arguments: Vec<Argument>,
     line: u32,
     why: String,
     /// How often CPython has run the loop for these types.
@@ -186,14 +186,14 @@ impl JitUnit {
         let globals = self.globals.bind(py);
         for name in &self.names {
             let found = world::lookup(globals, name.bind(py))?;
-            objects.push(found.map_or_else(|| given::unbound(py), Ok)?);
+            objects.push(found.map_or_else(|| arguments::unbound(py), Ok)?);
         }
         let mut numbers = Numbers::default();
-        let mut given: SmallVec<[Given; 12]> = SmallVec::new();
+        let mut arguments: SmallVec<[Argument; 12]> = SmallVec::new();
         for (number, object) in objects.iter().enumerate() {
-            given.push(given::classify(object, number as u32, &mut numbers)?);
+            arguments.push(arguments::classify(object, number as u32, &mut numbers)?);
         }
-        match self.variant(py, given, &mut objects, &mut numbers)? {
+        match self.variant(py, arguments, &mut objects, &mut numbers)? {
             Found::Code(variant) => {
                 self.refusals.store(0, Ordering::Relaxed);
                 self.run(py, &variant, &objects, numbers).map(Some)
@@ -241,7 +241,7 @@ impl JitUnit {
         let variants = PyList::empty(py);
         for variant in locked(&self.variants).iter() {
             let one = PyDict::new(py);
-            one.set_item("types", self.types(&variant.given))?;
+            one.set_item("types", self.types(&variant.arguments))?;
             one.set_item("runs", get(&variant.runs))?;
             one.set_item("early", get(&variant.early))?;
             let exits = PyList::empty(py);
@@ -257,7 +257,7 @@ impl JitUnit {
         report.set_item("variants", variants)?;
         let refused = PyList::empty(py);
         for one in locked(&self.refused).iter() {
-            refused.append((self.types(&one.given), one.line, &one.why, one.runs))?;
+            refused.append((self.types(&one.arguments), one.line, &one.why, one.runs))?;
         }
         report.set_item("refused", refused)?;
         Ok(report)
@@ -296,15 +296,15 @@ impl JitUnit {
         self.due_in.store(between, Ordering::Relaxed);
     }
 
-    fn types(&self, given: &[Given]) -> String {
-        let slots = self.tree.slots.iter().zip(given).filter(|(_, given)| given.thing == Thing::Value);
-        slots.map(|(name, given)| format!("{name}: {}", given.ty)).collect::<Vec<_>>().join(", ")
+    fn types(&self, arguments: &[Argument]) -> String {
+        let slots = self.tree.slots.iter().zip(arguments).filter(|(_, argument)| argument.kind == ObjectKind::Value);
+        slots.map(|(name, argument)| format!("{name}: {}", argument.ty)).collect::<Vec<_>>().join(", ")
     }
 
     /// Has CPython taken so long for this loop, this run included, that compiling pays? If not, the unit is not called
     /// for some of the next runs, because a call takes as long as some iterations.
-    fn is_worth_it(&self, given: &[Given], numbers: &Numbers) -> bool {
-        let Some(now) = worth::nanoseconds(&self.tree, given, numbers) else { return true };
+    fn is_worth_it(&self, arguments: &[Argument], numbers: &Numbers) -> bool {
+        let Some(now) = worth::nanoseconds(&self.tree, arguments, numbers) else { return true };
         // runs for which the unit was not called are assumed to be like this one
         let all = now * get(&self.between) as f64;
         let before = self.waited.fetch_add(all.min(WORTH) as u64, Ordering::Relaxed);
@@ -341,7 +341,7 @@ impl JitUnit {
     fn variant<'py>(
         &self,
         py: Python<'py>,
-        given: SmallVec<[Given; 12]>,
+        arguments: SmallVec<[Argument; 12]>,
         objects: &mut Objects<'py>,
         numbers: &mut Numbers,
     ) -> PyResult<Found> {
@@ -350,7 +350,7 @@ impl JitUnit {
         let last = locked(&self.last).clone();
         let others = || locked(&self.variants).clone();
         for variant in last.into_iter().chain(std::iter::once_with(others).flatten()) {
-            if variant.given[..count] != given[..] || !variant.is_given(objects, 0)? {
+            if variant.arguments[..count] != arguments[..] || !variant.is_made_for(objects, 0)? {
                 continue;
             }
             if variant.find(py, objects, numbers)? {
@@ -370,28 +370,34 @@ impl JitUnit {
             numbers.words.truncate(words);
             numbers.arrays.truncate(arrays);
         }
-        if !self.is_requested && !self.is_resumed && !self.is_worth_it(&given, numbers) {
+        if !self.is_requested && !self.is_resumed && !self.is_worth_it(&arguments, numbers) {
             return Ok(Found::Later);
         }
         add_one(&self.refusals);
-        let known = locked(&self.refused).iter_mut().find(|refused| refused.given[..] == given[..]).map(|refused| {
-            refused.runs += 1;
-            (refused.line, refused.why.clone())
-        });
+        let known =
+            locked(&self.refused).iter_mut().find(|refused| refused.arguments[..] == arguments[..]).map(|refused| {
+                refused.runs += 1;
+                (refused.line, refused.why.clone())
+            });
         if let Some((line, why)) = known {
             return self.left_to_python(py, line, &why).map(|()| Found::Nothing);
         }
         if locked(&self.variants).len() >= MOST_VARIANTS {
             return Ok(Found::Nothing);
         }
-        match Variant::compiled(&self.tree, py, given.to_vec(), objects, numbers) {
+        match Variant::compiled(&self.tree, py, arguments.to_vec(), objects, numbers) {
             Ok(variant) => {
                 let variant = Arc::new(variant);
                 locked(&self.variants).push(variant.clone());
                 Ok(Found::Code(variant))
             }
             Err((line, why)) => {
-                locked(&self.refused).push(Refused { given: given.into_vec(), line, why: why.clone(), runs: 1 });
+                locked(&self.refused).push(Refused {
+                    arguments: arguments.into_vec(),
+                    line,
+                    why: why.clone(),
+                    runs: 1,
+                });
                 self.left_to_python(py, line, &why).map(|()| Found::Nothing)
             }
         }
@@ -413,22 +419,22 @@ impl JitUnit {
         objects: &[Bound<'py, PyAny>],
         mut numbers: Numbers,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        if given::any_pending(objects, &numbers) {
+        if arguments::any_pending(objects, &numbers) {
             run::flush(py, Reason::Read)?;
         }
         let took;
-        let pool = Outer::Pool(Mutex::default());
+        let pool = HostFunction::Pool(Mutex::default());
         let mut frame: SmallVec<[u64; 64]> = SmallVec::from_elem(0, variant.code.words());
         {
-            let _held = given::hold(py, objects, &variant.written, &mut numbers)?;
-            let mut scratch: Vec<Box<Outer>> = Vec::new();
+            let _held = arguments::hold(py, objects, &variant.written, &mut numbers)?;
+            let mut scratch: Vec<Box<HostFunction>> = Vec::new();
             for (word, source) in frame.iter_mut().zip(&variant.params) {
                 *word = match source {
-                    Source::Number(at) => numbers.words[*at],
-                    Source::Constant(value) => *value,
-                    Source::Pool => std::ptr::from_ref(&pool) as u64,
-                    Source::Scratch => {
-                        scratch.push(Box::new(Outer::Scratch(Mutex::default())));
+                    ParamSource::Number(at) => numbers.words[*at],
+                    ParamSource::Constant(value) => *value,
+                    ParamSource::Pool => std::ptr::from_ref(&pool) as u64,
+                    ParamSource::Scratch => {
+                        scratch.push(Box::new(HostFunction::Scratch(Mutex::default())));
                         std::ptr::from_ref(&**scratch.last().expect("just pushed")) as u64
                     }
                 };
@@ -466,7 +472,7 @@ impl JitUnit {
             self.wait(false);
         }
         let pool = match &pool {
-            Outer::Pool(pool) => Some(locked(pool)),
+            HostFunction::Pool(pool) => Some(locked(pool)),
             _ => None,
         };
         let words = &frame[1..];
@@ -485,23 +491,23 @@ impl JitUnit {
         pool: Option<&Pool>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let starts = |which: u32| {
-            let array = numbers.arrays.iter().find(|array| array.given == which);
+            let array = numbers.arrays.iter().find(|array| array.argument == which);
             array.map_or(0, |array| numbers.words[array.at + 1])
         };
         let (made, views) = (RefCell::default(), RefCell::default());
-        let mut left = Left { py, objects, words, starts: &starts, pool, made: &made, views: &views };
+        let mut results = ResultReader { py, objects, words, starts: &starts, pool, made: &made, views: &views };
         // the number of the loop statement itself means that the loop begins anew
         let statement = if exit.statement == self.tree.body.number { -1 } else { i64::from(exit.statement) };
         let mut items: SmallVec<[Bound<'py, PyAny>; 16]> = SmallVec::new();
         items.push(statement.into_pyobject(py)?.into_any());
         for source in &exit.sources {
             items.push(match source {
-                Some(source) => left.rest(source)?,
+                Some(source) => results.rest(source)?,
                 None => py.None().into_bound(py),
             });
         }
         for shape in shapes {
-            items.push(left.value(shape)?);
+            items.push(results.value(shape)?);
         }
         PyTuple::new(py, items)
     }

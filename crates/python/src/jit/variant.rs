@@ -5,12 +5,12 @@
 //! (`unit`).
 
 use crate::jit::ahead;
-use crate::jit::given::{self, Numbers};
+use crate::jit::arguments::{self, Numbers};
 use crate::jit::results::Shape;
 use crate::jit::unit::Objects;
-use crate::jit::world::{self, Identity, Outer, Outside, Path};
+use crate::jit::world::{self, HostFunction, Identity, Outside, Path};
 use numelt_codegen::functions::{Compiled, Host};
-use numelt_jit::{AheadNote, Exit, Given, Param, Thing, Unit, specialize};
+use numelt_jit::{AheadNote, Argument, Exit, ObjectKind, Param, Unit, specialize};
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -20,13 +20,13 @@ use std::time::Duration;
 /// The code for one combination of types.
 pub struct Variant {
     /// The types of the arguments, followed by those of the objects found outside.
-    pub given: Vec<Given>,
+    pub arguments: Vec<Argument>,
     /// For each of them, if it is not a value: the identity of the object that the code was made for.
-    things: Vec<Option<Identity>>,
+    identities: Vec<Option<Identity>>,
     paths: Vec<Path>,
-    pub params: Vec<Source>,
+    pub params: Vec<ParamSource>,
     /// The functions that the code calls by address. They live as long as the code.
-    _outers: Box<[Outer]>,
+    _host_functions: Box<[HostFunction]>,
     pub exits: Vec<Exit>,
     /// The types of the variables at each exit.
     pub shapes: Vec<Vec<Shape>>,
@@ -48,7 +48,7 @@ pub struct Variant {
 }
 
 /// The source of a parameter.
-pub enum Source {
+pub enum ParamSource {
     /// One of the numbers of the arguments, by its index.
     Number(usize),
     /// The address of a function that the code calls.
@@ -83,7 +83,7 @@ impl Variant {
     pub fn compiled<'py>(
         tree: &Unit,
         py: Python<'py>,
-        given: Vec<Given>,
+        arguments: Vec<Argument>,
         objects: &mut Objects<'py>,
         numbers: &mut Numbers,
     ) -> Result<Variant, (u32, String)> {
@@ -91,7 +91,7 @@ impl Variant {
         let failed = |why: String| (line, why);
         let mut outside = Outside { py, objects, numbers, paths: Vec::new() };
         // a defect of the compiler must not end the program
-        let made = catch_unwind(AssertUnwindSafe(|| specialize(tree, given, &mut outside)));
+        let made = catch_unwind(AssertUnwindSafe(|| specialize(tree, arguments, &mut outside)));
         let made = made.unwrap_or_else(|_| Err(failed("the compiler has failed".into())))?;
         let paths = outside.paths;
         // a loop that stops in each iteration runs faster in CPython alone
@@ -115,37 +115,37 @@ impl Variant {
         let code = code.map_err(|error| failed(error.to_string()))?;
         let mut starts = Vec::new();
         let mut next = 0;
-        for one in &made.given {
+        for one in &made.arguments {
             starts.push(next);
             next += one.numbers();
         }
         let is_scratch = |param: &Param| matches!(param, Param::Scratch(_) | Param::Pool);
-        let mut outers = Vec::new();
+        let mut host_functions = Vec::new();
         for param in made.params.iter().filter(|param| !matches!(param, Param::Part { .. }) && !is_scratch(param)) {
-            let found = Outer::of(py, param).ok().flatten();
-            outers.push(found.ok_or_else(|| failed("a loop of NumPy's is gone".into()))?);
+            let found = HostFunction::of(py, param).ok().flatten();
+            host_functions.push(found.ok_or_else(|| failed("a loop of a NumPy ufunc does not exist any more".into()))?);
         }
-        let outers = outers.into_boxed_slice();
-        let mut addresses = outers.iter().map(|found| std::ptr::from_ref(found) as u64);
+        let host_functions = host_functions.into_boxed_slice();
+        let mut addresses = host_functions.iter().map(|found| std::ptr::from_ref(found) as u64);
         let params = made.params.iter().map(|param| match param {
-            Param::Part { given, part } => Source::Number(starts[*given as usize] + *part as usize),
-            Param::Scratch(_) => Source::Scratch,
-            Param::Pool => Source::Pool,
-            _ => Source::Constant(addresses.next().expect("one per parameter")),
+            Param::Part { argument, part } => ParamSource::Number(starts[*argument as usize] + *part as usize),
+            Param::Scratch(_) => ParamSource::Scratch,
+            Param::Pool => ParamSource::Pool,
+            _ => ParamSource::Constant(addresses.next().expect("one per parameter")),
         });
         let params = params.collect();
-        let things = made.given.iter().zip(objects.iter()).map(|(given, object)| {
-            let is_one = !matches!(given.thing, Thing::Value | Thing::Other);
-            is_one.then(|| Identity::of(object, &given.thing)).transpose()
+        let identities = made.arguments.iter().zip(objects.iter()).map(|(argument, object)| {
+            let is_one = !matches!(argument.kind, ObjectKind::Value | ObjectKind::Other);
+            is_one.then(|| Identity::of(object, &argument.kind)).transpose()
         });
-        let things = things.collect::<PyResult<_>>().map_err(|error| failed(error.to_string()))?;
+        let identities = identities.collect::<PyResult<_>>().map_err(|error| failed(error.to_string()))?;
         let taken = made.exits.iter().map(|_| AtomicU64::new(0)).collect();
         Ok(Variant {
-            things,
-            given: made.given,
+            identities,
+            arguments: made.arguments,
             paths,
             params,
-            _outers: outers,
+            _host_functions: host_functions,
             shapes: made.exits.iter().map(|exit| exit.slots.iter().map(Shape::of).collect()).collect(),
             exits: made.exits,
             written: made.written,
@@ -176,10 +176,10 @@ impl Variant {
     }
 
     /// Are these objects, from a number on, those that the code was made for, as far as they are not values?
-    pub fn is_given(&self, objects: &[Bound<'_, PyAny>], from: usize) -> PyResult<bool> {
-        for (object, thing) in objects.iter().zip(&self.things).skip(from) {
-            if let Some(thing) = thing
-                && !thing.is(object)?
+    pub fn is_made_for(&self, objects: &[Bound<'_, PyAny>], from: usize) -> PyResult<bool> {
+        for (object, identity) in objects.iter().zip(&self.identities).skip(from) {
+            if let Some(identity) = identity
+                && !identity.is(object)?
             {
                 return Ok(false);
             }
@@ -192,12 +192,12 @@ impl Variant {
         for path in &self.paths {
             let number = objects.len();
             let Some(object) = path.follow(py, objects)? else { return Ok(false) };
-            let given = given::classify(&object, number as u32, numbers)?;
-            if given != self.given[number] {
+            let argument = arguments::classify(&object, number as u32, numbers)?;
+            if argument != self.arguments[number] {
                 return Ok(false);
             }
             objects.push(object);
-            if !self.is_given(objects, number)? {
+            if !self.is_made_for(objects, number)? {
                 return Ok(false);
             }
         }

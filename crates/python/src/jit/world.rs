@@ -3,12 +3,12 @@
 //! In: objects. Out: answers to the specializer's questions ([`World`]), and the paths by which the objects are looked
 //! up again before each run.
 
-use crate::jit::given::{self, Numbers};
+use crate::jit::arguments::{self, Numbers};
 use crate::jit::pool::Pool;
 use crate::jit::unit::Objects;
 use crate::numpy::convert::Numpy;
 use numelt_ir::DType;
-use numelt_jit::{Form, Given, IterationsAhead, Param, Thing, World};
+use numelt_jit::{Argument, Form, IterationsAhead, ObjectKind, Param, World};
 use numpy::npyffi::PyUFuncObject;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
@@ -73,7 +73,7 @@ pub fn forced_exit() -> Option<u32> {
 
 /// The functions and classes that the specializer knows, by address.
 struct Known {
-    things: FxHashMap<usize, Thing>,
+    kinds: FxHashMap<usize, ObjectKind>,
     /// References to the objects, so that no other object gets one of these addresses.
     _objects: Vec<Py<PyAny>>,
 }
@@ -157,10 +157,10 @@ const MAKERS: &[&str] =
     &["zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "array", "asarray", "copy"];
 
 fn collect(py: Python<'_>) -> PyResult<Known> {
-    let mut things = FxHashMap::default();
+    let mut kinds = FxHashMap::default();
     let mut objects = Vec::new();
-    let mut add = |object: Bound<'_, PyAny>, thing: Thing| {
-        things.insert(object.as_ptr() as usize, thing);
+    let mut add = |object: Bound<'_, PyAny>, kind: ObjectKind| {
+        kinds.insert(object.as_ptr() as usize, kind);
         objects.push(object.unbind());
     };
     for name in [
@@ -182,28 +182,28 @@ fn collect(py: Python<'_>) -> PyResult<Known> {
         "isinstance",
         "sum",
     ] {
-        add(py.import("builtins")?.getattr(name)?, Thing::Builtin(name));
+        add(py.import("builtins")?.getattr(name)?, ObjectKind::Builtin(name));
     }
     for (name, object) in py.import("math")?.dict() {
         if object.is_callable() {
-            add(object, Thing::Math(Box::leak(name.extract::<String>()?.into_boxed_str())));
+            add(object, ObjectKind::Math(Box::leak(name.extract::<String>()?.into_boxed_str())));
         }
     }
     let numelt = py.import("numelt")?;
     for name in MAKERS {
-        add(numelt.getattr(*name)?, Thing::Maker(name));
+        add(numelt.getattr(*name)?, ObjectKind::Maker(name));
     }
     for module in ["numpy", "numelt"] {
         let module = py.import(module)?;
         for name in NUMPY {
-            add(module.getattr(*name)?, Thing::Numpy(name));
+            add(module.getattr(*name)?, ObjectKind::Numpy(name));
         }
         for dtype in DType::ALL {
             let name = if dtype == DType::Bool { "bool_" } else { dtype_name(dtype) };
-            add(module.getattr(name)?, Thing::Class(dtype));
+            add(module.getattr(name)?, ObjectKind::Class(dtype));
         }
     }
-    Ok(Known { things, _objects: objects })
+    Ok(Known { kinds, _objects: objects })
 }
 
 fn dtype_name(dtype: DType) -> &'static str {
@@ -226,10 +226,10 @@ fn dtype_name(dtype: DType) -> &'static str {
 }
 
 /// Classifies an object that is not a value; `None` if the specializer does not know it.
-pub fn thing(object: &Bound<'_, PyAny>) -> PyResult<Option<Thing>> {
+pub fn object_kind(object: &Bound<'_, PyAny>) -> PyResult<Option<ObjectKind>> {
     // `jit_setup` has collected them, except in tests that do not call it
     let known = KNOWN.get_or_try_init(object.py(), || collect(object.py()))?;
-    Ok(known.things.get(&(object.as_ptr() as usize)).cloned())
+    Ok(known.kinds.get(&(object.as_ptr() as usize)).cloned())
 }
 
 /// Identifies an object for which code was made.
@@ -257,8 +257,8 @@ fn parts_of<'py>(function: &Bound<'py, PyAny>) -> PyResult<Parts<'py>> {
 
 impl Identity {
     /// The identity of an object.
-    pub fn of(object: &Bound<'_, PyAny>, thing: &Thing) -> PyResult<Identity> {
-        if *thing != Thing::Function {
+    pub fn of(object: &Bound<'_, PyAny>, kind: &ObjectKind) -> PyResult<Identity> {
+        if *kind != ObjectKind::Function {
             return Ok(Identity::Object(object.clone().unbind()));
         }
         let (code, globals, defaults) = parts_of(object)?;
@@ -288,7 +288,7 @@ impl Identity {
 
 /// Does the specializer know this object by name?
 pub fn is_known(object: &Bound<'_, PyAny>) -> bool {
-    thing(object).is_ok_and(|thing| thing.is_some())
+    object_kind(object).is_ok_and(|kind| kind.is_some())
 }
 
 /// How to find an object outside of the loop, from an argument or from another such object.
@@ -382,18 +382,18 @@ pub struct Outside<'a, 'py> {
 }
 
 impl Outside<'_, '_> {
-    fn found(&mut self, of: u32, step: Step, name: &str) -> PyResult<Option<Given>> {
+    fn found(&mut self, of: u32, step: Step, name: &str) -> PyResult<Option<Argument>> {
         let path = Path { of, step, name: PyString::intern(self.py, name).unbind() };
         let Some(object) = path.follow(self.py, self.objects)? else { return Ok(None) };
-        let given = given::classify(&object, self.objects.len() as u32, self.numbers)?;
+        let argument = arguments::classify(&object, self.objects.len() as u32, self.numbers)?;
         self.objects.push(object);
         self.paths.push(path);
-        Ok(Some(given))
+        Ok(Some(argument))
     }
 }
 
 impl World for Outside<'_, '_> {
-    fn attribute(&mut self, of: u32, name: &str) -> Option<Given> {
+    fn attribute(&mut self, of: u32, name: &str) -> Option<Argument> {
         let object = self.objects.get(of as usize)?;
         if !is_plain_attribute(object, name).unwrap_or(false) {
             return None;
@@ -402,7 +402,7 @@ impl World for Outside<'_, '_> {
         self.found(of, Step::Attribute(class), name).ok().flatten()
     }
 
-    fn global(&mut self, function: u32, name: &str) -> Option<Given> {
+    fn global(&mut self, function: u32, name: &str) -> Option<Argument> {
         let step = step_to(self.objects.get(function as usize)?, name).ok()?;
         self.found(function, step, name).ok().flatten()
     }
@@ -421,8 +421,8 @@ impl World for Outside<'_, '_> {
         self.py.version_info() >= (3, 14)
     }
 
-    fn word(&self, given: u32, part: u32) -> Option<i64> {
-        let array = self.numbers.arrays.iter().find(|array| array.given == given)?;
+    fn word(&self, argument: u32, part: u32) -> Option<i64> {
+        let array = self.numbers.arrays.iter().find(|array| array.argument == argument)?;
         self.numbers.words.get(array.at + part as usize).map(|word| *word as i64)
     }
 
@@ -440,7 +440,7 @@ impl World for Outside<'_, '_> {
 type UfuncLoop = unsafe extern "C" fn(*mut *mut c_char, *mut isize, *mut isize, *mut c_void);
 
 /// A function of the host that compiled code calls by the address of this description.
-pub enum Outer {
+pub enum HostFunction {
     /// The loop of a ufunc, called for one element. The number is the address of the loop's own data.
     Element(UfuncLoop, usize),
     /// The loop of a ufunc, called to reduce elements to one result. The last number is the size of the result in
@@ -454,23 +454,23 @@ pub enum Outer {
     Pool(Mutex<Pool>),
 }
 
-impl Outer {
+impl HostFunction {
     /// The function that a parameter stands for; `None` if there is none.
-    pub fn of(py: Python<'_>, param: &Param) -> PyResult<Option<Outer>> {
+    pub fn of(py: Python<'_>, param: &Param) -> PyResult<Option<HostFunction>> {
         Ok(match param {
             Param::Part { .. } => None,
             Param::Loop { name, inputs, output, form } => {
                 ufunc_loop(py, name, inputs, *output)?.map(|(function, data)| match form {
-                    Form::Element => Outer::Element(function, data),
-                    Form::Reduction => Outer::Reduction(function, data, output.size()),
+                    Form::Element => HostFunction::Element(function, data),
+                    Form::Reduction => HostFunction::Reduction(function, data, output.size()),
                 })
             }
             Param::Dot(dtype) => {
                 let found = ufunc_loop(py, "vecdot", &[*dtype; 2], *dtype)?;
-                found.map(|(function, data)| Outer::Dot(function, data))
+                found.map(|(function, data)| HostFunction::Dot(function, data))
             }
-            Param::Scratch(_) => Some(Outer::Scratch(Mutex::default())),
-            Param::Pool => Some(Outer::Pool(Mutex::default())),
+            Param::Scratch(_) => Some(HostFunction::Scratch(Mutex::default())),
+            Param::Pool => Some(HostFunction::Pool(Mutex::default())),
         })
     }
 }
@@ -528,19 +528,19 @@ fn type_number(dtype: DType) -> u8 {
 /// Calls a function of the host. Compiled code calls this.
 ///
 /// # Safety
-/// `context` is the address of an [`Outer`]. `args` has the addresses of its operands, and that of the result.
+/// `context` is the address of a [`HostFunction`]. `args` has the addresses of its operands, and that of the result.
 /// Addresses among the operands point to as many elements as the operands say.
 pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
     // SAFETY: the caller's promise; NumPy's loops write nothing but the result.
     unsafe {
         let word = |number: usize| **args.add(number).cast::<*const i64>();
-        match &*(context as *const Outer) {
-            Outer::Element(function, data) => {
+        match &*(context as *const HostFunction) {
+            HostFunction::Element(function, data) => {
                 // for one element the strides do not matter
                 let (mut count, mut strides) = (1isize, [0isize; 8]);
                 function(args.cast_mut().cast(), &raw mut count, strides.as_mut_ptr(), *data as *mut c_void);
             }
-            Outer::Reduction(function, data, size) => {
+            HostFunction::Reduction(function, data, size) => {
                 let (start, address, mut count, stride) = (*args, word(1), word(2) as isize, word(3) as isize);
                 // a reducing loop accumulates into its result, which starts as the first operand
                 let result = *args.add(4);
@@ -549,7 +549,7 @@ pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
                 let mut strides = [0, stride, 0];
                 function(operands.as_mut_ptr(), &raw mut count, strides.as_mut_ptr(), *data as *mut c_void);
             }
-            Outer::Dot(function, data) => {
+            HostFunction::Dot(function, data) => {
                 let (x, x_stride, y, y_stride, count) = (word(0), word(1), word(2), word(3), word(4));
                 let mut operands = [x as *mut c_char, y as *mut c_char, (*args.add(5)).cast()];
                 let mut extents = [1, count as isize];
@@ -557,7 +557,7 @@ pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
                 let (extents, strides) = (extents.as_mut_ptr(), strides.as_mut_ptr());
                 function(operands.as_mut_ptr(), extents, strides, *data as *mut c_void);
             }
-            Outer::Scratch(memory) => {
+            HostFunction::Scratch(memory) => {
                 let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
                 let words = (word(0) as usize).div_ceil(16).max(1);
                 if memory.len() < words {
@@ -565,7 +565,7 @@ pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
                 }
                 *(*args.add(1)).cast::<u64>() = memory.as_mut_ptr() as u64;
             }
-            Outer::Pool(pool) => {
+            HostFunction::Pool(pool) => {
                 let mut pool = pool.lock().unwrap_or_else(PoisonError::into_inner);
                 let count = word(2) as usize;
                 let in_use: SmallVec<[i64; 16]> = (0..count).map(|number| word(3 + number)).collect();

@@ -3,8 +3,8 @@
 //!
 //! In: the tree of a loop and its arguments. Out: nanoseconds. Not here: the decision that follows from them.
 
-use crate::jit::given::Numbers;
-use numelt_jit::{Expr, Given, Index, Stmt, StmtKind, Target, Type, Unit};
+use crate::jit::arguments::Numbers;
+use numelt_jit::{Argument, Expr, Index, Stmt, StmtKind, Target, Type, Unit};
 
 /// The time that CPython takes for one operation of an expression, in nanoseconds.
 const OPERATION: f64 = 30.0;
@@ -16,14 +16,14 @@ const ASSUMED_ITERATIONS: f64 = 10.0;
 /// The loop and the values of its variables.
 struct Known<'a> {
     tree: &'a Unit,
-    given: &'a [Given],
+    arguments: &'a [Argument],
     numbers: &'a Numbers,
 }
 
 /// The time that CPython takes for a run of a loop, in nanoseconds; `None` if the number of iterations of a `for` loop
 /// is not known.
-pub fn nanoseconds(tree: &Unit, given: &[Given], numbers: &Numbers) -> Option<f64> {
-    let known = Known { tree, given, numbers };
+pub fn nanoseconds(tree: &Unit, arguments: &[Argument], numbers: &Numbers) -> Option<f64> {
+    let known = Known { tree, arguments, numbers };
     match &tree.body.kind {
         StmtKind::For { iter, body, .. } => Some(OPERATION * known.iterations(iter)? * (1.0 + known.block(body))),
         _ => Some(OPERATION * known.statement(&tree.body)),
@@ -38,8 +38,8 @@ impl Known<'_> {
             Expr::Input(input) => self.tree.slots.len() + input,
             _ => return None,
         };
-        let before: usize = self.given.get(..number)?.iter().map(Given::numbers).sum();
-        Some((&self.given.get(number)?.ty, self.numbers.words.get(before..)?))
+        let before: usize = self.arguments.get(..number)?.iter().map(Argument::numbers).sum();
+        Some((&self.arguments.get(number)?.ty, self.numbers.words.get(before..)?))
     }
 
     /// The extent of an array's axis.

@@ -7,7 +7,7 @@ use crate::numpy::convert::{self, Numpy};
 use crate::numpy::export::RealArray;
 use crate::record::run;
 use numelt_ir::{DType, Scalar};
-use numelt_jit::{Given, Thing, Type};
+use numelt_jit::{Argument, ObjectKind, Type};
 use numelt_runtime::{ReadGuard, WriteGuard};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
@@ -48,18 +48,18 @@ pub struct Numbers {
 #[derive(Debug)]
 pub struct ArrayAt {
     /// The index of the argument.
-    pub given: u32,
+    pub argument: u32,
     /// The index of its first number.
     pub at: usize,
 }
 
-fn value(ty: Type) -> Given {
-    Given { thing: Thing::Value, ty }
+fn value(ty: Type) -> Argument {
+    Argument { kind: ObjectKind::Value, ty }
 }
 
 /// Classifies an object. The numbers of a value are appended to `numbers`.
-pub fn classify(object: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -> PyResult<Given> {
-    let other = || Given { thing: Thing::Other, ty: Type::None };
+pub fn classify(object: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -> PyResult<Argument> {
+    let other = || Argument { kind: ObjectKind::Other, ty: Type::None };
     if let Ok(int) = object.cast_exact::<PyInt>() {
         return Ok(match small_int(int) {
             Some(int) => {
@@ -90,7 +90,7 @@ pub fn classify(object: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -
     let is_callable =
         unsafe { ffi::PyType_Check(object.as_ptr()) != 0 || ffi::PyCFunction_Check(object.as_ptr()) != 0 };
     if is_callable {
-        return Ok(world::thing(object)?.map_or_else(other, |thing| Given { thing, ty: Type::None }));
+        return Ok(world::object_kind(object)?.map_or_else(other, |kind| Argument { kind, ty: Type::None }));
     }
     if let Some(scalar) = convert::numpy_scalar_value(object) {
         if scalar.dtype() == DType::F16 {
@@ -113,13 +113,13 @@ pub fn classify(object: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -
         return Ok(range_type(range, numbers).map_or_else(other, value));
     }
     if object.cast_exact::<PyModule>().is_ok() || object.is_instance_of::<PyModule>() {
-        return Ok(Given { thing: Thing::Module, ty: Type::None });
+        return Ok(Argument { kind: ObjectKind::Module, ty: Type::None });
     }
     // SAFETY: the object is alive.
     if unsafe { ffi::PyFunction_Check(object.as_ptr()) } != 0 && !world::is_known(object) {
-        return Ok(Given { thing: Thing::Function, ty: Type::None });
+        return Ok(Argument { kind: ObjectKind::Function, ty: Type::None });
     }
-    Ok(world::thing(object)?.map_or_else(other, |thing| Given { thing, ty: Type::None }))
+    Ok(world::object_kind(object)?.map_or_else(other, |kind| Argument { kind, ty: Type::None }))
 }
 
 /// The value of an `int`, if it fits 64 bits.
@@ -147,20 +147,20 @@ fn push_scalar(scalar: Scalar, words: &mut SmallVec<[u64; 48]>) {
 /// Longer tuples are not treated as values.
 const LONGEST: usize = 16;
 
-fn tuple_type(tuple: &Bound<'_, PyTuple>, numbers: &mut Numbers) -> PyResult<Given> {
+fn tuple_type(tuple: &Bound<'_, PyTuple>, numbers: &mut Numbers) -> PyResult<Argument> {
     let start = (numbers.words.len(), numbers.arrays.len());
     let mut types = Vec::with_capacity(tuple.len());
     for item in tuple.iter().take(LONGEST + 1) {
-        let given = classify(&item, u32::MAX, numbers)?;
-        let is_simple = given.thing == Thing::Value
-            && !matches!(given.ty, Type::Array { .. } | Type::Unbound)
+        let argument = classify(&item, u32::MAX, numbers)?;
+        let is_simple = argument.kind == ObjectKind::Value
+            && !matches!(argument.ty, Type::Array { .. } | Type::Unbound)
             && types.len() < LONGEST;
         if !is_simple {
             numbers.words.truncate(start.0);
             numbers.arrays.truncate(start.1);
-            return Ok(Given { thing: Thing::Other, ty: Type::None });
+            return Ok(Argument { kind: ObjectKind::Other, ty: Type::None });
         }
-        types.push(given.ty);
+        types.push(argument.ty);
     }
     Ok(value(Type::Tuple(types)))
 }
@@ -176,7 +176,7 @@ fn range_type(range: &Bound<'_, PyRange>, numbers: &mut Numbers) -> Option<Type>
 }
 
 fn push_array(number: u32, shape: &[i64], strides: &[i64], numbers: &mut Numbers) {
-    numbers.arrays.push(ArrayAt { given: number, at: numbers.words.len() });
+    numbers.arrays.push(ArrayAt { argument: number, at: numbers.words.len() });
     numbers.words.extend([u64::from(number), 0]);
     numbers.words.extend(shape.iter().chain(strides).map(|&n| n as u64));
 }
@@ -214,7 +214,7 @@ pub struct Held<'a> {
 
 /// Does any of the arrays have pending work?
 pub fn any_pending(objects: &[Bound<'_, PyAny>], numbers: &Numbers) -> bool {
-    numbers.arrays.iter().any(|array| match objects[array.given as usize].cast_exact::<NdArray>() {
+    numbers.arrays.iter().any(|array| match objects[array.argument as usize].cast_exact::<NdArray>() {
         Ok(own) => own.get().view().is_some_and(|view| view.base.is_pending()),
         Err(_) => false,
     })
@@ -232,7 +232,7 @@ pub fn hold<'a>(
     let mut bases: SmallVec<[(usize, u64); 8]> = SmallVec::new();
     for pass in [true, false] {
         for array in &numbers.arrays {
-            let object = &objects[array.given as usize];
+            let object = &objects[array.argument as usize];
             let Ok(own) = object.cast_exact::<NdArray>() else {
                 numbers.words[array.at + 1] = RealArray::of(object).data as u64;
                 continue;
@@ -240,7 +240,7 @@ pub fn hold<'a>(
             let Payload::Native(view) = own.get().payload() else {
                 return Err(PyTypeError::new_err("an array has changed"));
             };
-            let is_written = written.contains(&array.given);
+            let is_written = written.contains(&array.argument);
             if pass != is_written {
                 continue;
             }
