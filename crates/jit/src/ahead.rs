@@ -11,9 +11,9 @@
 //! The two versions alternate: iterations ahead, then some iterations of the exact code (a *stride*, longer each time),
 //! then iterations ahead again.
 //!
-//! Requirements on a loop ([`Walk::has_iterations_ahead`]): from some iteration on its variables keep their types, and
-//! of each element that is written, one index or more is known before the loop for each iteration, so that it is known
-//! which memory to save.
+//! Requirements on a loop ([`Walk::has_iterations_ahead`]): from some iteration on its variables keep their types. A
+//! loop that contains other loops must also write elements of which an index is known, for each iteration, before the
+//! loop begins; otherwise too much memory would have to be saved.
 
 use crate::affine::Affine;
 use crate::emit::At;
