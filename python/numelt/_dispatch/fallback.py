@@ -264,12 +264,8 @@ _DIRECT_REFERENCES, _ITEM_REFERENCES, _BASE_REFERENCES = _calibrate()
 
 def user_location() -> tuple[str, int]:
     """Return file and line of the innermost frame that is neither numelt's nor NumPy's."""
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] not in ("numelt", "numpy"):
-            return frame.f_code.co_filename, frame.f_lineno
-        frame = frame.f_back
-    return "<unknown>", 0
+    frame = _core.users_frame()
+    return (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("<unknown>", 0)
 
 
 # by file and line of the program: code of the call ``function(*args, **kwargs)`` with that position
@@ -291,9 +287,7 @@ def at_user_line(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     C code that warns takes globals, file and line from the calling frame. The call is therefore made from a
     frame that has those of the innermost frame of the program, as filters and `warnings` then see them.
     """
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("numelt", "numpy"):
-        frame = frame.f_back
+    frame = _core.users_frame()
     if frame is None:
         return function(*args, **kwargs)
     place = frame.f_code.co_filename, frame.f_lineno

@@ -91,13 +91,7 @@ def in_parts(run: Callable[..., Any], count: int, *args: Any) -> Any:
 
 def pays(run: Callable[..., Any]) -> bool:
     """Is a driver worth calling: is it not refused by the compiler, and does it mostly run without exits?"""
-    for unit in reporting.units(run) if isinstance(run, types.FunctionType) else ():
-        report = unit.report()
-        variants = report["variants"]
-        left = sum(taken for one in variants for _, _, is_gap, taken in one["exits"] if is_gap)
-        if (report["refused"] and not variants) or 2 * left > sum(one["runs"] for one in variants):
-            return False
-    return True
+    return not isinstance(run, types.FunctionType) or all(unit.pays() for unit in reporting.units(run))
 
 
 def call_text(inputs: Sequence[str], fixed: int) -> str:

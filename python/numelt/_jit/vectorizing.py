@@ -9,6 +9,7 @@ to the dtype of the first result. Here each result is converted when it is store
 
 from __future__ import annotations
 
+import functools
 import math
 import types
 from collections.abc import Callable, Sequence
@@ -54,7 +55,7 @@ def vectorized(function: Any, otypes: Any, args: Sequence[Any]) -> Any:
     try:
         operands = [_operand(arg) for arg in args]
         arrays = [operand for operand in operands if isinstance(operand, _core.ndarray)]
-        shape = numpy.broadcast_shapes(*(array.shape for array in arrays)) if arrays else ()
+        shape = _broadcast_shape(arrays)
     except (_Declined, ValueError):
         return None
     count = math.prod(shape)
@@ -63,7 +64,19 @@ def vectorized(function: Any, otypes: Any, args: Sequence[Any]) -> Any:
     kinds = _result_kinds(function, operands) if otypes is None else [numpy.dtype(kind) for kind in otypes]
     if any(kind.char not in _NATIVE or not kind.isnative for kind in kinds):
         return None if otypes is not None else numpy.vectorize(function, otypes=kinds)(*args)
-    return _filled(function, kinds, operands, shape, count)
+    are_arrays = tuple([isinstance(operand, _core.ndarray) for operand in operands])
+    run = driver(_driver_text(are_arrays, len(kinds)), function, ENOUGH)
+    if not pays(run):
+        return None if otypes is not None else numpy.vectorize(function, otypes=kinds)(*args)
+    return _filled(function, run, kinds, operands, shape, count)
+
+
+def _broadcast_shape(arrays: list[Any]) -> tuple[int, ...]:
+    """Return the shape to which arrays are broadcast."""
+    shapes = {array.shape for array in arrays}
+    if len(shapes) <= 1:
+        return shapes.pop() if shapes else ()
+    return numpy.broadcast_shapes(*shapes)
 
 
 def _operand(arg: Any) -> Any:
@@ -101,6 +114,7 @@ def _result_kinds(function: Callable[..., Any], operands: list[Any]) -> list[num
 
 def _filled(
     function: types.FunctionType,
+    run: Callable[..., Any],
     kinds: list[numpy.dtype[Any]],
     operands: list[Any],
     shape: tuple[int, ...],
@@ -113,26 +127,14 @@ def _filled(
     is_fortran = len(shape) > 1 and all(
         array.shape == shape and array.flags.f_contiguous and not array.flags.c_contiguous for array in arrays
     )
-    inputs: list[str] = []
     values: list[Any] = []
     for operand in operands:
-        name = f"x{len(values)}"
         if isinstance(operand, _core.ndarray):
-            turned = operand.T if is_fortran else np.broadcast_to(operand, shape)
-            inputs.append(f"{name}.item(i)")
-            values.append(turned.reshape(-1))
+            whole = operand if operand.shape == shape else np.broadcast_to(operand, shape)
+            values.append((operand.T if is_fortran else whole).reshape(-1))
         else:
-            inputs.append(name)
             values.append(operand)
     outs = [np.empty(count, kind) for kind in kinds]
-    targets = ", ".join(f"{name}[i]" for name in names("out", len(outs)))
-    head = ["f", *names("out", len(outs)), *names("x", len(values)), "start", "stop"]
-    text = f"""
-def run({", ".join(head)}):
-    for i in range(start, stop):
-        {targets} = {call_text(inputs, 0)}
-"""
-    run = driver(text, function, ENOUGH)
     done = 0
     while done < count and pays(run):
         # the first part is short, because only running it shows whether the function can be compiled
@@ -149,6 +151,18 @@ def run({", ".join(head)}):
         _fill_as_objects(function, outs, values, done)
     made = [out.reshape(shape[::-1]).T if is_fortran else out.reshape(shape) for out in outs]
     return made[0] if len(made) == 1 else tuple(made)
+
+
+@functools.lru_cache(64)
+def _driver_text(are_arrays: tuple[bool, ...], results: int) -> str:
+    """Return the text of a driver for operands that are vectors or numbers, and for this number of results."""
+    operands, outs = names("x", len(are_arrays)), names("out", results)
+    inputs = [f"{x}.item(i)" if is_array else x for x, is_array in zip(operands, are_arrays, strict=True)]
+    return f"""
+def run({", ".join(["f", *outs, *operands, "start", "stop"])}):
+    for i in range(start, stop):
+        {", ".join(f"{out}[i]" for out in outs)} = {call_text(inputs, 0)}
+"""
 
 
 def _comes_from(error: Exception, function: types.FunctionType) -> bool:

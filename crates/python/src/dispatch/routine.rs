@@ -185,8 +185,11 @@ impl Routine {
                 library.count();
                 Ok(())
             }),
-            Decision::FallBack { method } => {
-                foreign::call(self.name.bind(py).to_str()?, callable, given, method, Terms::ANY)
+            Decision::FallBack { method: true } => {
+                foreign::method_in_python(self.name.bind(py).to_str()?, callable, given)
+            }
+            Decision::FallBack { method: false } => {
+                foreign::call(self.name.bind(py).to_str()?, callable, given, false, Terms::ANY)
             }
             Decision::Declined => foreign::accepted(self.name.bind(py).to_str()?, callable, given),
             Decision::Rules | Decision::Package => Ok(None),

@@ -228,6 +228,19 @@ impl JitUnit {
         }
     }
 
+    /// Whether the loop is worth calling: the compiler has not refused all types that it met, and the compiled code
+    /// mostly runs without stopping at a statement that is never compiled.
+    fn pays(&self) -> bool {
+        let (mut runs, mut left) = (0, 0);
+        let variants = locked(&self.variants);
+        for variant in variants.iter() {
+            runs += get(&variant.runs);
+            let gaps = variant.exits.iter().zip(&variant.taken).filter(|(exit, _)| exit.statement != 0 && exit.is_gap);
+            left += gaps.map(|(_, taken)| get(taken)).sum::<u64>();
+        }
+        (!variants.is_empty() || locked(&self.refused).is_empty()) && 2 * left <= runs
+    }
+
     /// A report on this loop. For each variant it has the exits (line, reason, whether the statement is never compiled,
     /// how often the code stopped there) and the code; for each refused combination of types the types, the line, the
     /// reason and the number of runs.

@@ -83,8 +83,22 @@ pub fn globals(py: Python<'_>) -> Option<Bound<'_, PyDict>> {
 
 /// Whether the innermost Python frame is neither the package's nor NumPy's.
 pub fn in_users_frame(py: Python<'_>) -> bool {
-    let Some(globals) = globals(py) else { return false };
-    let Ok(Some(name)) = globals.get_item(pyo3::intern!(py, "__name__")) else { return true };
+    globals(py).is_some_and(|globals| are_users(&globals))
+}
+
+/// The innermost Python frame that is neither the package's nor NumPy's.
+#[pyfunction]
+fn users_frame(py: Python<'_>) -> Option<Bound<'_, PyFrame>> {
+    let mut frame = frames::running(py);
+    while let Some(inner) = frame.take_if(|frame| !are_users(&frame.globals())) {
+        frame = inner.outer();
+    }
+    frame
+}
+
+/// Whether these are the globals of a module that is neither the package's nor NumPy's.
+fn are_users(globals: &Bound<'_, PyDict>) -> bool {
+    let Ok(Some(name)) = globals.get_item(pyo3::intern!(globals.py(), "__name__")) else { return true };
     if std::ptr::eq(LAST.load(Ordering::Relaxed), name.as_ptr()) {
         return true;
     }
@@ -124,6 +138,15 @@ pub fn simple(py: Python<'_>) -> PyResult<Option<Place<'_>>> {
     let Some(frame) = frames::running(py) else { return Ok(None) };
     let (code, at) = (frame.code(), frames::instruction(&frame));
     Ok(in_users_frame(py).then(|| Place { counts: counts.bind(py), frame, code, at }))
+}
+
+/// The position in the user's program to count a call under that the package's Python code makes, if calls are only
+/// counted; else `None`.
+pub fn around(py: Python<'_>) -> Option<Place<'_>> {
+    let counts = COUNTS.get(py).filter(|_| is_silent())?;
+    let frame = users_frame(py)?;
+    let (code, at) = (frame.code(), frames::instruction(&frame));
+    Some(Place { counts: counts.bind(py), frame, code, at })
 }
 
 /// Counts a call if calls are only counted and the innermost Python frame is the user's; else returns false.
@@ -196,5 +219,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(set_counts, module)?)?;
     module.add_function(wrap_pyfunction!(forget_counts, module)?)?;
     module.add_function(wrap_pyfunction!(settle_counts, module)?)?;
+    module.add_function(wrap_pyfunction!(users_frame, module)?)?;
     module.add_function(wrap_pyfunction!(set_silent, module)?)
 }

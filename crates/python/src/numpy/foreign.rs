@@ -187,6 +187,13 @@ pub fn call<'py>(
     lend::call(callable, given, method, terms, || coverage::note(place, name, "not native"))
 }
 
+/// Calls a method of a class of NumPy that is written in Python, for a method of the package's own class that the
+/// user's program has called. The first argument, the object, is passed unchanged. `None` as for [`call`].
+pub fn method_in_python<'py>(name: &str, callable: &Bound<'py, PyAny>, given: &Given<'_, 'py>) -> Quick<'py> {
+    let Some(place) = coverage::around(given.py()) else { return Ok(None) };
+    lend::call(callable, given, true, Terms::ANY, || coverage::note(place, name, "not native"))
+}
+
 /// Calls a NumPy callable for a call that numelt's own function has declined. The call is counted under the user's
 /// line if NumPy accepts it. `None` as for [`call`].
 pub fn accepted<'py>(name: &str, callable: &Bound<'py, PyAny>, given: &Given<'_, 'py>) -> Quick<'py> {
