@@ -155,7 +155,7 @@ def _filled(
 
 @functools.lru_cache(64)
 def _driver_text(are_arrays: tuple[bool, ...], results: int) -> str:
-    """Return the text of a driver for operands that are vectors or numbers, and for this number of results."""
+    """Return the text of a driver for operands that are vectors or numbers, and for `results` results."""
     operands, outs = names("x", len(are_arrays)), names("out", results)
     inputs = [f"{x}.item(i)" if is_array else x for x, is_array in zip(operands, are_arrays, strict=True)]
     return f"""

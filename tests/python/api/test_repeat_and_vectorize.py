@@ -61,3 +61,16 @@ def test_classes_over_vectorize():
         dict(vars(Half)) | {"__call__": lambda s, x: numelt.vectorize.__call__(s, x) / 2},
     )
     assert_same(half(abs)(numelt.arange(3)), Half(abs)(numpy.arange(3)))
+
+
+def test_vectorize_on_few_elements_calls_numpys_without_the_package(monkeypatch):
+    def refuse(*args):
+        raise AssertionError("the package's Python code has run")
+
+    double = numelt.vectorize(lambda x: 2 * x)
+    monkeypatch.setattr("numelt._dispatch.fallback.call", refuse)
+    assert_same(double(numelt.arange(3)), numpy.arange(0, 6, 2))
+    numelt.coverage(reset=True)
+    double(numelt.arange(3))
+    [counted] = numelt.coverage(reset=True).fallbacks
+    assert (counted.function, counted.filename) == ("vectorize", __file__)

@@ -141,6 +141,20 @@ def test_functions_that_cannot_be_compiled():
     assert np.vectorize(looked_up, signature="()->()")(np.arange(3)).tolist() == [1.5, 2.5, 3.5]
 
 
+def test_functions_that_were_refused_are_left_to_numpys_loop(monkeypatch):
+    def square(x):
+        return x * x
+
+    np.vectorize(square)(np.asarray(INTS))
+    assert all(unit.pays() for unit in reporting.units(square))
+    np.vectorize(looked_up, otypes=[float])(np.asarray(INTS))
+    assert not all(unit.pays() for unit in reporting.units(looked_up))
+    # nothing is prepared for compiled code that would not run
+    monkeypatch.setattr("numelt._jit.vectorizing._filled", None)
+    assert np.vectorize(looked_up, otypes=[float])(np.arange(3)).tolist() == [1.5, 2.5, 3.5]
+    assert np.vectorize(looked_up)(np.arange(3)).tolist() == [1.5, 2.5, 3.5]
+
+
 def test_few_elements_are_left_to_numpy():
     def plus(x):
         return x + 1
