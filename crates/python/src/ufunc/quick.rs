@@ -212,10 +212,14 @@ fn made<'py>(
     }
 }
 
-/// The shape of operands that have the same shape and are in C order; `None` for others.
+/// The shape of operands that have the same shape, if the result of an operation on them is in C order; `None` for
+/// others. With one axis, results are in C order whatever the strides of the operands are; but with negative strides,
+/// NumPy's loops of complex numbers round differently, for which there is a rule.
 #[inline]
 fn c_ordered_shape<'a>(a: &'a ArrayView, b: &ArrayView) -> Option<&'a [i64]> {
-    let ordered = !a.shape.is_empty() && in_c_order(a) && (std::ptr::eq(a, b) || in_c_order(b));
+    let both = || in_c_order(a) && (std::ptr::eq(a, b) || in_c_order(b));
+    let is_real_vector = a.shape.len() == 1 && !a.dtype.is_complex() && !b.dtype.is_complex();
+    let ordered = is_real_vector || !a.shape.is_empty() && both();
     ordered.then_some(&a.shape[..])
 }
 
