@@ -169,3 +169,75 @@ proptest! {
         prop_assert_eq!(bits(&compiled), bits(&by_hand));
     }
 }
+
+/// Iterations of the loop `place = address + 8*i; x = place[0]; …` whose other instructions `rest` makes of the values of `place` and `x`.
+fn looped(rest: impl Fn(&mut Function, numelt_func::Value, numelt_func::Value) -> Vec<Instr>) -> Function {
+    let mut f = Function::default();
+    let [address, count] = [DType::I64; 2].map(|ty| f.value(ty));
+    f.params = vec![address, count];
+    let [zero, one, eight, work, i, next, distance, place, done] = [DType::I64; 9].map(|ty| f.value(ty));
+    let x = f.value(DType::F64);
+    let mut body = vec![
+        Instr::Apply { out: distance, op: Op::Multiply, on: DType::I64, args: vec![i, eight] },
+        Instr::Apply { out: place, op: Op::Add, on: DType::I64, args: vec![address, distance] },
+        Instr::Load { out: x, address: place },
+    ];
+    body.extend(rest(&mut f, place, x));
+    body.push(Instr::Apply { out: next, op: Op::Add, on: DType::I64, args: vec![i, one] });
+    body.push(Instr::Again { label: Label(0), values: vec![next] });
+    let ahead = Ahead {
+        label: Label(0),
+        params: vec![i],
+        starts: vec![zero],
+        count,
+        arrays: vec![Array { address, axes: vec![[count, eight]], size: 8 }],
+        written: vec![Written { array: 0, indices: vec![None] }],
+        is_free: false,
+        carried: vec![],
+        work,
+        body,
+        outs: vec![done],
+    };
+    f.body = vec![
+        Instr::Const { out: zero, bits: 0 },
+        Instr::Const { out: one, bits: 1 },
+        Instr::Const { out: eight, bits: 8 },
+        Instr::Const { out: work, bits: 100_000 },
+        Instr::Ahead(Box::new(ahead)),
+        Instr::Exit { number: 0, values: vec![done] },
+    ];
+    verify(&f).expect("it verifies");
+    f
+}
+
+#[test]
+fn suspicions_do_not_keep_loops_from_being_vectorized() {
+    let f = looped(|f, place, x| {
+        let (is, twice) = (f.value(DType::Bool), f.value(DType::F64));
+        vec![
+            Instr::Apply { out: is, op: Op::Equal, on: DType::F64, args: vec![x, x] },
+            Instr::Suspect { condition: is },
+            Instr::Apply { out: twice, op: Op::Add, on: DType::F64, args: vec![x, x] },
+            Instr::Store { address: place, value: twice },
+        ]
+    });
+    let text = numelt_codegen::functions::ir_text(&f).expect("it compiles");
+    assert!(text.contains("x double>"), "{text}");
+}
+
+#[test]
+fn what_the_iteration_before_has_stored_is_not_loaded() {
+    let f = looped(|f, place, x| {
+        let (eight, after) = (f.value(DType::I64), f.value(DType::I64));
+        let twice = f.value(DType::F64);
+        vec![
+            Instr::Const { out: eight, bits: 8 },
+            Instr::Apply { out: after, op: Op::Add, on: DType::I64, args: vec![place, eight] },
+            Instr::Apply { out: twice, op: Op::Add, on: DType::F64, args: vec![x, x] },
+            Instr::Store { address: after, value: twice },
+        ]
+    });
+    let text = numelt_codegen::functions::ir_text(&f).expect("it compiles");
+    let phis = text.lines().filter(|line| line.contains("phi double"));
+    assert!(phis.count() > 0, "{text}");
+}

@@ -169,7 +169,9 @@ impl Walk<'_> {
         let depth = self.jumps.len();
         self.jumps.push(Jumps::default());
         let place = self.place.clone();
+        let branches = std::mem::take(&mut self.branches);
         let walked = self.iteration(iterations, position, &place);
+        self.branches = branches;
         let last = self.edge();
         self.jumps.truncate(depth + 1);
         let jumps = self.jumps.pop().expect("pushed above");
@@ -380,9 +382,13 @@ impl Walk<'_> {
             holds = self.e.logic(Op::LogicalAnd, &[holds, is]);
         }
         for condition in &region.conditions {
-            let sum = self.written_out(condition);
-            let zero = self.e.int(0);
-            let is = self.e.ints(Op::GreaterEqual, &[sum, zero]);
+            let mut greatest = None;
+            for way in condition {
+                let sum = self.written_out(way);
+                greatest = Some(greatest.map_or(sum, |other| self.e.ints(Op::Maximum, &[other, sum])));
+            }
+            let (greatest, zero) = (greatest.expect("there is a way"), self.e.int(0));
+            let is = self.e.ints(Op::GreaterEqual, &[greatest, zero]);
             holds = self.e.logic(Op::LogicalAnd, &[holds, is]);
         }
         holds

@@ -7,10 +7,26 @@ use crate::virtuals::is_array;
 use crate::walk::{Res, Walk, unsupported};
 use numelt_ir::{DType, Op};
 
+/// The operation of a comparison of numbers; `None` for tests of identity and membership.
+pub fn comparing(op: Comparison) -> Option<Op> {
+    Some(match op {
+        Comparison::Eq => Op::Equal,
+        Comparison::Ne => Op::NotEqual,
+        Comparison::Lt => Op::Less,
+        Comparison::Le => Op::LessEqual,
+        Comparison::Gt => Op::Greater,
+        Comparison::Ge => Op::GreaterEqual,
+        _ => return None,
+    })
+}
+
 impl Walk<'_> {
     /// A comparison.
     pub fn compare(&mut self, op: Comparison, a: &Val, b: &Val) -> Res<Val> {
         let (a, b) = (&Self::beside_numpys(a, b), &Self::beside_numpys(b, a));
+        if let Some(val) = self.compare_either(op, a, b) {
+            return Ok(val);
+        }
         if matches!(a.ty, Type::Choice(_)) {
             return self.each(a, &mut |walk, a| walk.compare(op, &a, b));
         }
@@ -35,14 +51,8 @@ impl Walk<'_> {
         if let (Comparison::In | Comparison::NotIn, Type::Tuple(_)) = (op, &b.ty) {
             return self.contains(a, b, op == Comparison::In);
         }
-        let op = match op {
-            Comparison::Eq => Op::Equal,
-            Comparison::Ne => Op::NotEqual,
-            Comparison::Lt => Op::Less,
-            Comparison::Le => Op::LessEqual,
-            Comparison::Gt => Op::Greater,
-            Comparison::Ge => Op::GreaterEqual,
-            _ => return unsupported("a membership test of something else than a tuple"),
+        let Some(op) = comparing(op) else {
+            return unsupported("a membership test of something else than a tuple");
         };
         let (ty, result) = match self.rules(a, b)? {
             Rules::Python(DType::F64) => {

@@ -212,6 +212,7 @@ impl Walk<'_> {
                 Ok(any.expect("a number has parts"))
             }
             Type::Tuple(items) => Ok(self.e.truth(!items.is_empty())),
+            Type::Choice(types) if types[..] == [Type::Bool, Type::Scalar(DType::Bool)] => Ok(val.parts[1]),
             Type::Choice(_) => {
                 let truth = self.each(val, &mut |walk, val| Ok(Val::new(Type::Bool, vec![walk.is_true(&val)?])))?;
                 Ok(truth.parts[0])

@@ -9,8 +9,8 @@
 //! - `tree` has the syntax tree and its parser, `types` the types of values, and `outside` the interface to the loop's
 //!   surroundings.
 //! - `walk` holds the state of the specializer at a point of the program, and joins control flow paths. `statements`,
-//!   `expressions`, `numbers`, `comparisons`, `complexes`, `conversions`, `arrays`, `virtuals`, `reductions`, `made`,
-//!   `sources`, `calls` and `classes` compile the constructs of the language. `watch` adds the checks for
+//!   `expressions`, `numbers`, `either`, `quotients`, `comparisons`, `complexes`, `conversions`, `arrays`, `virtuals`,
+//!   `reductions`, `made`, `sources`, `calls` and `classes` compile the constructs of the language. `watch` adds the checks for
 //!   floating-point conditions.
 //! - `loops` compiles loops. `ahead` adds *iterations ahead*, a speculative version of a loop without exits. For these,
 //!   `region` records the memory accesses, `affine` finds bounds of integer expressions, `free` decides whether
@@ -26,6 +26,7 @@ mod classes;
 mod comparisons;
 mod complexes;
 mod conversions;
+mod either;
 mod emit;
 mod expressions;
 mod free;
@@ -34,6 +35,7 @@ mod made;
 mod needed;
 mod numbers;
 mod outside;
+mod quotients;
 mod reductions;
 mod region;
 mod sources;
@@ -92,6 +94,7 @@ pub fn specialize(unit: &Unit, arguments: Vec<Argument>, world: &mut dyn World) 
         env: Vec::new(),
         place: Place::default(),
         jumps: Vec::new(),
+        branches: 0,
         inlined: Vec::new(),
         watched: Vec::new(),
         fors,

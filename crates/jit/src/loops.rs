@@ -259,7 +259,10 @@ impl Walk<'_> {
             walk.e.go(body);
             walk.env = env;
             walk.jumps.push(Jumps::default());
-            iteration(walk, position)?;
+            let branches = std::mem::take(&mut walk.branches);
+            let done = iteration(walk, position);
+            walk.branches = branches;
+            done?;
             let last = walk.edge();
             let jumps = walk.jumps.pop().expect("pushed above");
             let mut again = jumps.again;

@@ -1,7 +1,6 @@
 //! Arithmetic and bitwise operators on numbers, by Python's rules for its own numbers and by NumPy's for scalars (NEP
 //! 50).
 
-use crate::affine::Affine;
 use crate::tree::{Operator, Unary};
 use crate::types::{Type, Val};
 use crate::virtuals::is_array;
@@ -49,57 +48,6 @@ impl Walk<'_> {
             Rules::NumPy(dtype) if dtype.is_float() => self.numpy_floats(op, dtype, a, b),
             Rules::NumPy(dtype) if dtype.is_complex() => self.complexes(op, a, b, Some(dtype)),
             Rules::NumPy(dtype) => self.numpy_ints(op, dtype, a, b),
-        }
-    }
-
-    /// Is it the type of a value that is a `float` or a NumPy `float64`, which is known only when the code runs?
-    pub fn is_either_float(ty: &Type) -> bool {
-        matches!(ty, Type::Choice(types) if types[..] == [Type::Float, Type::Scalar(DType::F64)])
-    }
-
-    /// Treats a number that is a `float` or a NumPy `float64` as a `float`, where the two behave alike.
-    pub fn as_float(val: &Val) -> Val {
-        if Self::is_either_float(&val.ty) { Val::new(Type::Float, vec![val.parts[1]]) } else { val.clone() }
-    }
-
-    /// Arithmetic on two numbers of which one is a `float` or a NumPy `float64`, and the other is the same or a
-    /// `float`. The result is a NumPy scalar if an operand is one. Floating-point conditions are checked in either
-    /// case.
-    fn floats_of_either(&mut self, op: Operator, a: &Val, b: &Val) -> Option<Val> {
-        let is_one = |val: &Val| val.ty == Type::Float || Self::is_either_float(&val.ty);
-        if !is_one(a) || !is_one(b) || a.ty == b.ty && a.ty == Type::Float {
-            return None;
-        }
-        let (x, y) = (*a.parts.last()?, *b.parts.last()?);
-        let op = match op {
-            Operator::Add => Op::Add,
-            Operator::Sub => Op::Subtract,
-            Operator::Mult => Op::Multiply,
-            Operator::Div => {
-                self.exit_if_zero(y);
-                Op::Divide
-            }
-            _ => return None,
-        };
-        let result = self.e.apply(op, DType::F64, &[x, y]);
-        self.watch(result, &[x, y], op != Op::Divide);
-        let ty = if a.ty == Type::Float { b.ty.clone() } else { a.ty.clone() };
-        let tag = match (a.parts.len(), b.parts.len()) {
-            (1, _) => b.parts[0],
-            (_, 1) => a.parts[0],
-            _ => self.e.apply(Op::Maximum, DType::I8, &[a.parts[0], b.parts[0]]),
-        };
-        Some(Val::new(ty, vec![tag, result]))
-    }
-
-    /// Treats a number that is a `float` or a NumPy `float64` as the latter if the other operand is a NumPy `float64`.
-    /// The result is the same.
-    pub fn beside_numpys(val: &Val, other: &Val) -> Val {
-        match (&val.ty, &other.ty) {
-            (ty, Type::Scalar(DType::F64)) if Self::is_either_float(ty) => {
-                Val::new(other.ty.clone(), vec![val.parts[1]])
-            }
-            _ => val.clone(),
         }
     }
 
@@ -186,7 +134,7 @@ impl Walk<'_> {
         Ok(Val::new(Type::Float, vec![result]))
     }
 
-    fn float_quotient(&mut self, op: Operator, dtype: DType, x: Value, y: Value) -> Value {
+    pub fn float_quotient(&mut self, op: Operator, dtype: DType, x: Value, y: Value) -> Value {
         let op = match op {
             Operator::Div => Op::Divide,
             Operator::FloorDiv => Op::FloorDivide,
@@ -197,7 +145,7 @@ impl Walk<'_> {
 
     /// Exits before a division by zero. In iterations ahead, a float division by zero makes the iteration suspect: the
     /// processor's flags tell of a division of a finite number by zero, but not of one of infinity.
-    fn exit_if_zero(&mut self, value: Value) {
+    pub fn exit_if_zero(&mut self, value: Value) {
         let ty = self.e.type_of(value);
         if self.e.known(value).is_some_and(|bits| bits << 1 != 0) {
             return;
@@ -311,75 +259,6 @@ impl Walk<'_> {
         let natural = [x, y].map(|value| self.e.is_natural(value));
         if dtype == DType::I64 && (natural == [true; 2] || op == Op::BitwiseAnd && natural.contains(&true)) {
             self.e.set_natural(result);
-        }
-        Ok(result)
-    }
-
-    fn int_quotient(&mut self, op: Operator, dtype: DType, x: Value, y: Value) -> Value {
-        if dtype == DType::I64
-            && let Some(known) = self.e.known(y).filter(|y| (*y as i64) > 0 && y.is_power_of_two())
-        {
-            return self.power_of_two_quotient(op, x, known);
-        }
-        let is_positive = dtype == DType::I64 && self.is_positive(y);
-        if !is_positive {
-            self.exit_if_zero(y);
-        }
-        let is_signed = matches!(dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64);
-        if is_signed && !is_positive && self.e.known(y).is_none() {
-            // dividing the smallest integer by -1 overflows
-            let minus = self.e.constant(dtype, u64::MAX);
-            let is_minus = self.e.apply(Op::Equal, dtype, &[y, minus]);
-            self.exit_if(is_minus, "a division by -1");
-        }
-        let natural = self.e.is_natural(x) && self.e.is_natural(y) || op == Operator::Mod && self.e.is_natural(y);
-        let result = self.float_quotient(op, dtype, x, y);
-        if natural && dtype == DType::I64 {
-            self.e.set_natural(result);
-            if op == Operator::Mod
-                && let Some(most) = self.e.facts.sum(y).plus(&Affine::of(1), -1)
-            {
-                self.e.facts.set_limit(result, 1, most);
-            }
-        }
-        result
-    }
-
-    /// `x // y` or `x % y` for a power of two.
-    fn power_of_two_quotient(&mut self, op: Operator, x: Value, y: u64) -> Value {
-        let is_natural = self.e.is_natural(x);
-        let (op, by) = match op {
-            Operator::FloorDiv => (Op::RightShift, y.trailing_zeros().into()),
-            _ => (Op::BitwiseAnd, y as i64 - 1),
-        };
-        let by = self.e.int(by);
-        let result = self.e.ints(op, &[x, by]);
-        if is_natural || op == Op::BitwiseAnd {
-            self.e.set_natural(result);
-        }
-        if op == Op::BitwiseAnd {
-            self.e.facts.set_limit(result, 1, Affine::of(y as i64 - 1));
-        }
-        result
-    }
-
-    /// `x ** y` for a known exponent, as a chain of multiplications.
-    fn int_power(&mut self, x: Value, y: Value) -> Res<Value> {
-        let Some(power) = self.e.known(y) else {
-            return unsupported("a power of integers whose exponent is not a constant");
-        };
-        if power > 64 {
-            return unsupported("a power of an integer with a negative or large exponent");
-        }
-        let mut result = self.e.int(1);
-        for _ in 0..power {
-            result = if self.e.known(result) == Some(1) {
-                x
-            } else {
-                let (product, overflow) = self.e.checked(Op::Multiply, result, x);
-                self.exit_if(overflow, "an integer beyond 64 bits");
-                product
-            };
         }
         Ok(result)
     }

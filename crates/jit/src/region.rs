@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Integers of a smaller magnitude are called *small*. Sums of a few of them with small factors do not overflow.
 pub const SMALL: i64 = 1 << 40;
+/// Moduli are likely to be greater: a condition that demands so much is taken for likely.
+const USUAL: i64 = 4;
 /// The largest factor of a term that counts as small.
 const SMALL_FACTOR: u64 = 1 << 12;
 
@@ -31,8 +33,8 @@ pub struct Region {
     /// were selected.
     pub origins: HashMap<Value, (Val, Option<(usize, Value)>)>,
     pub accesses: Vec<Access>,
-    /// Sums that must not be negative, of values made before.
-    pub conditions: BTreeSet<Affine>,
+    /// Sums of loop-invariant values. In each of these lists, one sum must not be negative.
+    pub conditions: BTreeSet<Vec<Affine>>,
     /// Loop-invariant values that must be small.
     pub small: BTreeSet<Value>,
     /// Strides that must have the usual value.
@@ -240,26 +242,64 @@ impl Walk<'_> {
 
     /// Is a sum never negative? It may be a condition for iterations ahead that it is not.
     fn is_never_negative(&mut self, sum: &Affine) -> bool {
+        let Some(ways) = self.never_negative_if(sum) else { return false };
+        self.add_condition(ways);
+        true
+    }
+
+    fn add_condition(&mut self, ways: Vec<Affine>) {
+        if let Some(region) = self.region.as_mut().filter(|_| !ways.is_empty()) {
+            region.conditions.insert(ways);
+        }
+    }
+
+    /// Loop-invariant sums. If one of them is not negative, the given sum never is. The list is empty if that holds in any
+    /// case; `None` means that it is not known.
+    fn never_negative_if(&mut self, sum: &Affine) -> Option<Vec<Affine>> {
         if !self.is_small(sum) {
-            return false;
+            return None;
         }
         let ways = self.e.facts.least(sum);
         let is_sure = |way: &Affine| {
             way.constant >= 0 && way.terms.iter().all(|(value, factor)| *factor > 0 && self.e.is_natural(*value))
         };
         if ways.iter().any(is_sure) {
-            return true;
+            return Some(Vec::new());
         }
-        let Some(region) = &mut self.region else { return false };
-        let is_before = |way: &&Affine| way.terms.keys().all(|value| (value.0 as usize) < region.inside_from);
-        let Some(way) = ways.iter().filter(|way| !way.terms.is_empty()).find(is_before).cloned() else { return false };
-        if !self.is_small(&way) {
-            return false;
+        let region = self.region.as_ref()?;
+        let is_before = |way: &Affine| way.terms.keys().all(|value| (value.0 as usize) < region.inside_from);
+        let ways = ways.into_iter().filter(|way| !way.terms.is_empty() && is_before(way)).collect::<Vec<_>>();
+        // One of them suffices: an index below `min(a, b)` is inside `n` if `a <= n` or if `b <= n`.
+        let ways: Vec<Affine> = ways.into_iter().filter(|way| self.is_small(way)).collect();
+        (!ways.is_empty()).then_some(ways)
+    }
+
+    /// Does `number % modulus` add or subtract the modulus at most once, whenever it is used in iterations ahead? If it does,
+    /// the result says whether the number may be negative, and whether it may reach the modulus.
+    pub fn wraps_once(&mut self, number: Value, modulus: Value) -> Option<(bool, bool)> {
+        self.region.as_ref()?;
+        let (number, modulus) = (self.e.facts.sum(number), self.e.facts.sum(modulus));
+        let room = modulus.plus(&number, -1)?.plus(&Affine::of(1), -1)?;
+        let is_sure = |ways: &Option<Vec<Affine>>| ways.as_ref().is_some_and(Vec::is_empty);
+        let (low, high) = (self.never_negative_if(&number), self.never_negative_if(&room));
+        let is_negative = !is_sure(&low);
+        let is_beyond = !is_sure(&high);
+        let mut conditions = Vec::new();
+        if is_negative {
+            conditions.push(self.never_negative_if(&number.plus(&modulus, 1)?)?);
         }
-        if let Some(region) = &mut self.region {
-            region.conditions.insert(way);
+        if is_beyond {
+            conditions.push(self.never_negative_if(&room.plus(&modulus, 1)?)?);
         }
-        true
+        // A condition that fails costs all iterations ahead. One that only demands that the modulus is not tiny will hold.
+        let is_likely = |way: &Affine| {
+            way.constant > -USUAL && matches!(way.terms.values().collect::<Vec<_>>()[..], [factor] if *factor > 0)
+        };
+        if !conditions.iter().all(|ways| ways.is_empty() || ways.iter().any(is_likely)) {
+            return None;
+        }
+        conditions.into_iter().for_each(|ways| self.add_condition(ways));
+        Some((is_negative, is_beyond))
     }
 
     /// Is a number greater than zero whenever it is used in iterations ahead?

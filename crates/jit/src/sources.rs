@@ -210,6 +210,10 @@ impl Walk<'_> {
         // numbers so far from zero that distances would not fit
         let far = self.e.int(1 << 61);
         for part in &parts {
+            let sum = self.e.facts.sum(*part);
+            if self.is_small(&sum) {
+                continue;
+            }
             if self.e.known(*part).is_none() && !matches!(bounds, [_]) || bounds.len() == 3 {
                 let size = self.e.ints(Op::Absolute, &[*part]);
                 let size = self.e.convert(size, DType::U64);

@@ -31,6 +31,7 @@
 #include "llvm/Transforms/Scalar/GVN.h"
 #include "llvm/Transforms/Scalar/IndVarSimplify.h"
 #include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopLoadElimination.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/LoopRotation.h"
 #include "llvm/Transforms/Scalar/LoopUnrollPass.h"
@@ -107,10 +108,17 @@ FunctionPassManager passes(Which which) {
     all.addPass(createFunctionToLoopPassAdaptor(LoopFullUnrollPass(/*OptLevel=*/3)));
   all.addPass(GVNPass());
   all.addPass(InstCombinePass());
-  all.addPass(createFunctionToLoopPassAdaptor(LICMPass(LICMOptions()), /*UseMemorySSA=*/true));
+  LoopPassManager invariants;
+  invariants.addPass(LICMPass(LICMOptions()));
+  if (which == Vector)
+    // a condition that is the same in every turn is looked at before the loop, if the loop ends there
+    invariants.addPass(SimpleLoopUnswitchPass(/*NonTrivial=*/false, /*Trivial=*/true));
+  all.addPass(createFunctionToLoopPassAdaptor(std::move(invariants), /*UseMemorySSA=*/true));
   if (which == Vector) {
     all.addPass(SimplifyCFGPass());
     all.addPass(LoopVectorizePass());
+    // a turn gets what the turn before has stored without loading it
+    all.addPass(LoopLoadEliminationPass());
     all.addPass(InstCombinePass());
     all.addPass(EarlyCSEPass());
   }

@@ -102,6 +102,11 @@ class Writer:
                 f"({j} + n) % 3",
                 f"min({j}, n)",
                 f"max({i} - 1, 0)",
+                f"({i} + 1) % len(x)",
+                f"({j} - 1) % len(x)",
+                f"({j} + {i} - 2) % m.shape[0]",
+                f"({j} + 1) % n",
+                f"({j} + n) % len(x)",
             ]
         )
 
@@ -144,6 +149,8 @@ class Writer:
                 f"({e} - {b}) ** 2",
                 f"half({a})",
                 f"math.sqrt(abs({a}))",
+                f"math.sqrt({a})",
+                f"math.sqrt({a}) if {a} > {b} else {d}",
                 f"np.sqrt({a})",
                 f"max({a}, {b})",
                 f"min({a}, {b}, {d})",

@@ -195,6 +195,7 @@ impl Tries<'_> {
     /// Runs a try on this thread. Returns whether it has succeeded; otherwise it has been undone.
     fn run_try(&mut self, iterations: &Range<i64>) -> bool {
         let state = self.state();
+        self.saved.clear();
         // SAFETY: the arrays are allocated, and `run` has checked all indices.
         unsafe { undo::save(self.job, iterations, &mut self.saved) };
         flags::clear();
@@ -219,6 +220,7 @@ impl Tries<'_> {
         let per_iteration = undo::bytes(self.job, &(iterations.start..iterations.start + 1)).max(1);
         let most = ((MOST_BYTES_SHARED / per_iteration) as i64 * threads).min((LONG_SHARED / pace) as i64 * threads);
         let iterations = iterations.start..iterations.end.min(iterations.start + most.max(threads));
+        let step = (MOST_BYTES / per_iteration).max(1) as i64;
         let give_up = AtomicBool::new(false);
         let (job, function, words, spare) = (Shared(self.job), self.function, &self.words, &self.spare);
         let done: Mutex<Vec<Done>> = Mutex::default();
@@ -233,16 +235,24 @@ impl Tries<'_> {
             for (word, change) in words[2..].iter_mut().zip(&job.carried) {
                 *word = if *change == Change::Added { 0 } else { UNTOUCHED };
             }
-            (words[0], words[1]) = (own.start as u64, own.end as u64);
             let mut saved = locked(spare).pop().unwrap_or_default();
-            // SAFETY: only this thread runs these iterations, and they write memory that no other iteration uses.
-            unsafe { undo::save(job, &own, &mut saved) };
+            saved.clear();
             let is_other = std::thread::current().id() != here;
             let before = GIVE_UP.replace(is_other.then_some(&raw const give_up));
-            // SAFETY: the words are those that the function was written for.
-            unsafe { function(words.as_mut_ptr()) };
+            // The iterations run in pieces so small that copied memory is still in the first cache when it is written.
+            for few in pieces(&own, step) {
+                (words[0], words[1]) = (few.start as u64, few.end as u64);
+                // SAFETY: only this thread runs these iterations, and they write memory that no other iteration uses.
+                unsafe { undo::save(job, &few, &mut saved) };
+                // SAFETY: the words are those that the function was written for.
+                unsafe { function(words.as_mut_ptr()) };
+                if words[0] != 0 || give_up.load(Ordering::Relaxed) {
+                    give_up.store(true, Ordering::Relaxed);
+                    break;
+                }
+            }
             GIVE_UP.set(before);
-            if words[0] != 0 || flags::get() & CONDITIONS != 0 {
+            if flags::get() & CONDITIONS != 0 {
                 give_up.store(true, Ordering::Relaxed);
             }
             let state = words[2..2 + job.changing].into();
@@ -256,8 +266,14 @@ impl Tries<'_> {
         let sums: Option<State> = self.sums(&done);
         let Some(sums) = sums.filter(|_| !give_up.load(Ordering::Relaxed) && flags::get() & CONDITIONS == 0) else {
             for (own, saved, _) in &done {
-                // SAFETY: saved above, and all threads have ended.
-                unsafe { undo::restore(self.job, own, saved) };
+                let mut rest = &saved[..];
+                for few in pieces(own, step) {
+                    if rest.is_empty() {
+                        break;
+                    }
+                    // SAFETY: saved above, and all threads have ended.
+                    rest = unsafe { undo::restore(self.job, &few, rest) };
+                }
             }
             return (iterations.end, false);
         };
@@ -285,6 +301,12 @@ impl Tries<'_> {
         }
         (iterations.end, true)
     }
+}
+
+/// Divides a range into pieces of `step` iterations; the last piece may be shorter.
+fn pieces(iterations: &Range<i64>, step: i64) -> impl Iterator<Item = Range<i64>> + use<> {
+    let end = iterations.end;
+    (iterations.start..end).step_by(step as usize).map(move |start| start..end.min(start + step))
 }
 
 /// A function that runs no iterations, in place of code that is not compiled yet.

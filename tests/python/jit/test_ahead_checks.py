@@ -1,0 +1,235 @@
+"""What the code of iterations ahead need not look at in every iteration, and results where it must."""
+
+import math
+import re
+
+import numpy
+import pytest
+
+import numelt as np
+from numelt import _core
+from numelt._jit import reporting
+
+from .random_programs import outcome
+
+
+@pytest.fixture(params=["many", "all"], autouse=True)
+def ahead(request):
+    """Run iterations ahead of loops with enough work, or of all loops, on several threads."""
+    _core.jit_iterations_ahead(1 if request.param == "many" else 2)
+    yield request.param
+    _core.jit_iterations_ahead(1)
+
+
+def code_of_iterations(function):
+    """Return the text of the iterations ahead of a compiled function's first loop."""
+    variants = [variant for unit in reporting.units(function) for variant in unit.report()["variants"]]
+    for variant in variants:
+        lines = variant["code"].splitlines()
+        depths = [len(line) - len(line.lstrip()) for line in lines]
+        for number, line in enumerate(lines):
+            if re.match(r" *ahead ", line):
+                rest = range(number + 1, len(lines))
+                end = next((k for k in rest if depths[k] <= depths[number]), len(lines))
+                return "\n".join(lines[number + 1 : end])
+    return ""
+
+
+def checked(function, *makers):
+    """Compare a compiled function with CPython for each kind of arguments; return its iterations' code."""
+    compiled = np.jit(function)
+    for make in makers:
+        assert outcome(compiled, make()) == outcome(function, make())
+    return code_of_iterations(compiled)
+
+
+def around(grid, out):
+    rows, columns = grid.shape
+    for i in range(rows):
+        for j in range(columns):
+            below = grid[(i - 1) % rows, j] + grid[i, (j - 1) % columns]
+            out[i, j] = below + grid[(i + 1) % rows, j] - grid[i, (j + 1) % columns]
+
+
+def test_neighbours_that_wrap_around_need_no_division():
+    def grids(rows, columns):
+        grid = numpy.random.default_rng(4).random((rows, columns))
+        return lambda: (grid, numpy.zeros((rows, columns)))
+
+    sizes = [(60, 70), (1, 50), (50, 1), (2, 2), (3, 40), (0, 5), (5, 0)]
+    code = checked(around, *(grids(*size) for size in sizes))
+    assert code
+    assert "remainder" not in code
+
+
+def moved(x, out, by, n):
+    for i in range(len(x)):
+        out[i] = x[(i + by) % n] + x[(i - 3) % n] + x[(i + 2) % 5]
+
+
+def test_indices_that_wrap_around_several_times():
+    def arguments(by, n):
+        return lambda: (numpy.arange(400.0), numpy.zeros(400), by, n)
+
+    many = [(1, 400), (-1, 400), (900, 400), (-900, 400), (2, 100), (0, 1), (3, 2), (2**40, 400), (1, 401)]
+    checked(moved, *(arguments(by, n) for by, n in many))
+    for n in (0, -1, -400, -(2**63)):
+        checked(moved, arguments(1, n))
+
+
+def windows(image, out):
+    for i in range(1, image.shape[0] - 1):
+        for j in range(1, image.shape[1] - 1):
+            total = 0.0
+            for a in range(i - 1, i + 2):
+                for b in range(j - 1, j + 2):
+                    total += image[a, b] * image[a, b]
+            out[i, j] = total
+
+
+def distances(points, out):
+    for i in range(points.shape[0]):
+        for j in range(points.shape[0]):
+            dx, dy = points[i, 0] - points[j, 0], points[i, 1] - points[j, 1]
+            out[i, j] = math.sqrt(dx * dx + dy * dy)
+
+
+@pytest.mark.parametrize("function", [windows, distances])
+def test_windows_and_roots_do_not_end_iterations(function):
+    def arguments(special=0.5):
+        def make():
+            points = numpy.random.default_rng(5).normal(size=(90, 80))
+            points[60, 1] = special
+            return points, numpy.zeros((90, 90))
+
+        return make
+
+    code = checked(function, *(arguments(special) for special in (0.5, 1e200, math.inf, math.nan)))
+    # a signal may end them, which is asked for once for many of them
+    assert code.count("give up") <= 2 * code.count("poll")
+
+
+def roots(x, out):
+    for i in range(len(x)):
+        out[i] = math.sqrt(x[i])
+
+
+def roots_of_some(x, out):
+    for i in range(len(x)):
+        if x[i] >= 0.0:
+            out[i] = np.sqrt(x[i])
+
+
+@pytest.mark.parametrize("function", [roots, roots_of_some])
+@pytest.mark.parametrize("at", [0, 77, 19_999])
+def test_roots_of_negative_numbers(function, at):
+    def arguments(special):
+        def make():
+            x = numpy.random.default_rng(6).random(20_000)
+            x[at] = special
+            return x, numpy.zeros(20_000)
+
+        return make
+
+    for special in (-1.0, -0.0, -math.inf, math.inf, math.nan, 5e-324):
+        checked(function, arguments(special))
+
+
+def nearest(points, centers, labels):
+    for i in range(points.shape[0]):
+        best, least = 0, math.inf
+        for c in range(centers.shape[0]):
+            distance = 0.0
+            for k in range(points.shape[1]):
+                difference = points[i, k] - centers[c, k]
+                distance += difference * difference
+            if distance < least:
+                best, least = c, distance
+        labels[i] = best
+
+
+def means(x, out):
+    for i in range(len(x)):
+        total = 0.0
+        for k in range(max(0, i - 3), min(len(x), i + 4)):
+            total += x[k]
+        out[i] = total / (i + 1) if total >= 2 else 0.25
+
+
+@pytest.mark.parametrize("function", [nearest, means])
+def test_sums_that_are_compared_are_certainly_used(function):
+    def arguments(special, columns=3):
+        def make():
+            rng = numpy.random.default_rng(7)
+            points = rng.normal(size=(300, columns))
+            points[200] = special
+            if function is means:
+                return points.reshape(-1), numpy.zeros(points.size)
+            return points, rng.normal(size=(8, columns)), numpy.zeros(300, numpy.int64)
+
+        return make
+
+    code = checked(
+        function,
+        arguments(0.0),
+        arguments(math.inf),
+        arguments(1e308),
+        arguments(math.nan),
+        arguments(0.0, 0),
+    )
+    # `means` divides, where no divisor may be zero
+    assert code.count("suspect") == (function is means)
+
+
+def segmented(image, owners, strength, radius, out):
+    height, width = image.shape
+    for i in range(height):
+        for j in range(width):
+            best = 0.0
+            for a in range(max(i - radius, 0), min(i + radius + 1, height)):
+                for b in range(max(j - radius, 0), min(j + radius + 1, width)):
+                    best = max(best, image[a, b] * strength[a, b] + owners[a, b])
+            out[i, j] = best
+
+
+def test_windows_of_several_arrays():
+    def arguments(rows, columns, radius):
+        rng = numpy.random.default_rng(8)
+        inputs = [rng.random((40, 30)), rng.random((rows, columns)), rng.random((40, 30))]
+        return lambda: (*inputs, radius, numpy.zeros((40, 30)))
+
+    checked(segmented, *(arguments(*size) for size in [(40, 30, 2), (50, 60, 3), (40, 29, 2), (39, 30, 2)]))
+
+
+def doubled(x, out):
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            out[i, j] = x[i, j] * 2.0
+
+
+@pytest.mark.parametrize("at", [(0, 0), (500, 999), (1999, 999)])
+def test_much_that_was_written_is_written_back(at):
+    def make():
+        x = numpy.ones((2000, 1000))
+        x[at] = 1e308
+        return x, numpy.full(x.shape, 7.0)
+
+    with numpy.errstate(over="raise"):
+        checked(doubled, make)
+
+
+def columns_and_rows(x, out):
+    for i in range(len(x)):
+        for j in range(i + 1, len(x)):
+            out[j, i] = out[i, j] = x[i] / x[j]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i2"])
+def test_columns_are_written_back(dtype):
+    def make():
+        x = numpy.arange(1.0, 161.0)
+        x[150] = 0.0
+        return x, numpy.full((160, 160), 7, dtype)
+
+    with numpy.errstate(divide="raise"):
+        checked(columns_and_rows, make)
