@@ -332,3 +332,44 @@ def test_an_array_of_objects_holds_the_very_objects():
     assert held.shape == theirs.shape
     assert held[1] == "a"
     assert numelt.array([numelt.float64(1), None], dtype=object)[1] is None
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "o[0] = w",
+        "o[1:] = [1, w]",
+        "o[-1] = o",
+        "o[[0, 2]] = 'x'",
+        "o[0:2] = o[1:]",
+        "w[0] = 'zz'",
+        "w[::2] = 'long text'",
+        "w[w == 'b'] = 'q'",
+        "r['x'] = np.arange(3.)",
+        "r['x'][1] = 7",
+        "r[0] = (1.5, 'a')",
+        "r[1:] = r[:2]",
+        "o[5] = 1",
+        "w['x'] = 1",
+        "o[0, 0] = 1",
+        "o.setflags(write=False); o[0] = 1",
+    ],
+)
+def test_storing(statement):
+    results = []
+    for np in (numpy, numelt):
+        names = {"np": np, "o": np.array([1, None, "c"], dtype=object), "w": np.array(["a", "b", "cc"])}
+        names["r"] = np.zeros(3, dtype=[("x", "f8"), ("s", "U2")])
+        try:
+            exec(statement, names)
+            told = None
+        except Exception as error:
+            told = type(error), str(error)
+        if statement == "o[0] = w":
+            assert names["o"][0] is names["w"]
+            names["o"][0] = 0
+        if statement == "o[-1] = o":
+            assert names["o"][-1] is names["o"]
+            names["o"][-1] = 0
+        results.append((told, [str(names[name].tolist()) for name in "owr"]))
+    assert results[0] == results[1]

@@ -166,7 +166,14 @@ unsafe extern "C" fn assign_item(a: *mut ffi::PyObject, key: *mut ffi::PyObject,
             let value = Borrowed::from_ptr(py, value);
             let run = || {
                 let array = target.cast_exact::<NdArray>().ok()?;
-                let done = index::quick_set(&array, &key, &value)?;
+                let done = match array.get().payload() {
+                    Payload::Native(_) => index::quick_set(&array, &key, &value)?,
+                    // storing in NumPy may run Python code
+                    Payload::Foreign(real) => {
+                        let done = Python::attach(|_| foreign::set(real.bind(py), &key, &value));
+                        done.map(|done| done.then_some(())).transpose()?
+                    }
+                };
                 Some(done.map(|()| py.None().into_bound(py)))
             };
             match give(py, run) {

@@ -59,7 +59,8 @@ pub fn get<'py>(array: &Bound<'py, NdArray>, real: &Bound<'py, PyAny>, key: &Bou
 /// `array[key] = value`, where `real` is the `numpy.ndarray` of the array; false if the package has to do it.
 pub fn set<'py>(real: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<bool> {
     let mut lent = Lent::new(Terms::UNCLAIMED);
-    let Some(place) = lent.argument(key)? else { return Ok(false) };
+    let place = if is_basic(key) { Some(key.clone()) } else { lent.argument(key)? };
+    let Some(place) = place else { return Ok(false) };
     let stored =
         if !value.is_exact_instance_of::<NdArray>() && holds_objects(real) && is_element(key, export::rank(real)) {
             Some(value.clone())
