@@ -161,7 +161,8 @@ impl Walk<'_> {
             conditions: BTreeSet::new(),
             small: BTreeSet::new(),
             strides: BTreeMap::new(),
-            counts: BTreeSet::new(),
+            inner_loops: Vec::new(),
+            depth: 0,
             failed: None,
         });
         let body = self.e.body();
@@ -305,18 +306,7 @@ impl Walk<'_> {
             starts.extend(if val.ty == *stable { val.parts.clone() } else { self.narrowed(val, stable) });
         }
         let is_eager = self.world.iterations_ahead() == IterationsAhead::All;
-        let mut work = self.e.int(if is_eager { EAGER } else { size as i64 });
-        for count in &region.counts {
-            // only a part of the instructions belongs to the inner loop, so that they count as repeated a quarter as
-            // often
-            let count = self.written_out(count);
-            let by = self.e.int(2);
-            let more = self.e.ints(Op::RightShift, &[count, by]);
-            let (zero, one) = (self.e.int(0), self.e.int(1));
-            let more = self.e.ints(Op::Maximum, &[more, zero]);
-            let factor = self.e.ints(Op::Add, &[more, one]);
-            work = self.e.ints(Op::Multiply, &[work, factor]);
-        }
+        let work = if is_eager { self.e.int(EAGER) } else { self.work(&region, size) };
         self.labels.insert(label, iterations.number);
         let arrays: Vec<Array> = region.arrays.iter().map(array).collect();
         let outs: Vec<Value> = params
@@ -395,7 +385,7 @@ impl Walk<'_> {
     }
 
     /// Writes the code that computes an affine expression.
-    fn written_out(&mut self, sum: &Affine) -> Value {
+    pub fn written_out(&mut self, sum: &Affine) -> Value {
         let mut all = self.e.int(sum.constant);
         for (value, factor) in &sum.terms {
             let factor = self.e.int(*factor);

@@ -14,7 +14,7 @@
 //!   floating-point conditions.
 //! - `loops` compiles loops. `ahead` adds *iterations ahead*, a speculative version of a loop without exits. For these,
 //!   `region` records the memory accesses, `affine` finds bounds of integer expressions, `free` decides whether
-//!   iterations are independent, and `needed` removes superfluous checks.
+//!   iterations are independent, `needed` removes superfluous checks, and `work` estimates the work.
 //! - `emit` builds the code.
 #![forbid(unsafe_code)]
 
@@ -45,6 +45,7 @@ mod types;
 mod virtuals;
 mod walk;
 mod watch;
+mod work;
 
 pub use made::{MADE, VIEW};
 pub use outside::{Argument, Form, IterationsAhead, ObjectKind, Param, World};

@@ -76,7 +76,11 @@ impl Walk<'_> {
         }
         let has_long = std::mem::replace(&mut self.has_long, false);
         let zero = self.e.int(0);
+        let size = self.e.size();
+        self.region.iter_mut().for_each(|region| region.depth += 1);
         let done = self.iterations_from(&iterations, zero, count, false);
+        self.region.iter_mut().for_each(|region| region.depth -= 1);
+        self.note_inner_loop(&iterations, self.e.size().saturating_sub(size));
         self.has_long |= has_long | !is_short;
         done
     }

@@ -9,6 +9,7 @@ use crate::loops::Iterations;
 use crate::outside::Param;
 use crate::types::{Type, Val};
 use crate::walk::{Source, Walk};
+use crate::work::InnerLoop;
 use numelt_func::Value;
 use numelt_ir::DType;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -39,21 +40,24 @@ pub struct Region {
     pub small: BTreeSet<Value>,
     /// Strides that must have the usual value.
     pub strides: BTreeMap<Value, i64>,
-    /// Upper bounds of the numbers of iterations of inner loops, as far as they are loop-invariant.
-    pub counts: BTreeSet<Affine>,
+    /// The loops inside, each after those inside it.
+    pub inner_loops: Vec<InnerLoop>,
+    /// The number of loops inside that are around the current point.
+    pub depth: usize,
     /// Why no iterations can run ahead, if that is so.
     pub failed: Option<String>,
 }
 
 impl Region {
-    /// The number of recorded loads and stores.
-    pub fn accesses(&self) -> usize {
-        self.accesses.len()
+    /// The numbers of recorded accesses and of recorded loops.
+    pub fn recorded(&self) -> (usize, usize) {
+        (self.accesses.len(), self.inner_loops.len())
     }
 
-    /// Discards all but so many loads and stores, and the views that do not exist any more.
-    pub fn forget(&mut self, accesses: usize, e: &Emitter) {
+    /// Discards all but so many accesses and loops, and the views that do not exist any more.
+    pub fn forget(&mut self, (accesses, loops): (usize, usize), e: &Emitter) {
         self.accesses.truncate(accesses);
+        self.inner_loops.truncate(loops);
         self.origins.retain(|address, _| e.is_there(*address));
     }
 }
@@ -92,18 +96,20 @@ impl Walk<'_> {
         if let Some((scale, most)) = limit {
             self.e.facts.set_limit(position, scale, most);
         }
-        if let Some(region) = &mut self.region
-            && position != region.position
-        {
-            let count = match self.e.facts.extreme(iterations.count) {
-                Some([span, _]) => self.e.facts.sum(span),
-                None => self.e.facts.sum(iterations.count),
-            };
-            // an upper bound of the number of iterations
-            let least = Affine::of(0).plus(&count, -1).map(|less| self.e.facts.least(&less)).unwrap_or_default();
-            let is_before = |sum: &&Affine| sum.terms.keys().all(|value| (value.0 as usize) < region.inside_from);
-            region.counts.extend(least.iter().find(is_before).and_then(|least| Affine::of(0).plus(least, -1)));
-        }
+    }
+
+    /// Records a loop inside iterations ahead, whose code has `size` instructions.
+    pub fn note_inner_loop(&mut self, iterations: &Iterations<'_>, size: usize) {
+        let Some(region) = &mut self.region else { return };
+        let count = match self.e.facts.extreme(iterations.count) {
+            Some([span, _]) => self.e.facts.sum(span),
+            None => self.e.facts.sum(iterations.count),
+        };
+        // an upper bound of the number of iterations
+        let least = Affine::of(0).plus(&count, -1).map(|less| self.e.facts.least(&less)).unwrap_or_default();
+        let is_before = |sum: &&Affine| sum.terms.keys().all(|value| (value.0 as usize) < region.inside_from);
+        let count = least.iter().find(is_before).and_then(|least| Affine::of(0).plus(least, -1));
+        region.inner_loops.push(InnerLoop { depth: region.depth, size, count });
     }
 
     /// Records that a view was made: of which array, and by which index along which axis.

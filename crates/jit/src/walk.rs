@@ -221,17 +221,17 @@ const LARGEST: usize = 40_000;
 
 impl Walk<'_> {
     /// A mark for [`Walk::back_to`].
-    pub fn mark(&self) -> (Mark, usize) {
-        (self.e.mark(), self.region.as_ref().map_or(0, Region::accesses))
+    pub fn mark(&self) -> (Mark, (usize, usize)) {
+        (self.e.mark(), self.region.as_ref().map_or((0, 0), Region::recorded))
     }
 
     /// Discards the code that has been written since the mark.
-    pub fn back_to(&mut self, mark: (Mark, usize)) {
-        let (mark, accesses) = mark;
+    pub fn back_to(&mut self, mark: (Mark, (usize, usize))) {
+        let (mark, recorded) = mark;
         self.e.back_to(mark);
         self.inside.retain(|(index, extent)| self.e.is_there(*index) && self.e.is_there(*extent));
         if let Some(region) = &mut self.region {
-            region.forget(accesses, &self.e);
+            region.forget(recorded, &self.e);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Specializes loops and runs the result in the interpreter of the function IR. The tests check what is computed, and
 //! where the code exits.
 
-use numelt_func::{Memory, Outcome, interpret, verify};
+use numelt_func::{Instr, Memory, Outcome, interpret, verify};
 use numelt_ir::{DType, Scalar};
 use numelt_jit::{Argument, ObjectKind, Param, Specialized, Type, World, parse_unit, specialize};
 
@@ -218,4 +218,50 @@ fn texts_that_are_not_trees_are_rejected() {
     for text in ["", "(unit", "(unit \"f\")", "(unit \"f\" (slots) (assigned) (inputs) (pass))", "(", "\"", "(a))"] {
         assert!(parse_unit(text).is_err(), "{text}");
     }
+}
+
+const NEST: &str = r#"(unit "f" (slots "s" "i" "a" "n" "j" "k") (assigned 0 1 4 5) (inputs "range")
+    (for 1 7 10 (slot 1) (call (input 0) ((slot 3))) (
+        (for 2 6 11 (slot 4) (call (input 0) ((slot 3))) (
+            (for 3 5 12 (slot 5) (call (input 0) ((int "3"))) (
+                (aug 4 13 add (slot 0) (index (slot 2) (slot 1))))))))))"#;
+
+/// Lets code exit with the estimate of the work where iterations ahead would begin.
+fn stop_at_iterations_ahead(body: &mut Vec<Instr>) -> bool {
+    for at in 0..body.len() {
+        if let Instr::Ahead(ahead) = &body[at] {
+            let values = vec![ahead.work];
+            body.truncate(at);
+            body.push(Instr::Exit { number: 0, values });
+            return true;
+        }
+        let has_stop = match &mut body[at] {
+            Instr::If { then, otherwise, .. } => stop_at_iterations_ahead(then) || stop_at_iterations_ahead(otherwise),
+            Instr::Block { body, .. } | Instr::Loop { body, .. } => stop_at_iterations_ahead(body),
+            _ => false,
+        };
+        if has_stop {
+            return true;
+        }
+    }
+    false
+}
+
+#[test]
+fn the_work_of_inner_loops_is_that_of_their_iterations() {
+    let given = vec![value(Type::Float), int(), floats(), int(), int(), int(), range()];
+    let mut made = compiled(NEST, given);
+    assert!(stop_at_iterations_ahead(&mut made.function.body));
+    let work = |count: u64| {
+        let mut memory = Cells(vec![0; 2000]);
+        let numbers = [vec![0], vec![0], array(2, 2000), vec![count], vec![0], vec![0], vec![]];
+        match &run(&made, &numbers, &mut memory).values[..] {
+            [Scalar::I64(work)] => *work,
+            other => panic!("{other:?}"),
+        }
+    };
+    let (ten, thousand) = (work(10), work(1000));
+    // the innermost loop's five instructions and more, three times in each iteration of the loop around it
+    assert!(ten > 10 * 3 * 5, "{ten}");
+    assert!((90 * ten..=100 * ten).contains(&thousand), "{ten} {thousand}");
 }

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 /// Iterations that are too few instructions for a call of the host.
-const LEAST: u64 = 4000;
+const LEAST: u64 = 12_000;
 
 /// What stands for [`Carried::Added`] where otherwise a size in bytes is passed.
 const ADDED: usize = 64;
