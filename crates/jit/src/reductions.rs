@@ -28,7 +28,7 @@ impl Walk<'_> {
     pub fn reduction(&mut self, name: &str, args: &[Val]) -> Option<Res<Val>> {
         let [array] = args else {
             return match (name, args) {
-                ("dot", [a, b]) => Some(self.dot(a, b).inspect(|product| self.exit_if_one_zero(a, product))),
+                ("dot", [a, b]) => Some(self.dot(a, b, true).inspect(|product| self.exit_if_one_zero(a, product))),
                 _ => None,
             };
         };
@@ -282,8 +282,9 @@ impl Walk<'_> {
         self.exit_if(both, "a product of one element that is zero");
     }
 
-    /// The dot product of two arrays with one axis.
-    pub fn dot(&mut self, a: &Val, b: &Val) -> Res<Val> {
+    /// The dot product of two arrays with one axis. `np.dot` copies vectors that its library cannot read, such as reversed
+    /// ones, and so adds in another order than `@` does: it is left to CPython for these.
+    pub fn dot(&mut self, a: &Val, b: &Val, is_function: bool) -> Res<Val> {
         let ((a, Some(a_count)), (b, Some(b_count))) = (self.node(a)?, self.node(b)?) else {
             return unsupported("a product of an array and a number");
         };
@@ -298,6 +299,14 @@ impl Walk<'_> {
             return unsupported("np.dot");
         }
         let (x, y) = (self.in_memory(&a, a_count, dtype)?, self.in_memory(&b, a_count, dtype)?);
+        for stride in [x.stride, y.stride].into_iter().filter(|_| is_function) {
+            let (zero, low) = (self.e.int(0), self.e.int(dtype.size() as i64 - 1));
+            let rest = self.e.ints(Op::BitwiseAnd, &[stride, low]);
+            let is_forward = self.e.ints(Op::Greater, &[stride, zero]);
+            let is_whole = self.e.ints(Op::Equal, &[rest, zero]);
+            let is_readable = self.e.logic(Op::LogicalAnd, &[is_forward, is_whole]);
+            self.exit_unless(is_readable, "a vector that np.dot copies");
+        }
         let context = self.outside(Param::Dot(dtype));
         let args = [x.address, x.stride, y.address, y.stride, a_count];
         let product = self.e.call_loop(context, &args, dtype);

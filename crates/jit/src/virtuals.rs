@@ -83,7 +83,7 @@ impl Walk<'_> {
     /// An operation on arrays with one axis and numbers.
     pub fn virtual_binary(&mut self, op: Operator, a: &Val, b: &Val) -> Res<Val> {
         if op == Operator::MatMult {
-            return self.dot(a, b);
+            return self.dot(a, b, false);
         }
         if op == Operator::Pow {
             // NumPy computes squares of arrays as products, unlike powers of scalars

@@ -122,3 +122,24 @@ def test_products_of_one_element_keep_the_sign_of_zero():
         f(x, y, wanted)
         np.jit(f)(x, y, got)
         assert numpy.asarray(got).tobytes() == numpy.asarray(wanted).tobytes()
+
+
+def products_of_vectors(w, x, out):
+    for i in range(len(w)):
+        out[i, 0] = np.dot(w[i:], x[i:])
+        out[i, 1] = w[i:] @ x[i:]
+
+
+@pytest.mark.parametrize(
+    "view", [lambda x: x, lambda x: x[::-1], lambda x: x[::2], lambda x: x[:1].repeat(45)]
+)
+def test_dot_adds_in_the_order_of_numpy(view):
+    w, memory = numpy.random.default_rng(9).normal(size=(2, 90)).round(2)
+    x = view(memory)
+    broadcast = numpy.broadcast_to(memory[:1], len(x))
+    compiled = np.jit(products_of_vectors)
+    for other in (x, broadcast):
+        wanted, got = numpy.zeros((2, len(x), 2))
+        products_of_vectors(w[: len(x)], other, wanted)
+        compiled(w[: len(x)], other, got)
+        assert numpy.array_equal(got, wanted)
