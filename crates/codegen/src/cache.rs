@@ -7,7 +7,7 @@ use crate::{Constants, cache_warning, store};
 use numelt_func::Function;
 use numelt_ir::{DType, Op, Result};
 use numelt_opt::Kernel;
-use numelt_runtime::store::{FNV_OFFSET, fnv};
+use numelt_runtime::store::{FNV_OFFSET, Store, fnv};
 use std::hash::{Hash, Hasher};
 
 /// Defines [`SOURCES`] from the names of files.
@@ -80,10 +80,7 @@ pub(crate) fn compiled<T>(
     compile: impl FnOnce() -> Result<Vec<u8>>,
 ) -> Result<T> {
     let kept = store().map(|store| (store, key()));
-    if let Some((store, key)) = &kept
-        && let Some(object) = store.load(key)
-        && let Ok(linked) = link(&object)
-    {
+    if let Some(linked) = kept.as_ref().and_then(|(store, key)| loaded(store, key, &link)) {
         return Ok(linked);
     }
     let object = compile()?;
@@ -93,6 +90,15 @@ pub(crate) fn compiled<T>(
         cache_warning(&error.to_string());
     }
     link(&object)
+}
+
+/// What the object that is kept under the key becomes by `link`, if there is one.
+pub(crate) fn kept<T>(key: impl FnOnce() -> Vec<u8>, link: impl Fn(&[u8]) -> Result<T>) -> Option<T> {
+    loaded(store()?, &key(), &link)
+}
+
+fn loaded<T>(store: &Store, key: &[u8], link: &impl Fn(&[u8]) -> Result<T>) -> Option<T> {
+    link(&store.load(key)?).ok()
 }
 
 /// Everything that a kernel's object depends on. `host` is [`crate::host::name`].

@@ -128,12 +128,13 @@ impl IterationsCode {
         IterationsCode(None)
     }
 
-    /// The code, compiled now if need be; `None` if that fails.
-    pub fn get(&self) -> Option<Machine> {
+    /// The code, for which there are so many instructions to run now. `None` if there have not been enough of them for
+    /// the code to be compiled, or if that has failed.
+    pub fn get(&self, work: u64) -> Option<Machine> {
         let (table, number) = self.0?;
         // SAFETY: `Compiled::run` has put the address there, of a table that lives as long as the code that runs, and
         // `Job::read` is called by that code.
-        unsafe { &*table }.function(number)
+        unsafe { &*table }.function(number, work)
     }
 }
 

@@ -21,6 +21,7 @@ use crate::{builder, cache, host, image, load, register_bytes, target};
 use numelt_func::{Function, Instr};
 use numelt_ir::{Error, Result};
 use numelt_vecmath::Isa;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The name of the function in every module and object.
@@ -106,20 +107,43 @@ impl Compiled {
     }
 }
 
-/// The iterations that a function does ahead. They are compiled when there are some to do.
+/// The iterations that a function does ahead. They are compiled when there is enough to do for them.
 pub(crate) struct Table {
     source: Function,
     host: Host,
     isa: Isa,
-    ahead: Vec<OnceLock<Option<(Machine, image::Code)>>>,
+    ahead: Vec<AheadCode>,
 }
 
+/// The code of one loop's iterations ahead, and how much work there has been for it, in instructions.
+#[derive(Default)]
+struct AheadCode {
+    compiled: OnceLock<Option<(Machine, image::Code)>>,
+    work: AtomicU64,
+}
+
+/// The number of instructions for which the exact code of a function takes about as long as compiling its iterations
+/// ahead takes; and the number for which it takes about as long as fetching them from the cache on disk.
+const WORTH_COMPILING: u64 = 50_000_000;
+const WORTH_FETCHING: u64 = 2_000_000;
+
 impl Table {
-    /// The iterations of this number, compiled now if need be; `None` if that fails.
-    fn function(&self, number: usize) -> Option<Machine> {
-        let compiled =
-            self.ahead[number].get_or_init(|| code(&self.source, Part::Ahead(number), self.host, self.isa).ok());
-        compiled.as_ref().map(|(function, _)| *function)
+    /// The code of the iterations with this number, for which there are so many instructions to run now. It is fetched
+    /// from the cache on disk, or compiled, once there have been enough of them; `None` before, and if that has failed.
+    fn function(&self, number: usize, work: u64) -> Option<Machine> {
+        let AheadCode { compiled, work: sum } = &self.ahead[number];
+        if compiled.get().is_none() {
+            let part = Part::Ahead(number);
+            let before = sum.fetch_add(work, Ordering::Relaxed);
+            let all = before.saturating_add(work);
+            if all >= WORTH_COMPILING {
+                compiled.get_or_init(|| code(&self.source, part, self.host, self.isa).ok());
+            } else if all >= WORTH_FETCHING && before < WORTH_FETCHING {
+                let found = kept(&self.source, part, self.host, self.isa)?;
+                compiled.get_or_init(|| Some(found));
+            }
+        }
+        compiled.get()?.as_ref().map(|(function, _)| *function)
     }
 }
 
@@ -138,7 +162,7 @@ pub fn compile_for(function: &Function, host: Host, isa: Isa) -> Result<Compiled
     if !target::runs_here(isa) {
         return Err(Error::Unsupported(format!("{isa:?} code on this processor")));
     }
-    let ahead = ahead::outlined(function).iter().map(|_| OnceLock::new()).collect::<Vec<_>>();
+    let ahead = ahead::outlined(function).iter().map(|_| AheadCode::default()).collect::<Vec<_>>();
     let effort = if ahead.is_empty() { Effort::Default } else { Effort::Quick };
     main(Arc::new(Table { source: function.clone(), host, isa, ahead }), effort)
 }
@@ -151,22 +175,29 @@ fn main(table: Arc<Table>, effort: Effort) -> Result<Compiled> {
 
 /// The machine code of a part.
 fn code(function: &Function, part: Part, host: Host, isa: Isa) -> Result<(Machine, image::Code)> {
-    let link = |object: &[u8]| {
-        let table = MathTable::of(isa);
-        let address = |name: &str| match name {
-            POLL => Some(host.poll as *const () as usize),
-            CALL_LOOP => Some(host.call_loop as *const () as usize),
-            POLL_AHEAD => Some(host.poll_ahead as *const () as usize),
-            RUN_AHEAD => Some(host.run_ahead as *const () as usize),
-            _ => library::address(name).or_else(|| table.address(name)),
-        };
-        let code = image::link(object, SYMBOL, address)?;
-        // SAFETY: `emit::generate` made the symbol a C function of one pointer without result.
-        let function = unsafe { std::mem::transmute::<usize, Machine>(code.address()) };
-        Ok((function, code))
-    };
     let key = || cache::function_key(function, part, &host::name(isa));
-    cache::compiled(key, link, || object(function, part, isa))
+    cache::compiled(key, |object| link(object, host, isa), || object(function, part, isa))
+}
+
+/// The same if it is in the cache on disk.
+fn kept(function: &Function, part: Part, host: Host, isa: Isa) -> Option<(Machine, image::Code)> {
+    let key = || cache::function_key(function, part, &host::name(isa));
+    cache::kept(key, |object| link(object, host, isa))
+}
+
+fn link(object: &[u8], host: Host, isa: Isa) -> Result<(Machine, image::Code)> {
+    let table = MathTable::of(isa);
+    let address = |name: &str| match name {
+        POLL => Some(host.poll as *const () as usize),
+        CALL_LOOP => Some(host.call_loop as *const () as usize),
+        POLL_AHEAD => Some(host.poll_ahead as *const () as usize),
+        RUN_AHEAD => Some(host.run_ahead as *const () as usize),
+        _ => library::address(name).or_else(|| table.address(name)),
+    };
+    let code = image::link(object, SYMBOL, address)?;
+    // SAFETY: `emit::generate` made the symbol a C function of one pointer without result.
+    let function = unsafe { std::mem::transmute::<usize, Machine>(code.address()) };
+    Ok((function, code))
 }
 
 fn object(function: &Function, part: Part, isa: Isa) -> Result<Vec<u8>> {

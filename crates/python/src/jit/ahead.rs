@@ -138,10 +138,11 @@ impl Tries<'_> {
         if bytes > MOST_BYTES_FREE + all.max(8 * work * count) {
             return start;
         }
-        let Some(function) = self.job.code.get() else { return start };
+        let is_eager = world::iterations_ahead() == IterationsAhead::All;
+        let all = if is_eager { u64::MAX } else { work.saturating_mul(end - start) as u64 };
+        let Some(function) = self.job.code.get(all) else { return start };
         self.function = function;
         let may_share = self.job.is_free && undo::are_plain(self.job);
-        let is_eager = world::iterations_ahead() == IterationsAhead::All;
         let mut pace = None;
         while next < end {
             if let Some(pace) = pace.filter(|_| may_share)
