@@ -6,6 +6,7 @@ use numelt_codegen::functions::{Change, Host, Job, compile};
 use numelt_func::{Ahead, Array, Carried, Function, Instr, Label, Memory, Written, interpret, verify};
 use numelt_ir::{DType, Op, Scalar};
 use proptest::prelude::*;
+use std::cell::Cell;
 
 /// The memory of the interpreter: that of the process, of which the function has 64-bit floats.
 struct Real;
@@ -31,6 +32,11 @@ impl Memory for Real {
     }
 }
 
+thread_local! {
+    /// Has the function been compiled a moment ago, so that its iterations ahead have not?
+    static IS_NEW: Cell<bool> = const { Cell::new(false) };
+}
+
 extern "C" fn never() -> u8 {
     0
 }
@@ -50,7 +56,9 @@ unsafe extern "C" fn in_threes(words: *const u64) -> u64 {
         let memory = std::slice::from_raw_parts_mut(array.address as *mut f64, array.axes[0].0 as usize);
         (memory, std::slice::from_raw_parts_mut(job.words, job.count))
     };
-    let code = job.code.get().expect("the iterations compile");
+    assert!(!IS_NEW.take() || job.code.get(1).is_none(), "compiling pays only for more than one instruction");
+    let code = job.code.get(u64::MAX).expect("the iterations compile");
+    assert!(job.code.get(1).is_some(), "compiled code is used for any number of instructions");
     let (mut next, mut many) = (job.iterations.start, 3);
     while next < job.iterations.end {
         let end = (next + many).min(job.iterations.end);
@@ -161,6 +169,7 @@ proptest! {
         for (place, arg) in frame.iter_mut().zip(&args(&mut compiled)) {
             *place = word(arg);
         }
+        IS_NEW.set(true);
         // SAFETY: the frame has the parameters, and the array lives.
         unsafe { code.run(&mut frame) };
         let values: Vec<u64> = wanted.values.iter().map(word).collect();

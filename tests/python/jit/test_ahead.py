@@ -28,9 +28,9 @@ MANY = 20
 @pytest.fixture(params=["many", "all"])
 def ahead(request):
     """Run iterations ahead of loops with enough work, or of all loops, on several threads."""
-    _core.jit_iterations_ahead(1 if request.param == "many" else 2)
+    _core.jit_iterations_ahead(2 if request.param == "many" else 3)
     yield request.param
-    _core.jit_iterations_ahead(1)
+    _core.jit_iterations_ahead(2)
 
 
 @pytest.mark.parametrize("start", range(0, 400, MANY))
@@ -312,7 +312,7 @@ def test_iterations_are_done_one_by_one_if_they_are_to_be():
         assert compiled(numpy.arange(5000.0)) == sums(numpy.arange(5000.0))
         assert notes(compiled) == []
     finally:
-        _core.jit_iterations_ahead(1)
+        _core.jit_iterations_ahead(2)
 
 
 def test_the_environment_says_that_iterations_are_done_one_by_one():

@@ -139,7 +139,7 @@ impl Tries<'_> {
             return start;
         }
         let is_eager = world::iterations_ahead() == IterationsAhead::All;
-        let all = if is_eager { u64::MAX } else { work.saturating_mul(end - start) as u64 };
+        let all = if world::are_compiled_at_once() { u64::MAX } else { work.saturating_mul(end - start) as u64 };
         let Some(function) = self.job.code.get(all) else { return start };
         self.function = function;
         let may_share = self.job.is_free && undo::are_plain(self.job);

@@ -51,7 +51,8 @@ pub fn jit_force_exit(statement: u32) {
 static AHEAD: AtomicU32 = AtomicU32::new(1);
 
 /// Sets which loops run iterations ahead, if they are compiled from now on: none (0), those with enough work (1), or,
-/// for tests, all for which it is possible, on several threads (2).
+/// for tests, the same even if compiling the iterations takes longer than the exact code (2), and all loops for which
+/// it is possible, on several threads (3).
 #[pyfunction]
 pub fn jit_iterations_ahead(which: u32) {
     AHEAD.store(which, Ordering::Relaxed);
@@ -61,9 +62,14 @@ pub fn jit_iterations_ahead(which: u32) {
 pub fn iterations_ahead() -> IterationsAhead {
     match AHEAD.load(Ordering::Relaxed) {
         0 => IterationsAhead::None,
-        1 => IterationsAhead::Many,
+        1 | 2 => IterationsAhead::Many,
         _ => IterationsAhead::All,
     }
+}
+
+/// Are iterations ahead compiled as soon as there are some, whether or not that pays?
+pub fn are_compiled_at_once() -> bool {
+    AHEAD.load(Ordering::Relaxed) > 1
 }
 
 /// The number of the statement at which loops that are compiled now must stop, if any.
