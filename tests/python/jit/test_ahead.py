@@ -25,14 +25,6 @@ from .test_random import load
 MANY = 20
 
 
-@pytest.fixture(params=["many", "all"])
-def ahead(request):
-    """Run iterations ahead of loops with enough work, or of all loops, on several threads."""
-    _core.jit_iterations_ahead(2 if request.param == "many" else 3)
-    yield request.param
-    _core.jit_iterations_ahead(2)
-
-
 @pytest.mark.parametrize("start", range(0, 400, MANY))
 @pytest.mark.usefixtures("ahead")
 def test_random_functions(start, tmp_path):

@@ -7,18 +7,11 @@ import numpy
 import pytest
 
 import numelt as np
-from numelt import _core
 from numelt._jit import reporting
 
 from .random_programs import outcome
 
-
-@pytest.fixture(params=["many", "all"], autouse=True)
-def ahead(request):
-    """Run iterations ahead of loops with enough work, or of all loops, on several threads."""
-    _core.jit_iterations_ahead(1 if request.param == "many" else 2)
-    yield request.param
-    _core.jit_iterations_ahead(1)
+pytestmark = pytest.mark.usefixtures("ahead")
 
 
 def code_of_iterations(function):
