@@ -84,7 +84,7 @@ def rounded_fit(f, w, hi, degree, coeffs):
 
 def emit(name, doc, ty, f, w, lo, hi, degree, refit=False):
     coeffs, err = remez(f, w, lo, hi, degree)
-    if refit and lo == 0:
+    if refit and lo == 0 and degree > 1:
         coeffs, err = rounded_fit(f, w, hi, degree, coeffs)
     text = [f32_text(c) if ty == "f32" else repr(float(c)) for c in coeffs]
     bits = "exact" if err == 0 else f"2^{mp.nstr(mp.log(err, 2), 4)}"
@@ -220,6 +220,7 @@ def f64_only():
     )
     odd = (
         ("TAN", "tan(r)", mp.tan, one / 3, "0.62", 14),
+        ("TAN_SHORT", "tan(r)", mp.tan, one / 3, "0.0098", 4),
         ("TANH", "tanh(r)", mp.tanh, -one / 3, "1.001", 15),
         ("SINH", "sinh(r)", mp.sinh, one / 6, "0.1215", 4),
         ("ASINH", "arcsinh(r)", mp.asinh, -one / 6, "0.2501", 11),
@@ -276,7 +277,7 @@ def single():
         5,
     )
     odd = (
-        ("TAN_F32", "tan(r)", mp.tan, one / 3, "0.62", 6),
+        ("TAN_SHORT_F32", "tan(r)", mp.tan, one / 3, "0.0098", 1),
         ("TANH_F32", "tanh(r)", mp.tanh, -one / 3, "0.811", 6),
         ("SINH_F32", "sinh(r)", mp.sinh, one / 6, "0.1215", 2),
         ("ASIN_F32", "arcsin(r)", mp.asin, one / 6, "0.2501", 4),
@@ -475,6 +476,38 @@ def angle_tables(suffix, ty):
             show_table(f"{name}_{table}{suffix}", ty, map(show, entries))
 
 
+def tangent_table(suffix, ty):
+    """Print sines and cosines of the multiples of pi/16, times a factor that makes both nearly short."""
+    single = ty == "f32"
+    nearest = single_of if single else lambda x: mp.mpf(float(x))
+    show = f32_text if single else lambda x: repr(float(x))
+    spacing = mp.mpf(2) ** (-23 if single else -30)
+    sines, cosines = [], []
+    for part in range(16):
+        angle = mp.pi * part / 16
+        if part in (0, 8):
+            sines.append(mp.mpf(part // 8))
+            cosines.append(mp.mpf(1 - part // 8))
+            continue
+        tangent = mp.tan(angle)
+        # the smaller one is from one to two: take the number whose partner is nearly a number of the type
+        steep = abs(tangent) > 1
+        ratio = abs(tangent) if steep else 1 / abs(tangent)
+        best = None
+        for step in range(20000):
+            small = nearest(1 + step * 97 * spacing)
+            large = nearest(small * ratio)
+            off = abs(large / (small * ratio) - 1)
+            if best is None or off < best[0]:
+                best = (off, small, large)
+        _, small, large = best
+        sines.append(large if steep else small)
+        cosines.append(mp.sign(tangent) * (small if steep else large))
+    for name, what, entries in (("SINE", "sines", sines), ("COSINE", "cosines", cosines)):
+        print(f"/// Multiples of {what} of k pi/16, with a factor of its own for each k.")
+        show_table(f"TAN_{name}{suffix}", ty, map(show, entries))
+
+
 def single_of(value):
     """The nearest f32."""
     return mp.mpf(struct.unpack("f", struct.pack("f", float(value)))[0])
@@ -500,6 +533,11 @@ def constants():
         scalar(name, f"{name}, rounded.", "f64", v)
         scalar(name + "_LO", f"What {name} lacks.", "f64", v - mp.mpf(float(v)))
     scalar("TWO_OVER_PI", "2/pi.", "f64", 2 / mp.pi)
+    for suffix, ty, nearest in (("_F32", "f32", single_of), ("", "f64", lambda x: mp.mpf(float(x)))):
+        sixteenth = mp.pi / 16
+        scalar("INV_SIXTEENTH" + suffix, "16/pi.", ty, 1 / sixteenth)
+        scalar("SIXTEENTH" + suffix, "pi/16.", ty, sixteenth)
+        scalar("SIXTEENTH_LO" + suffix, f"pi/16 - SIXTEENTH{suffix}.", ty, sixteenth - nearest(sixteenth))
     f32 = single_of
     hi = rounded(ln2, 15)
     scalar("LN2_HI_F32", "ln 2 with 9 trailing zero bits.", "f32", hi)
@@ -544,4 +582,6 @@ root_table("CBRT_F32", "f32", 4)
 root_table("CBRT", "f64", 9)
 angle_tables("_F32", "f32")
 angle_tables("", "f64")
+tangent_table("_F32", "f32")
+tangent_table("", "f64")
 constants()

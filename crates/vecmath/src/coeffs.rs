@@ -163,6 +163,10 @@ pub(crate) const TAN: [f64; 15] = [
     9.92080577955161e-06,
 ];
 
+/// (tan(r)/r - 1) / z, z = r^2 < 0.0098. Weighted error 2^-58.98.
+pub(crate) const TAN_SHORT: [f64; 5] =
+    [0.3333333333333414, 0.1333333333216143, 0.053968259470163246, 0.021868362031108014, 0.008967794147380657];
+
 /// (tanh(r)/r - 1) / z, z = r^2 < 1.001. Weighted error 2^-59.96.
 pub(crate) const TANH: [f64; 16] = [
     -0.333333333333333,
@@ -213,9 +217,8 @@ pub(crate) const EXP2_F32: [f32; 5] = [2.4022648e-01, 5.550362e-02, 9.618526e-03
 /// (e^r - 1 - r) / r^2 for |r| < 0.348. Weighted error 2^-34.23.
 pub(crate) const EXPM1_F32: [f32; 6] = [5.0e-01, 1.6666667e-01, 4.166626e-02, 8.333263e-03, 1.3946539e-03, 1.9919e-04];
 
-/// (tan(r)/r - 1) / z, z = r^2 < 0.62. Weighted error 2^-29.3.
-pub(crate) const TAN_F32: [f32; 7] =
-    [3.3333352e-01, 1.3332583e-01, 5.406865e-02, 2.1238599e-02, 1.0945617e-02, -4.6354475e-05, 4.441954e-03];
+/// (tan(r)/r - 1) / z, z = r^2 < 0.0098. Weighted error 2^-28.92.
+pub(crate) const TAN_SHORT_F32: [f32; 2] = [3.3333108e-01, 1.340731e-01];
 
 /// (tanh(r)/r - 1) / z, z = r^2 < 0.811. Weighted error 2^-29.81.
 pub(crate) const TANH_F32: [f32; 7] =
@@ -903,6 +906,86 @@ pub(crate) const ARCTAN2_ANGLE: Table<f64> = Table([
     0.74400976589545,
 ]);
 
+/// Multiples of sines of k pi/16, with a factor of its own for each k.
+pub(crate) const TAN_SINE_F32: Table<f32> = Table([
+    0.0e+00,
+    1.0878464e+00,
+    1.0295558e+00,
+    1.030874e+00,
+    1.0e+00,
+    1.542812e+00,
+    2.4855676e+00,
+    5.468973e+00,
+    1.0e+00,
+    5.468973e+00,
+    2.4855676e+00,
+    1.542812e+00,
+    1.0e+00,
+    1.030874e+00,
+    1.0295558e+00,
+    1.0878464e+00,
+]);
+
+/// Multiples of cosines of k pi/16, with a factor of its own for each k.
+pub(crate) const TAN_COSINE_F32: Table<f32> = Table([
+    1.0e+00,
+    5.468973e+00,
+    2.4855676e+00,
+    1.542812e+00,
+    1.0e+00,
+    1.030874e+00,
+    1.0295558e+00,
+    1.0878464e+00,
+    0.0e+00,
+    -1.0878464e+00,
+    -1.0295558e+00,
+    -1.030874e+00,
+    -1.0e+00,
+    -1.542812e+00,
+    -2.4855676e+00,
+    -5.468973e+00,
+]);
+
+/// Multiples of sines of k pi/16, with a factor of its own for each k.
+pub(crate) const TAN_SINE: Table<f64> = Table([
+    0.0,
+    1.001548849977553,
+    1.001289488747716,
+    1.001363204792142,
+    1.0,
+    1.4986459428131018,
+    2.4173266635963584,
+    5.035126086785378,
+    1.0,
+    5.035126086785378,
+    2.4173266635963584,
+    1.4986459428131018,
+    1.0,
+    1.001363204792142,
+    1.001289488747716,
+    1.001548849977553,
+]);
+
+/// Multiples of cosines of k pi/16, with a factor of its own for each k.
+pub(crate) const TAN_COSINE: Table<f64> = Table([
+    1.0,
+    5.035126086785378,
+    2.4173266635963584,
+    1.4986459428131018,
+    1.0,
+    1.001363204792142,
+    1.001289488747716,
+    1.001548849977553,
+    0.0,
+    -1.001548849977553,
+    -1.001289488747716,
+    -1.001363204792142,
+    -1.0,
+    -1.4986459428131018,
+    -2.4173266635963584,
+    -5.035126086785378,
+]);
+
 /// ln 2 with 11 trailing zero bits, so that k LN2_HI is exact.
 pub(crate) const LN2_HI: f64 = 0.6931471805598903;
 
@@ -947,6 +1030,24 @@ pub(crate) const FRAC_PI_2_LO: f64 = 6.123233995736766e-17;
 
 /// 2/pi.
 pub(crate) const TWO_OVER_PI: f64 = 0.6366197723675814;
+
+/// 16/pi.
+pub(crate) const INV_SIXTEENTH_F32: f32 = 5.092958e+00;
+
+/// pi/16.
+pub(crate) const SIXTEENTH_F32: f32 = 1.9634955e-01;
+
+/// pi/16 - SIXTEENTH_F32.
+pub(crate) const SIXTEENTH_LO_F32: f32 = -5.4639235e-09;
+
+/// 16/pi.
+pub(crate) const INV_SIXTEENTH: f64 = 5.092958178940651;
+
+/// pi/16.
+pub(crate) const SIXTEENTH: f64 = 0.19634954084936207;
+
+/// pi/16 - SIXTEENTH.
+pub(crate) const SIXTEENTH_LO: f64 = 7.654042494670958e-18;
 
 /// ln 2 with 9 trailing zero bits.
 pub(crate) const LN2_HI_F32: f32 = 6.9314575e-01;

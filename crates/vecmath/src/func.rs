@@ -148,7 +148,7 @@ macro_rules! binary_markers {
 /// Declares an enum, its marker types and the tables over it.
 macro_rules! functions {
     ($(#[$doc:meta])* $enum:ident, $trait:ident, $slice:ident, $slice64:ident, $slice32:ident,
-     $registers:ident, $scalars:ident,
+     $registers:ident, $groups:ident, $scalars:ident,
      $markers:ident, $mark:ident, $($variant:ident $name:ident,)*) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -186,6 +186,13 @@ macro_rules! functions {
                 }
             }
 
+            /// Addresses of the functions of groups of registers, f64 and f32, each if there is one.
+            pub(crate) fn groups<S: Set>(self) -> [Option<usize>; 2] {
+                match self {
+                    $(Self::$variant => S::$groups::<$markers::$variant>()),*
+                }
+            }
+
             /// Addresses of the scalar functions, f64 and f32.
             pub(crate) fn scalars<S: Set>(self) -> [usize; 2] {
                 match self {
@@ -200,7 +207,7 @@ macro_rules! functions {
 
 functions! {
     /// Functions of one argument.
-    Func1, Unary, Slice1, unary_f64, unary_f32, registers1, scalars1, unary, unary_markers,
+    Func1, Unary, Slice1, unary_f64, unary_f32, registers1, groups1, scalars1, unary, unary_markers,
     Exp exp, Exp2 exp2, Expm1 expm1, Log log, Log2 log2, Log10 log10, Log1p log1p,
     Sin sin, Cos cos, Tan tan, Arcsin arcsin, Arccos arccos, Arctan arctan,
     Sinh sinh, Cosh cosh, Tanh tanh, Arcsinh arcsinh, Arccosh arccosh, Arctanh arctanh,
@@ -209,7 +216,7 @@ functions! {
 
 functions! {
     /// Functions of two arguments.
-    Func2, Binary, Slice2, binary_f64, binary_f32, registers2, scalars2, binary,
+    Func2, Binary, Slice2, binary_f64, binary_f32, registers2, groups2, scalars2, binary,
     binary_markers,
     Pow pow, Arctan2 arctan2, Hypot hypot, Logaddexp logaddexp, Logaddexp2 logaddexp2,
 }

@@ -1,12 +1,15 @@
 //! Instances of every function for every instruction set.
 //!
-//! In: the algorithms and the lane types. Out: function pointers and addresses. This is
+//! In: the algorithms and the lane types. Out: function pointers and addresses. With `groups`, this is
 //! the only file that enables target features and that loops over memory.
 
 use crate::flags;
 use crate::func::{Binary, Slice1, Slice2, Unary, unary};
 use crate::vector::{Cold, F32s, F64s};
 use std::marker::PhantomData;
+
+#[cfg(target_arch = "x86_64")]
+mod groups;
 
 /// Gives the instances for one instruction set.
 pub(crate) trait Set {
@@ -19,12 +22,18 @@ pub(crate) trait Set {
     /// Addresses of the f64 and the f32 register function; none without registers.
     fn registers1<O: Unary>() -> Vec<usize>;
     fn registers2<O: Binary>() -> Vec<usize>;
+    /// Addresses of the f64 and the f32 function of a group of [`GROUP`] registers, each if there is one.
+    fn groups1<O: Unary>() -> [Option<usize>; 2];
+    fn groups2<O: Binary>() -> [Option<usize>; 2];
     /// Addresses of the f64 and the f32 scalar function.
     fn scalars1<O: Unary>() -> [usize; 2];
     fn scalars2<O: Binary>() -> [usize; 2];
     /// Addresses of sine and cosine together: the f64 and the f32 scalar function, then those of registers.
     fn sincos() -> Vec<usize>;
 }
+
+/// Registers of a group, which are computed side by side.
+pub const GROUP: usize = 4;
 
 /// Most lanes of any register.
 const MAX_LANES: usize = 16;
@@ -46,17 +55,33 @@ macro_rules! loops {
             }
         }
 
-        /// Applies `O` to `n` elements; what is missing from the last register is filled
+        /// Applies `O` to `n` elements, groups of registers `G` first; what is missing from the last register is filled
         /// with copies of an element.
         ///
         /// # Safety
         /// `src` readable and `dst` writable for `n` elements, equal or not overlapping.
         #[inline(always)]
-        unsafe fn $each1<O: Unary, V: $bound>(src: *const $t, dst: *mut $t, n: usize) {
+        unsafe fn $each1<O: Unary, V: $bound, G: $bound>(src: *const $t, dst: *mut $t, n: usize) {
             let before = flags::save();
             let (zero, mut odd, mut i) = (V::of(0.0), V::of(0.0), 0);
             // SAFETY: every access is at i..i + LANES within n, or in the padded buffer.
             unsafe {
+                // where the shorter algorithm does for all lanes of a group, no result calls for a flag
+                while O::$has_quick && G::LANES > V::LANES && i + G::LANES <= n {
+                    if let Some(y) = O::$quick(G::load(src.add(i))) {
+                        y.store(dst.add(i));
+                        i += G::LANES;
+                        continue;
+                    }
+                    let end = i + G::LANES;
+                    while i < end {
+                        let x = V::load(src.add(i));
+                        let y = x.cold::<$plain<O>>(x);
+                        odd = y.fma(zero, odd);
+                        y.store(dst.add(i));
+                        i += V::LANES;
+                    }
+                }
                 while i + V::LANES <= n {
                     let x = V::load(src.add(i));
                     // a closure would not be inlined, and would be code for no instruction set
@@ -340,7 +365,8 @@ macro_rules! lane_register {
 
 /// The instances of one instruction set under one list of target features.
 macro_rules! instances {
-    ($set:ident, $module:ident, [$(#[$feature:meta])?], $d:ty, $s:ty, $lanes:expr, [$($reg:ty),*]) => {
+    ($set:ident, $module:ident, [$(#[$feature:meta])?], $d:ty, $s:ty, $gd:ty, $gs:ty, $lanes:expr, [$($reg:ty),*],
+     [$($group1:ident, $group2:ident),*]) => {
         /// Marker of an instruction set.
         pub(crate) struct $set;
 
@@ -357,7 +383,7 @@ macro_rules! instances {
                     return unsafe { aside(src, dst, n, |x, y, n| unary_f64::<O>(x, y, n)) };
                 }
                 // SAFETY: the caller's promise.
-                unsafe { each1_f64::<O, $d>(src, dst, n) }
+                unsafe { each1_f64::<O, $d, $gd>(src, dst, n) }
             }
             $(#[$feature])?
             // SAFETY: the contract is the module's.
@@ -367,7 +393,7 @@ macro_rules! instances {
                     return unsafe { aside(src, dst, n, |x, y, n| unary_f32::<O>(x, y, n)) };
                 }
                 // SAFETY: the caller's promise.
-                unsafe { each1_f32::<O, $s>(src, dst, n) }
+                unsafe { each1_f32::<O, $s, $gs>(src, dst, n) }
             }
             $(#[$feature])?
             // SAFETY: the contract is the module's.
@@ -483,6 +509,15 @@ macro_rules! instances {
             fn registers2<O: Binary>() -> Vec<usize> {
                 vec![$($module::reg2::<O, $reg> as *const () as usize),*]
             }
+            fn groups1<O: Unary>() -> [Option<usize>; 2] {
+                let groups: &[usize] = &[$($group1::<O> as *const () as usize),*];
+                let quick = [O::QUICK_F64, O::QUICK_F32];
+                [0, 1].map(|at| groups.get(at).copied().filter(|_| quick[at]))
+            }
+            fn groups2<O: Binary>() -> [Option<usize>; 2] {
+                let groups: &[usize] = &[$($group2::<O> as *const () as usize),*];
+                [0, 1].map(|at| groups.get(at).copied())
+            }
             fn scalars1<O: Unary>() -> [usize; 2] {
                 [$module::scalar1_f64::<O> as *const () as usize, $module::scalar1_f32::<O> as *const () as usize]
             }
@@ -505,6 +540,8 @@ mod x86 {
     use super::*;
     use crate::lanes::avx2::{D4, S8};
     use crate::lanes::avx512::{D8, S16};
+    use crate::lanes::pair::Pair;
+    use groups::{group1_f32, group1_f64, group2_f32, group2_f64};
     use std::arch::x86_64::{__m128, __m128d, __m256, __m256d, __m512, __m512d};
 
     whole_register!(__m512d, D8, with1_f64, with2_f64, sincos_f64);
@@ -514,9 +551,10 @@ mod x86 {
     lane_register!(__m128d, f64, 2, with1_f64, with2_f64, sincos_f64);
     lane_register!(__m128, f32, 4, with1_f32, with2_f32, sincos_f32);
 
-    instances!(Avx512, avx512, [#[target_feature(enable = "avx512f,avx2,fma")]], D8, S16, [8, 16], [__m512d, __m512]);
-    instances!(Avx2, avx2, [#[target_feature(enable = "avx2,fma")]], D4, S8, [4, 8], [__m256d, __m256]);
-    instances!(Portable, portable, [], f64, f32, [2, 4], [__m128d, __m128]);
+    instances!(Avx512, avx512, [#[target_feature(enable = "avx512f,avx2,fma")]], D8, S16, Pair<Pair<D8>>, Pair<Pair<S16>>,
+        [8, 16], [__m512d, __m512], [group1_f64, group2_f64, group1_f32, group2_f32]);
+    instances!(Avx2, avx2, [#[target_feature(enable = "avx2,fma")]], D4, S8, D4, S8, [4, 8], [__m256d, __m256], []);
+    instances!(Portable, portable, [], f64, f32, f64, f32, [2, 4], [__m128d, __m128], []);
 }
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::{Avx2, Avx512, Portable};
@@ -529,7 +567,7 @@ mod arm {
     lane_register!(float64x2_t, f64, 2, with1_f64, with2_f64, sincos_f64);
     lane_register!(float32x4_t, f32, 4, with1_f32, with2_f32, sincos_f32);
 
-    instances!(Portable, portable, [], f64, f32, [2, 4], [float64x2_t, float32x4_t]);
+    instances!(Portable, portable, [], f64, f32, f64, f32, [2, 4], [float64x2_t, float32x4_t], []);
 }
 #[cfg(target_arch = "aarch64")]
 pub(crate) use arm::Portable;
@@ -538,7 +576,7 @@ pub(crate) use arm::Portable;
 mod other {
     use super::*;
 
-    instances!(Portable, portable, [], f64, f32, [1, 1], []);
+    instances!(Portable, portable, [], f64, f32, f64, f32, [1, 1], [], []);
 }
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(crate) use other::Portable;

@@ -36,6 +36,7 @@ pub mod trace;
 mod vector;
 
 pub use func::{Func1, Func2, Slice1, Slice2};
+pub use isa::GROUP;
 pub use math::exp::{EXPONENTIAL, Exponential};
 pub use symbols::{Symbol, symbols};
 

@@ -188,7 +188,7 @@ struct Truth(u32);
 
 macro_rules! lanes {
     ($lane:ident, $word:ident, $t:ident, $bits:ident, $type:expr, $word_type:expr, $mantissa:literal, $bias:literal,
-     $magic:literal, $plain:literal) => {
+     $magic:literal, $plain:literal, $unit:literal) => {
         /// A float.
         #[derive(Clone, Copy)]
         struct $lane(u32);
@@ -298,6 +298,12 @@ macro_rules! lanes {
             fn scale(self, k: Self) -> Self {
                 self * $lane::power_of_two(k)
             }
+            fn exponent(self) -> Self {
+                // the biased exponent becomes a number as the last bits of one whose unit is one
+                let unit: $t = $unit;
+                let biased = $lane::ior($lane::shr::<$mantissa>(self.bits()), $lane::int(unit.to_bits()));
+                $lane::from_bits(biased) - $lane::of(unit + $bias as $t)
+            }
             fn lt(self, b: Self) -> Truth {
                 Truth(note(Type::Truth, Does::Less, &[self.0, b.0]))
             }
@@ -355,6 +361,14 @@ macro_rules! lanes {
             fn shr<const K: u32>(a: $word) -> $word {
                 $word::done(Does::Shr(K), &[a.0])
             }
+            fn is_odd(a: $word) -> Truth {
+                // the lowest bit becomes the sign of a one
+                let one = $lane::from_bits($lane::ior($lane::shl::<{ $bits::BITS - 1 }>(a), $lane::of(1.0).bits()));
+                one.lt($lane::of(0.0))
+            }
+            fn is_below(a: $word, limit: $bits) -> Truth {
+                Truth(note(Type::Truth, Does::Less, &[a.0, $lane::int(limit).0]))
+            }
             fn lookup(table: &'static Table<$t>, index: $word) -> Self {
                 $lane::done(Does::Lookup(table.0.map(|x| x.to_bits().into())), &[index.0])
             }
@@ -381,9 +395,9 @@ macro_rules! lanes {
 }
 
 #[rustfmt::skip]
-lanes!(Double, Word64, f64, u64, Type::F64, Type::U64, 52, 1023, 6755399441055744.0, 1020.0);
+lanes!(Double, Word64, f64, u64, Type::F64, Type::U64, 52, 1023, 6755399441055744.0, 1020.0, 4503599627370496.0);
 #[rustfmt::skip]
-lanes!(Single, Word32, f32, u32, Type::F32, Type::U32, 23, 127, 12582912.0, 120.0);
+lanes!(Single, Word32, f32, u32, Type::F32, Type::U32, 23, 127, 12582912.0, 120.0, 8388608.0);
 
 impl F32s for Single {
     type Wide = Double;

@@ -76,6 +76,9 @@ pub(crate) trait Vector:
     /// `self * 2^k` for whole `k`, where 2^k is a normal number.
     fn scale(self, k: Self) -> Self;
 
+    /// The exponent of a positive normal number, as a number: that of 2^k m with 1 <= m < 2 is k.
+    fn exponent(self) -> Self;
+
     /// Ordered, quiet `<`.
     fn lt(self, b: Self) -> Self::Mask;
     /// The lanes where `<` does not hold, NaN among them; quiet.
@@ -115,6 +118,10 @@ pub(crate) trait Vector:
     fn shl<const K: u32>(a: Self::Int) -> Self::Int;
     /// Logical shift right.
     fn shr<const K: u32>(a: Self::Int) -> Self::Int;
+    /// The lanes whose lowest bit is set.
+    fn is_odd(a: Self::Int) -> Self::Mask;
+    /// The lanes whose bits, as an unsigned number, are less than `limit`.
+    fn is_below(a: Self::Int, limit: Self::Bits) -> Self::Mask;
     /// The entries of `table` that the lowest four bits of each lane number.
     fn lookup(table: &'static Table<Self::Elem>, index: Self::Int) -> Self;
     /// Lanes of `m`: `R` of `x`; the others: `self`. For rare lanes only.
@@ -193,6 +200,20 @@ pub(crate) fn horner<V: Vector, const N: usize>(x: V, c: [V::Elem; N]) -> V {
     while i > 0 {
         i -= 1;
         sum = sum.fma(x, V::of(c[i]));
+    }
+    sum
+}
+
+/// `c[0] + c[1] x + ...` for an even number of coefficients, as a polynomial in x^2 whose coefficients are `c[i] + c[i + 1] x`:
+/// for four coefficients the shortest chain that there is.
+#[inline(always)]
+pub(crate) fn pairs<V: Vector, const N: usize>(x: V, c: [V::Elem; N]) -> V {
+    let x2 = x * x;
+    let mut i = N - 2;
+    let mut sum = V::of(c[i + 1]).fma(x, V::of(c[i]));
+    while i > 0 {
+        i -= 2;
+        sum = sum.fma(x2, V::of(c[i + 1]).fma(x, V::of(c[i])));
     }
     sum
 }

@@ -290,6 +290,90 @@ mod registers {
     register_symbols!(portable_f32, call_f32x4, Portable, f32, __m128, 4, "f32x4");
 }
 
+#[cfg(target_arch = "x86_64")]
+mod groups {
+    use super::*;
+    use std::arch::x86_64::*;
+
+    macro_rules! group_symbols {
+        ($test:ident, $call:ident, $t:ident, $reg:ty, $lanes:literal, $suffix:literal) => {
+            /// Calls a function of groups of one or two arguments on arrays of lanes.
+            ///
+            /// # Safety
+            /// `addr` must be such a function; the processor has AVX-512.
+            #[target_feature(enable = "avx512f")]
+            unsafe fn $call(addr: usize, args: &[[$t; 4 * $lanes]]) -> [$t; 4 * $lanes] {
+                type Group = [$reg; 4];
+                // SAFETY: registers and arrays of their lanes have the same bytes, and the function takes four registers per
+                // argument and room for four.
+                unsafe {
+                    let group = |at: usize| std::mem::transmute::<[$t; 4 * $lanes], Group>(args[at]);
+                    let ([a, b, c, d], mut out) = (group(0), group(0));
+                    if args.len() == 1 {
+                        let one: unsafe extern "C" fn($reg, $reg, $reg, $reg, *mut Group) = std::mem::transmute(addr);
+                        one(a, b, c, d, &mut out);
+                    } else {
+                        let two: unsafe extern "C" fn($reg, $reg, $reg, $reg, $reg, $reg, $reg, $reg, *mut Group) =
+                            std::mem::transmute(addr);
+                        let [e, f, g, h] = group(1);
+                        two(a, b, c, d, e, f, g, h, &mut out);
+                    }
+                    std::mem::transmute::<Group, [$t; 4 * $lanes]>(out)
+                }
+            }
+
+            /// Groups of numbers from one to two, which need no rare code, and groups of all kinds of numbers.
+            #[test]
+            fn $test() {
+                const LANES: usize = 4 * $lanes;
+                let isa = Isa::Avx512;
+                if !isa.is_supported() {
+                    return;
+                }
+                let find = |name: &str| {
+                    let name = format!("numelt_{name}_{}", $suffix);
+                    symbols(isa).iter().find(|s| s.name == name).map(|s| s.addr)
+                };
+                let plain: Vec<$t> = (0..2 * LANES).map(|i| 1.0 + (i * 37 % 101) as $t / 101.0).collect();
+                let mut found = 0;
+                for &f in Func1::ALL {
+                    let Some(addr) = find(f.name()) else { continue };
+                    let x: Vec<$t> = plain.iter().copied().chain(mixed1::<$t>(f, 8 * LANES)).collect();
+                    let mut want = x.clone();
+                    <$t>::unary(f, Isa::Portable, &x, &mut want);
+                    for (x, want) in x.chunks_exact(LANES).zip(want.chunks_exact(LANES)) {
+                        // SAFETY: the function takes one group; the set is supported.
+                        let got = unsafe { $call(addr, &[x.try_into().unwrap()]) };
+                        assert!(same(&got, want), "{} {x:?}: {got:?} not {want:?}", f.name());
+                    }
+                    found += 1;
+                }
+                for &f in Func2::ALL {
+                    let Some(addr) = find(f.name()) else { continue };
+                    let (mut a, mut b) = mixed2::<$t>(f, 8 * LANES);
+                    a.extend(&plain);
+                    b.extend(plain.iter().rev().map(|y| y - 1.3));
+                    let mut want = a.clone();
+                    <$t>::binary(f, Isa::Portable, &a, &b, &mut want);
+                    let pairs = a.chunks_exact(LANES).zip(b.chunks_exact(LANES));
+                    for ((a, b), want) in pairs.zip(want.chunks_exact(LANES)) {
+                        let args = [a.try_into().unwrap(), b.try_into().unwrap()];
+                        // SAFETY: the function takes two groups; the set is supported.
+                        let got = unsafe { $call(addr, &args) };
+                        assert!(same(&got, want), "{} {a:?} {b:?}", f.name());
+                    }
+                    found += 1;
+                }
+                // all functions but the square root
+                assert_eq!(found, Func1::ALL.len() + Func2::ALL.len() - 1);
+            }
+        };
+    }
+
+    group_symbols!(groups_of_f64, call_f64x32, f64, __m512d, 8, "f64x32");
+    group_symbols!(groups_of_f32, call_f32x64, f32, __m512, 16, "f32x64");
+}
+
 /// What becomes zero is not computed: it changes nothing beside it, and begins where e^x is less than half of the least number.
 #[test]
 fn exponentials_beside_zeros() {

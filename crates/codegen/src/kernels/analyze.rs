@@ -7,7 +7,7 @@ use super::tile::repeats;
 use super::unroll;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass, ValueId};
-use numelt_vecmath::Isa;
+use numelt_vecmath::{GROUP, Isa};
 
 /// How often a node is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +58,8 @@ const MASKED_NODES: usize = 16;
 
 /// Strided operands are moved point by point; more lanes would only grow the code.
 const STRIDED_LANES: u32 = 8;
+/// Bodies with calls of at most this many live nodes run a group of vectors per turn, for which functions are called once.
+const GROUPED: usize = 16;
 /// Elements that are picked side by side, one by one.
 const PICKS: u32 = 4;
 
@@ -93,6 +95,7 @@ impl Shape {
         let unroll = match small {
             true => 2,
             false if picks => PICKS,
+            false if isa == Isa::Avx512 && calls && !strided && points <= GROUPED => GROUP as u32,
             false if calls || strided => 1,
             false => unroll::chains(kernel, &depth),
         };

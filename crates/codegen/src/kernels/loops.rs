@@ -462,6 +462,7 @@ impl Gen<'_> {
                 continue;
             }
             self.exponentials(id, memory.lanes, &mut sets)?;
+            self.group(id, memory.lanes, &mut sets);
             for (values, start) in sets.iter_mut().zip(starts) {
                 if values[id].is_none() && !self.sine_and_cosine(id, memory.lanes, values) {
                     values[id] = Some(self.node(node, memory, *start, values)?);
@@ -474,18 +475,40 @@ impl Gen<'_> {
     /// Evaluates a sine together with the cosine of the same value, if there is one.
     fn sine_and_cosine(&self, id: usize, lanes: u32, values: &mut [Option<Value>]) -> bool {
         let Node::Op(op @ (Op::Sin | Op::Cos), ty, args) = &self.kernel.body[id] else { return false };
-        let partner = if *op == Op::Sin { Op::Cos } else { Op::Sin };
-        let is_partner = |(at, node): (usize, &Node)| {
-            let same = matches!(node, Node::Op(o, t, a) if *o == partner && t == ty && a == args);
-            (same && self.shape.depth[at] == Some(Depth::Point)).then_some(at)
-        };
-        let Some(other) = self.kernel.body.iter().enumerate().find_map(is_partner) else { return false };
+        let Some(other) = self.partner(id) else { return false };
         let Some(Value::Plain(arg)) = values[args[0] as usize] else { return false };
         let lower = self.lower(lanes, None);
         let Some((sine, cosine)) = ty.is_float().then(|| lower.sincos(*ty, arg)).flatten() else { return false };
         let (first, second) = if *op == Op::Sin { (sine, cosine) } else { (cosine, sine) };
         (values[id], values[other]) = (Some(Value::Plain(first)), Some(Value::Plain(second)));
         true
+    }
+
+    /// The cosine of the value that a node is the sine of, or the reverse.
+    fn partner(&self, id: usize) -> Option<usize> {
+        let Node::Op(op @ (Op::Sin | Op::Cos), ty, args) = &self.kernel.body[id] else { return None };
+        let partner = if *op == Op::Sin { Op::Cos } else { Op::Sin };
+        let is_partner = |(at, node): (usize, &Node)| {
+            let same = matches!(node, Node::Op(o, t, a) if *o == partner && t == ty && a == args);
+            (same && self.shape.depth[at] == Some(Depth::Point)).then_some(at)
+        };
+        self.kernel.body.iter().enumerate().find_map(is_partner)
+    }
+
+    /// Evaluates a function in all sets by one call, if there is a function of so many vectors.
+    fn group(&self, id: usize, lanes: u32, sets: &mut [Vec<Option<Value>>]) {
+        let Node::Op(op, ty, args) = &self.kernel.body[id] else { return };
+        let short = args.get(1).is_some_and(|&exponent| self.short[exponent as usize].is_some());
+        let known = sets.iter().any(|values| values[id].is_some());
+        if !(ty.is_float() && op.is_transcendental()) || short || known || self.partner(id).is_some() {
+            return;
+        }
+        let operand = |values: &[Option<Value>], id: u32| values[id as usize].expect("operands are evaluated before");
+        let registers: Vec<SmallVec<[Val; 2]>> =
+            sets.iter().map(|values| args.iter().map(|&id| operand(values, id).plain()).collect()).collect();
+        if let Some(results) = self.lower(lanes, None).math_of_group(*op, *ty, &registers) {
+            sets.iter_mut().zip(results).for_each(|(values, v)| values[id] = Some(Value::Plain(v)));
+        }
     }
 
     /// Evaluates an exponential in all sets together, if it is one whose code is in the kernel.

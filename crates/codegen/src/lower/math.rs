@@ -8,7 +8,8 @@ use super::quotient;
 use crate::builder::Val;
 use crate::lower::{Lower, unsupported};
 use numelt_ir::{DType, Op, Result};
-use numelt_vecmath::Isa;
+use numelt_vecmath::{GROUP, Isa};
+use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -36,6 +37,11 @@ unsafe extern "C" {
     fn fmaf(a: f32, b: f32, c: f32) -> f32;
     fn memcpy(to: *mut c_void, from: *const c_void, bytes: usize) -> *mut c_void;
     fn memset(to: *mut c_void, byte: i32, bytes: usize) -> *mut c_void;
+}
+
+/// The vector math crate's name of an operation.
+fn function_name(op: Op) -> &'static str {
+    if matches!(op, Op::Power | Op::FloatPower) { "pow" } else { op.name() }
 }
 
 impl MathTable {
@@ -96,8 +102,7 @@ impl Lower<'_> {
     /// A float function of the vector math crate, which exists for full registers and for scalars.
     pub(crate) fn math(&self, op: Op, ty: DType, args: &[Val]) -> Result<Val> {
         let native = self.math.register_bytes / ty.size() as u32;
-        let name = if matches!(op, Op::Power | Op::FloatPower) { "pow" } else { op.name() };
-        let scalar = format!("numelt_{name}_{ty}");
+        let scalar = format!("numelt_{}_{ty}", function_name(op));
         if self.lanes == 1 {
             return if self.math.has(&scalar) {
                 Ok(self.b.call_pure(&scalar, self.scalar(ty), args))
@@ -113,6 +118,26 @@ impl Lower<'_> {
         } else {
             unsupported(op, ty)
         }
+    }
+
+    /// A function of [`GROUP`] registers by one call; `None` where there is no function of groups, or other than so many registers.
+    /// Each register has its operands.
+    pub(crate) fn math_of_group(&self, op: Op, ty: DType, registers: &[SmallVec<[Val; 2]>]) -> Option<Vec<Val>> {
+        let native = self.math.register_bytes / ty.size() as u32;
+        if registers.len() != GROUP || self.lanes != native {
+            return None;
+        }
+        let name = format!("numelt_{}_{ty}x{}", function_name(op), GROUP as u32 * native);
+        if !self.math.has(&name) {
+            return None;
+        }
+        let (b, reg) = (self.b, self.reg(ty));
+        let results = b.scratch(b.array(reg, GROUP as u64));
+        let operands = (0..registers[0].len()).flat_map(|place| registers.iter().map(move |args| args[place]));
+        b.call_memory(&name, &operands.chain([results]).collect::<Vec<_>>());
+        let bytes = self.math.register_bytes;
+        let result = |at: u32| b.load(reg, b.offset(results, b.const_int(b.int(64), (at * bytes).into())), bytes);
+        Some((0..GROUP as u32).map(result).collect())
     }
 
     /// Sine and cosine of one value by one call; `None` where values do not fill a register.

@@ -30,11 +30,11 @@ macro_rules! op {
 
 macro_rules! avx2 {
     ($v:ident, $t:ident, $bits:ident, $ibits:ident, $reg:ident, $lanes:literal, $mantissa:literal, $bias:literal, $magic:literal,
-     $plain:literal,
+     $plain:literal, $unit:literal,
      $load:ident, $store:ident, $set1:ident, $first:ident, $fma:ident, $sqrt:ident,
      $round:ident, $min:ident, $max:ident, $cmp:ident, $blend:ident, $and:ident, $or:ident,
      $xor:ident, $movemask:ident, $toint:ident, $fromint:ident, $iset1:ident, $iadd:ident, $isub:ident,
-     $shl:ident, $shr:ident, $lookup:ident) => {
+     $shl:ident, $shr:ident, $above:ident, $lookup:ident) => {
         impl $v {
             /// 2^k for whole k in the normal range.
             #[inline(always)]
@@ -110,6 +110,13 @@ macro_rules! avx2 {
             #[inline(always)]
             fn scale(self, k: Self) -> Self {
                 self * Self::pow2(k)
+            }
+            #[inline(always)]
+            fn exponent(self) -> Self {
+                // the biased exponent becomes a number as the last bits of one whose unit is one
+                let unit: $t = $unit;
+                let biased = Self::ior(Self::shr::<$mantissa>(self.bits()), Self::int(unit.to_bits()));
+                Self::from_bits(biased) - Self::of(unit + $bias as $t)
             }
             #[inline(always)]
             fn lt(self, b: Self) -> $reg {
@@ -188,6 +195,17 @@ macro_rules! avx2 {
                 op!($shr(a, _mm_cvtsi32_si128(K as i32)))
             }
             #[inline(always)]
+            fn is_odd(a: __m256i) -> $reg {
+                // a mask is the highest bit of each lane
+                op!($fromint(Self::shl::<{ $bits::BITS - 1 }>(a)))
+            }
+            #[inline(always)]
+            fn is_below(a: __m256i, limit: $bits) -> $reg {
+                // the instruction compares signed numbers: with the highest bit flipped, the order is the unsigned one
+                let top = 1 << ($bits::BITS - 1);
+                op!($fromint($above(Self::int(limit ^ top), Self::ixor(a, Self::int(top)))))
+            }
+            #[inline(always)]
             fn lookup(table: &'static Table<$t>, index: __m256i) -> Self {
                 $lookup(table, index)
             }
@@ -249,17 +267,17 @@ fn lookup_ps(table: &'static Table<f32>, index: __m256i) -> S8 {
 }
 
 #[rustfmt::skip]
-avx2!(D4, f64, u64, i64, __m256d, 4, 52, 1023, 6755399441055744.0, 1020.0, _mm256_loadu_pd, _mm256_storeu_pd,
+avx2!(D4, f64, u64, i64, __m256d, 4, 52, 1023, 6755399441055744.0, 1020.0, 4503599627370496.0, _mm256_loadu_pd, _mm256_storeu_pd,
     _mm256_set1_pd, _mm256_cvtsd_f64, _mm256_fmadd_pd, _mm256_sqrt_pd, _mm256_round_pd, _mm256_min_pd,
     _mm256_max_pd, _mm256_cmp_pd, _mm256_blendv_pd, _mm256_and_pd, _mm256_or_pd, _mm256_xor_pd,
     _mm256_movemask_pd, _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_set1_epi64x,
-    _mm256_add_epi64, _mm256_sub_epi64, _mm256_sll_epi64, _mm256_srl_epi64, lookup_pd);
+    _mm256_add_epi64, _mm256_sub_epi64, _mm256_sll_epi64, _mm256_srl_epi64, _mm256_cmpgt_epi64, lookup_pd);
 #[rustfmt::skip]
-avx2!(S8, f32, u32, i32, __m256, 8, 23, 127, 12582912.0, 120.0, _mm256_loadu_ps, _mm256_storeu_ps,
+avx2!(S8, f32, u32, i32, __m256, 8, 23, 127, 12582912.0, 120.0, 8388608.0, _mm256_loadu_ps, _mm256_storeu_ps,
     _mm256_set1_ps, _mm256_cvtss_f32, _mm256_fmadd_ps, _mm256_sqrt_ps, _mm256_round_ps, _mm256_min_ps,
     _mm256_max_ps, _mm256_cmp_ps, _mm256_blendv_ps, _mm256_and_ps, _mm256_or_ps, _mm256_xor_ps,
     _mm256_movemask_ps, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_set1_epi32,
-    _mm256_add_epi32, _mm256_sub_epi32, _mm256_sll_epi32, _mm256_srl_epi32, lookup_ps);
+    _mm256_add_epi32, _mm256_sub_epi32, _mm256_sll_epi32, _mm256_srl_epi32, _mm256_cmpgt_epi32, lookup_ps);
 
 impl S8 {
     #[inline(always)]

@@ -33,7 +33,7 @@ macro_rules! avx512 {
      $load:ident, $store:ident, $set1:ident, $first:ident, $fma:ident, $sqrt:ident,
      $round:ident, $min:ident, $max:ident, $scalef:ident, $cmp:ident, $blend:ident,
      $toint:ident, $fromint:ident, $iset1:ident, $iadd:ident, $isub:ident,
-     $shl:ident, $shr:ident, $lookup:ident) => {
+     $shl:ident, $shr:ident, $getexp:ident, $test:ident, $below:ident, $lookup:ident) => {
         impl Vector for $v {
             type Elem = $t;
             type Bits = $bits;
@@ -93,6 +93,10 @@ macro_rules! avx512 {
             #[inline(always)]
             fn scale(self, k: Self) -> Self {
                 Self(op!($scalef(self.0, k.0)))
+            }
+            #[inline(always)]
+            fn exponent(self) -> Self {
+                Self(op!($getexp::<_MM_FROUND_NO_EXC>(self.0)))
             }
             #[inline(always)]
             fn lt(self, b: Self) -> $mask {
@@ -171,6 +175,14 @@ macro_rules! avx512 {
                 op!($shr::<K>(a))
             }
             #[inline(always)]
+            fn is_odd(a: __m512i) -> $mask {
+                op!($test(a, $iset1(1)))
+            }
+            #[inline(always)]
+            fn is_below(a: __m512i, limit: $bits) -> $mask {
+                op!($below(a, Self::int(limit)))
+            }
+            #[inline(always)]
             fn lookup(table: &'static Table<$t>, index: __m512i) -> Self {
                 $lookup(table, index)
             }
@@ -233,13 +245,13 @@ avx512!(D8, f64, u64, i64, __mmask8, 8, _mm512_loadu_pd, _mm512_storeu_pd, _mm51
     _mm512_fmadd_pd, _mm512_sqrt_pd, _mm512_roundscale_pd, _mm512_min_round_pd, _mm512_max_round_pd,
     _mm512_scalef_pd, _mm512_cmp_pd_mask, _mm512_mask_blend_pd, _mm512_castpd_si512,
     _mm512_castsi512_pd, _mm512_set1_epi64, _mm512_add_epi64, _mm512_sub_epi64, _mm512_slli_epi64,
-    _mm512_srli_epi64, lookup_pd);
+    _mm512_srli_epi64, _mm512_getexp_round_pd, _mm512_test_epi64_mask, _mm512_cmplt_epu64_mask, lookup_pd);
 #[rustfmt::skip]
 avx512!(S16, f32, u32, i32, __mmask16, 16, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_set1_ps, _mm512_cvtss_f32,
     _mm512_fmadd_ps, _mm512_sqrt_ps, _mm512_roundscale_ps, _mm512_min_round_ps, _mm512_max_round_ps,
     _mm512_scalef_ps, _mm512_cmp_ps_mask, _mm512_mask_blend_ps, _mm512_castps_si512,
     _mm512_castsi512_ps, _mm512_set1_epi32, _mm512_add_epi32, _mm512_sub_epi32, _mm512_slli_epi32,
-    _mm512_srli_epi32, lookup_ps);
+    _mm512_srli_epi32, _mm512_getexp_round_ps, _mm512_test_epi32_mask, _mm512_cmplt_epu32_mask, lookup_ps);
 
 impl S16 {
     #[inline(always)]

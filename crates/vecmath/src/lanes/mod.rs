@@ -6,6 +6,8 @@
 pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod pair;
 pub(crate) mod scalar;
 
 /// Adds the four operators to a register type from functions of the same shape.

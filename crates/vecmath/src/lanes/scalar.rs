@@ -72,6 +72,10 @@ macro_rules! scalar {
                 self * <$t>::from_bits(((k + $magic).to_bits().wrapping_add($bias)) << $mantissa)
             }
             #[inline(always)]
+            fn exponent(self) -> Self {
+                (self.to_bits() >> $mantissa) as $t - $bias as $t
+            }
+            #[inline(always)]
             fn lt(self, b: Self) -> bool {
                 self < b
             }
@@ -147,6 +151,14 @@ macro_rules! scalar {
             #[inline(always)]
             fn shr<const K: u32>(a: $bits) -> $bits {
                 a >> K
+            }
+            #[inline(always)]
+            fn is_odd(a: $bits) -> bool {
+                a & 1 == 1
+            }
+            #[inline(always)]
+            fn is_below(a: $bits, limit: $bits) -> bool {
+                a < limit
             }
             #[inline(always)]
             fn lookup(table: &'static Table<$t>, index: $bits) -> Self {

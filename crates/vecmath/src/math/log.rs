@@ -4,7 +4,7 @@
 
 use super::log_table;
 use super::log_table::double::{
-    Base, log_anywhere, log_beyond_one, log_inside, log_normal, log_of, log_sum, parts, parts_of_any,
+    Base, log_anywhere, log_beyond_one, log_inside, log_of, log_positive, log_sum, parts, parts_of_any,
 };
 use crate::coeffs::{
     ASINH, BINARY_INVERSE, BINARY_LOG, BINARY_REST, DECIMAL_INVERSE, DECIMAL_LOG, DECIMAL_REST, INV_LN2, INV_LN2_LO,
@@ -83,7 +83,7 @@ pub(crate) fn log1p_quick<V: F64s>(x: V) -> Option<V> {
 pub(crate) fn log1p<V: F64s>(x: V) -> V {
     let (bottom, inf) = (V::of(-1.0), V::of(f64::INFINITY));
     let large = V::le(V::of(LARGE), x);
-    let r = V::select(large, log_normal(&NATURAL, x), log_beyond_one(&NATURAL, x, None).copysign(x));
+    let r = V::select(large, log_positive(&NATURAL, x), log_beyond_one(&NATURAL, x, None).copysign(x));
     let r = V::select(V::both(V::lt(bottom, x), V::lt(x, inf)), r, x);
     let r = V::select(V::eq(x, bottom), -inf, r);
     V::select(V::lt(x, bottom), V::of(f64::NAN), r)
@@ -138,8 +138,8 @@ pub(crate) fn arcsinh<V: F64s>(x: V) -> V {
 /// log(2 x) of a large x, infinities and NaN as they are.
 #[inline(always)]
 fn log_twice<V: F64s>(x: V) -> V {
-    let (k, m, sixteenth) = parts(x);
-    let log = log_of(&NATURAL, k + V::of(1.0), m, sixteenth, None);
+    let (k, m, sixteenth) = parts_of_any(x);
+    let log = log_of(&NATURAL, k + V::of(1.0), m, sixteenth);
     V::select(V::lt(x, V::of(f64::INFINITY)), log, x)
 }
 

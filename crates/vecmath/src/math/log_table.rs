@@ -6,8 +6,8 @@
 
 /// Writes the algorithm for one type.
 macro_rules! logarithm {
-    ($module:ident, $t:ident, $bits:ident, $bound:ident, $mantissa:literal, $bias:literal, $one:literal, $bottom:literal,
-     $unit:literal, $terms:literal, $poly:ident) => {
+    ($module:ident, $t:ident, $bits:ident, $bound:ident, $mantissa:literal, $one:literal, $bottom:literal,
+     $terms:literal, $poly:ident) => {
         pub(super) mod $module {
             use crate::vector::{Table, fast_two_sum, two_prod, $bound, $poly};
 
@@ -25,77 +25,97 @@ macro_rules! logarithm {
                 pub(in crate::math) rest: [$t; $terms],
             }
 
-            /// A positive normal number 2^k m: k, m, and a number whose lowest four bits say in which sixteenth m is.
+            /// Half of the largest number.
+            const END: $t = $t::MAX / 2.0;
+
+            /// The parts of a normal number 2^k m from the smallest one up to [`END`]: k, m, and a number whose lowest four bits
+            /// say in which sixteenth m is.
             #[inline(always)]
             pub(in crate::math) fn parts<V: $bound>(x: V) -> (V, V, V::Int) {
                 let above = V::iadd(x.bits(), V::int($one - $bottom));
-                // the biased exponent becomes a number as the last bits of one whose unit is one
-                let unit: $t = $unit;
-                let exponent = V::from_bits(V::ior(V::shr::<$mantissa>(above), V::int(unit.to_bits())));
                 let m = V::from_bits(V::iadd(V::iand(above, V::int((1 << $mantissa) - 1)), V::int($bottom)));
-                (exponent - V::of(unit + $bias), m, V::shr::<{ $mantissa - 4 }>(above))
+                (V::from_bits(above).exponent(), m, V::shr::<{ $mantissa - 4 }>(above))
+            }
+
+            /// The product of two numbers, and a third number if there is one.
+            #[inline(always)]
+            fn plus<V: $bound>(a: V, b: V, c: Option<V>) -> V {
+                match c {
+                    Some(c) => a.fma(b, c),
+                    None => a * b,
+                }
             }
 
             /// k log 2 + t + log(1 + f) + low, for a small `low`, as a sum that has not been rounded. The largest parts are added
-            /// exactly.
+            /// exactly. The chains of operations that wait for each other are as short as the sum allows.
             #[inline(always)]
-            fn assemble<V: $bound>(base: &Base, k: V, t: V, f: V, low: Option<V>) -> (V, V) {
+            fn assemble<V: $bound>(base: &Base, k: V, t: V, f: V, mut low: Option<V>) -> (V, V) {
                 let [octave, octave_low] = base.octave;
                 let [first, first_low] = base.first;
+                // no closures: they would be code for no instruction set
+                if octave_low != 0.0 {
+                    low = Some(plus(k, V::of(octave_low), low));
+                }
+                if first_low != 0.0 {
+                    low = Some(plus(f, V::of(first_low), low));
+                }
+                let small = plus(f * f, $poly(f, base.rest), low);
                 let whole = k.fma(V::of(octave), t);
                 let hi = f.fma(V::of(first), whole);
-                let mut lo = f.fma(V::of(first), whole - hi);
-                if let Some(low) = low {
-                    lo = lo + low;
-                }
-                if octave_low != 0.0 {
-                    lo = k.fma(V::of(octave_low), lo);
-                }
-                let mut rest = f * $poly(f, base.rest);
-                if first_low != 0.0 {
-                    rest = rest + V::of(first_low);
-                }
-                (hi, f.fma(rest, lo))
+                (hi, f.fma(V::of(first), whole - hi) + small)
             }
 
-            /// log(2^k m) + low, for an m of that sixteenth.
+            /// log(2^k m), for an m of that sixteenth.
             #[inline(always)]
-            pub(in crate::math) fn log_of<V: $bound>(base: &Base, k: V, m: V, sixteenth: V::Int, low: Option<V>) -> V {
+            pub(in crate::math) fn log_of<V: $bound>(base: &Base, k: V, m: V, sixteenth: V::Int) -> V {
                 let f = m.fma(V::lookup(base.inverse, sixteenth), V::of(-1.0));
-                let (hi, lo) = assemble(base, k, V::lookup(base.log, sixteenth), f, low);
+                let (hi, lo) = assemble(base, k, V::lookup(base.log, sixteenth), f, None);
                 hi + lo
             }
 
-            /// The logarithm of a positive normal number.
+            /// The logarithm of a positive finite number.
             #[inline(always)]
-            pub(in crate::math) fn log_normal<V: $bound>(base: &Base, x: V) -> V {
-                let (k, m, sixteenth) = parts(x);
-                log_of(base, k, m, sixteenth, None)
+            pub(in crate::math) fn log_positive<V: $bound>(base: &Base, x: V) -> V {
+                let (k, m, sixteenth) = parts_of_any(x);
+                log_of(base, k, m, sixteenth)
             }
 
-            /// The logarithm where all lanes are positive, finite and normal.
+            /// The lanes that [`parts`] takes.
+            #[inline(always)]
+            pub(in crate::math) fn has_parts<V: $bound>(x: V) -> V::Mask {
+                // in the order of unsigned numbers, the bits of negative numbers come after those of positive ones
+                let (least, end) = ($t::MIN_POSITIVE.to_bits(), END.to_bits());
+                V::is_below(V::isub(x.bits(), V::int(least)), end - least)
+            }
+
+            /// The logarithm where [`parts`] takes all lanes.
             #[inline(always)]
             pub(in crate::math) fn log_inside<V: $bound>(base: &Base, x: V) -> Option<V> {
-                let good = V::both(V::le(V::of($t::MIN_POSITIVE), x), V::lt(x, V::of($t::INFINITY)));
-                if V::any(V::not(good)) { None } else { Some(log_normal(base, x)) }
+                if V::any(V::not(has_parts(x))) {
+                    return None;
+                }
+                let (k, m, sixteenth) = parts(x);
+                Some(log_of(base, k, m, sixteenth))
             }
 
-            /// As `parts`, for subnormal numbers, too.
+            /// As [`parts`], of any positive finite number.
             #[inline(always)]
             pub(in crate::math) fn parts_of_any<V: $bound>(x: V) -> (V, V, V::Int) {
-                const UP: $bits = $mantissa + 2;
+                const SHIFT: $bits = $mantissa + 2;
+                let up = V::of((1u64 << SHIFT) as $t);
+                let (tiny, huge) = (V::lt(x, V::of($t::MIN_POSITIVE)), V::le(V::of(END), x));
                 // the factor is chosen, not the product: that of a large x would overflow
-                let tiny = V::lt(x, V::of($t::MIN_POSITIVE));
-                let (k, m, sixteenth) = parts(x * V::select(tiny, V::of((1u64 << UP) as $t), V::of(1.0)));
-                (V::select(tiny, k - V::of(UP as $t), k), m, sixteenth)
+                let down = V::select(huge, V::of(1.0 / (1u64 << SHIFT) as $t), V::of(1.0));
+                let (k, m, sixteenth) = parts(x * V::select(tiny, up, down));
+                let shift = V::of(SHIFT as $t);
+                (V::select(tiny, k - shift, V::select(huge, k + shift, k)), m, sixteenth)
             }
 
             /// The logarithm of any number.
             #[inline(always)]
             pub(in crate::math) fn log_anywhere<V: $bound>(base: &Base, x: V) -> V {
                 let (zero, inf) = (V::of(0.0), V::of($t::INFINITY));
-                let (k, m, sixteenth) = parts_of_any(x);
-                let r = log_of(base, k, m, sixteenth, None);
+                let r = log_positive(base, x);
                 let r = V::select(V::both(V::lt(zero, x), V::lt(x, inf)), r, x + x);
                 let r = V::select(V::eq(x, zero), -inf, r);
                 V::select(V::lt(x, zero), V::of($t::NAN), r)
@@ -131,8 +151,12 @@ macro_rules! logarithm {
             #[inline(always)]
             pub(in crate::math) fn log_sum<V: $bound>(base: &Base, h: V, l: V) -> V {
                 let (k, m, sixteenth) = parts(h);
+                let inverse = V::lookup(base.inverse, sixteenth);
                 // d log m = dm / m, nearly
-                log_of(base, k, m, sixteenth, Some(l.scale(-k) * V::lookup(base.inverse, sixteenth)))
+                let low = l.scale(-k) * inverse;
+                let (hi, lo) =
+                    assemble(base, k, V::lookup(base.log, sixteenth), m.fma(inverse, V::of(-1.0)), Some(low));
+                hi + lo
             }
 
             /// log(1 + u + ul) to base e for u > -1 below 2^60 and a small `ul`. 1 + u only chooses k and r; what is left,
@@ -161,17 +185,5 @@ macro_rules! logarithm {
     };
 }
 
-logarithm!(single, f32, u32, F32s, 23, 127.0, 0x3f80_0000, 0x3f3c_0000, 8_388_608.0, 4, horner);
-logarithm!(
-    double,
-    f64,
-    u64,
-    F64s,
-    52,
-    1023.0,
-    0x3ff0_0000_0000_0000,
-    0x3fe7_8000_0000_0000,
-    4_503_599_627_370_496.0,
-    10,
-    poly
-);
+logarithm!(single, f32, u32, F32s, 23, 0x3f80_0000, 0x3f3c_0000, 4, pairs);
+logarithm!(double, f64, u64, F64s, 52, 0x3ff0_0000_0000_0000, 0x3fe7_8000_0000_0000, 10, poly);

@@ -18,6 +18,7 @@ mod root;
 pub(crate) mod single;
 pub(crate) mod single_inverse;
 pub(crate) mod single_log;
+mod tangent;
 pub(crate) mod trig;
 pub(crate) mod wide;
 

@@ -5,6 +5,7 @@
 
 use super::exp::{exp_pair, exp_pair_inside};
 use super::log::{log_pair, log_pair_of_any};
+use super::log_table::double::has_parts;
 use crate::vector::{F64s, Vector, fast_two_sum, two_prod};
 
 /// Exponents beyond this give the same result as this: 0, 1 or inf.
@@ -154,8 +155,7 @@ fn pow_short<V: F64s, const PAIR: bool>(x: V, y: V) -> V {
 /// x^y by exp and log.
 #[inline(always)]
 fn pow_long<V: F64s>(x: V, y: V) -> V {
-    let plain = V::both(V::le(V::of(f64::MIN_POSITIVE), x), V::lt(x, V::of(f64::INFINITY)));
-    if !V::any(V::not(V::both(plain, V::lt(y.abs(), V::of(Y_LIMIT))))) {
+    if !V::any(V::not(V::both(has_parts(x), V::lt(y.abs(), V::of(Y_LIMIT))))) {
         let (h, l) = log_pair(x);
         let (p, pe) = two_prod(y, h);
         if !V::any(V::not_lt(p.abs(), V::of(700.0))) {

@@ -10,7 +10,7 @@ macro_rules! cube_root {
      $power:ident, $power_low:ident, $rest:ident, $poly:ident) => {
         pub(super) mod $module {
             use crate::coeffs::{$inverse, $power, $power_low, $rest, $root};
-            use crate::math::log_table::$module::{parts, parts_of_any};
+            use crate::math::log_table::$module::{has_parts, parts, parts_of_any};
             use crate::vector::{$bound, $poly};
 
             /// The cube root of 2^k m, for an m of that sixteenth.
@@ -29,12 +29,11 @@ macro_rules! cube_root {
                 V::from_bits(V::iadd(y.bits(), V::shl::<$mantissa>(q.bits())))
             }
 
-            /// Cube root where all lanes are finite normal numbers.
+            /// Cube root where `parts` takes all lanes.
             #[inline(always)]
             pub(crate) fn cbrt_quick<V: $bound>(x: V) -> Option<V> {
                 let ax = x.abs();
-                let good = V::both(V::le(V::of($t::MIN_POSITIVE), ax), V::lt(ax, V::of($t::INFINITY)));
-                if V::any(V::not(good)) { None } else { Some(root_of(parts(ax)).copysign(x)) }
+                if V::any(V::not(has_parts(ax))) { None } else { Some(root_of(parts(ax)).copysign(x)) }
             }
 
             /// Cube root.
@@ -51,7 +50,7 @@ macro_rules! cube_root {
 
 #[rustfmt::skip]
 cube_root!(single, f32, F32s, 23, 12_582_912.0, CBRT_F32_INVERSE, CBRT_F32_ROOT, CBRT_F32_POWER, CBRT_F32_POWER_LO,
-    CBRT_F32_REST, horner);
+    CBRT_F32_REST, pairs);
 #[rustfmt::skip]
 cube_root!(double, f64, F64s, 52, 6_755_399_441_055_744.0, CBRT_INVERSE, CBRT_ROOT, CBRT_POWER, CBRT_POWER_LO,
     CBRT_REST, poly);

@@ -4,12 +4,13 @@
 //! through f64 lanes.
 
 use super::erf::SPLIT;
+use super::tangent::single::tan_by_table;
 use crate::coeffs::{
     COS_F32, COSH_F32, ERF_LARGE_F32, ERF_SMALL_F32, EXP_F32, EXP2_F32, EXPM1_F32, INV_LN2_F32, LN2_ERR_F32, LN2_F32,
-    LN2_HI_F32, LN2_LO_F32, PIO2_1_F32, PIO2_2_F32, SIN_F32, SINH_F32, TAN_F32, TANH_F32, TWO_OVER_PI_F32,
+    LN2_HI_F32, LN2_LO_F32, PIO2_1_F32, PIO2_2_F32, SIN_F32, SINH_F32, TANH_F32, TWO_OVER_PI_F32,
 };
 use crate::func::unary;
-use crate::vector::{F32s, fast_two_sum, horner, poly, two_prod};
+use crate::vector::{F32s, fast_two_sum, horner, poly};
 
 /// e^(r + rl) = hi + lo for |r| < 0.348.
 #[inline(always)]
@@ -299,17 +300,11 @@ fn both<V: F32s>(ax: V) -> (V::Int, V, V, V::Mask) {
     (q, s, c, bad)
 }
 
-/// Lanes whose lowest bit is set: that bit made the sign of a one.
-#[inline(always)]
-fn is_odd<V: F32s>(q: V::Int) -> V::Mask {
-    V::lt(V::from_bits(V::ior(V::shl::<31>(q), V::of(1.0).bits())), V::of(0.0))
-}
-
 /// The sine or, where `q` is odd, the cosine; negated where q & 2.
 #[inline(always)]
 fn pick<V: F32s>(s: V, c: V, q: V::Int) -> V {
     let flip = V::iand(V::shl::<30>(q), V::sign_bit());
-    V::select(is_odd::<V>(q), c, s).flip(flip)
+    V::select(V::is_odd(q), c, s).flip(flip)
 }
 
 /// Sine and cosine, the same bits as one after the other.
@@ -353,40 +348,18 @@ pub(crate) fn cos_quick<V: F32s>(x: V) -> Option<V> {
     if V::any(bad) { None } else { Some(pick(s, c, V::iadd(q, V::int(1)))) }
 }
 
-/// Tangent; lanes that are large or near a multiple of pi/2 take the f64 path.
+/// Tangent; lanes that are large or near a multiple of pi/16 take the f64 path.
 #[inline(always)]
 pub(crate) fn tan<V: F32s>(x: V) -> V {
-    let (q, r, rl, bad) = reduce_trig(x.abs());
-    let y = tan_near(q, r, rl).flip(x.sign());
+    let (y, bad) = tan_by_table(x);
     if V::any(bad) { V::select(bad, x.via64::<unary::Tan>(), y) } else { y }
 }
 
 /// Tangent where no lane takes the f64 path.
 #[inline(always)]
 pub(crate) fn tan_quick<V: F32s>(x: V) -> Option<V> {
-    let (q, r, rl, bad) = reduce_trig(x.abs());
-    if V::any(bad) { None } else { Some(tan_near(q, r, rl).flip(x.sign())) }
-}
-
-/// tan(r + rl), or -1/tan where `q` is odd.
-#[inline(always)]
-fn tan_near<V: F32s>(q: V::Int, r: V, rl: V) -> V {
-    let one = V::of(1.0);
-    let z = r * r;
-    let (w, we) = two_prod(r * z, horner(z, TAN_F32));
-    let (t, tl) = fast_two_sum(r, w);
-    // d tan = (1 + tan^2) dr
-    let tl = rl.fma(t.fma(t, one), tl + we);
-    // -1 / (t + tl) where k is odd
-    let odd = is_odd::<V>(q);
-    let mut y = t + tl;
-    if V::any(odd) {
-        // as in f64, without the flags of tiny lanes' inverses
-        let c = -one / V::of(TINY).max(t.abs()).copysign(t);
-        let rest = c.fma(tl, c.fma(t, one));
-        y = V::select(odd, c.fma(rest, c), y);
-    }
-    y
+    let (y, bad) = tan_by_table(x);
+    if V::any(bad) { None } else { Some(y) }
 }
 
 /// Error function, as in f64.

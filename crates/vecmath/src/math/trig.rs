@@ -1,10 +1,11 @@
 //! sin, cos, tan in f64.
 //!
-//! Up to 2^25 the argument is reduced by k pi/2 with two constants; lanes that are
-//! larger, or within x 2^-45 of a multiple of pi/2, go one by one through the exact
-//! reduction of [`super::reduce`]. Each lane's path depends on that lane alone.
+//! For sin and cos, arguments up to 2^25 are reduced by k pi/2 with two constants; the table of `tangent` does it for tan. Lanes
+//! that are larger, or within x 2^-45 of such a multiple, go one by one through the exact reduction of [`super::reduce`]. Each
+//! lane's path depends on that lane alone.
 
 use super::reduce;
+use super::tangent::double::tan_by_table;
 use crate::coeffs::{COS, FRAC_PI_2, FRAC_PI_2_LO, SIN, TAN, TWO_OVER_PI};
 use crate::vector::{F64s, fast_two_sum, poly, two_prod};
 
@@ -25,13 +26,6 @@ fn reduce_fast<V: F64s>(ax: V) -> (V::Int, V, V, V::Mask) {
     let rl = (-k).fma(V::of(FRAC_PI_2_LO), r1 - r);
     let good = V::le(ax * V::of(CLOSE), V::of(FAST_LIMIT * CLOSE).min(r.abs()));
     (kf.bits(), r, rl, V::not(good))
-}
-
-/// Lanes whose lowest bit is set: that bit made the sign of a one.
-#[inline(always)]
-fn is_odd<V: F64s>(q: V::Int) -> V::Mask {
-    let one = V::from_bits(V::ior(V::shl::<63>(q), V::of(1.0).bits()));
-    V::lt(one, V::of(0.0))
 }
 
 /// sin(r + rl) and cos(r + rl).
@@ -56,7 +50,7 @@ pub(crate) fn quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
 /// The sine or, where `q` is odd, the cosine; negated where q & 2.
 #[inline(always)]
 fn pick<V: F64s>(s: V, c: V, q: V::Int) -> V {
-    let odd = is_odd::<V>(q);
+    let odd = V::is_odd(q);
     let flip = V::iand(V::shl::<62>(q), V::sign_bit());
     V::select(odd, c, s).flip(flip)
 }
@@ -118,7 +112,7 @@ pub(crate) fn tan_quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
     let (t, tl) = fast_two_sum(r, w);
     // d tan = (1 + tan^2) dr
     let tl = rl.fma(t.fma(t, one), tl + we);
-    let odd = is_odd::<V>(q);
+    let odd = V::is_odd(q);
     if !V::any(odd) {
         return t + tl;
     }
@@ -131,14 +125,13 @@ pub(crate) fn tan_quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
 /// Tangent.
 #[inline(always)]
 pub(crate) fn tan<V: F64s>(x: V) -> V {
-    let (q, r, rl, bad) = reduce_fast(x.abs());
-    let y = tan_quadrant(r, rl, q).flip(x.sign());
+    let (y, bad) = tan_by_table(x);
     if V::any(bad) { y.patch::<reduce::Tan>(bad, x) } else { y }
 }
 
 /// Tangent where no lane takes the exact reduction.
 #[inline(always)]
 pub(crate) fn tan_quick<V: F64s>(x: V) -> Option<V> {
-    let (q, r, rl, bad) = reduce_fast(x.abs());
-    if V::any(bad) { None } else { Some(tan_quadrant(r, rl, q).flip(x.sign())) }
+    let (y, bad) = tan_by_table(x);
+    if V::any(bad) { None } else { Some(y) }
 }

@@ -2,6 +2,7 @@
 //!
 //! The second rounding adds at most 2^-29 ULP beyond the half ULP of any rounding.
 
+use super::log_table::single::has_parts;
 use super::power::{is_half, is_short, pow_checked, pow_short_to_single};
 use super::single::{exp_pair, exp_pair_inside};
 use super::single_log::{log_pair, log_pair_of_any};
@@ -43,8 +44,7 @@ const Y_LIMIT: f32 = 1152921504606846976.0;
 /// x^y by exp and log.
 #[inline(always)]
 fn pow_long<V: F32s>(x: V, y: V) -> V {
-    let plain = V::both(V::le(V::of(f32::MIN_POSITIVE), x), V::lt(x, V::of(f32::INFINITY)));
-    if !V::any(V::not(V::both(plain, V::lt(y.abs(), V::of(Y_LIMIT))))) {
+    if !V::any(V::not(V::both(has_parts(x), V::lt(y.abs(), V::of(Y_LIMIT))))) {
         let (h, l) = log_pair(x);
         let (p, pe) = two_prod(y, h);
         if !V::any(V::not_lt(p.abs(), V::of(86.0))) {
