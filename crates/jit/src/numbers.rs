@@ -302,6 +302,11 @@ impl Walk<'_> {
             return unsupported("float16");
         }
         let (x, y) = (self.operand(a, dtype), self.operand(b, dtype));
+        if op == Operator::Div && self.region.is_some() && self.e.type_of(b.parts[0]) == DType::Bool {
+            // LLVM computes the quotients by False and True beforehand, which raises no flags
+            let is_zero = self.not(b.parts[0]);
+            self.e.suspect(is_zero, None);
+        }
         let (result, keeps) = match op {
             Operator::Add => (self.e.apply(Op::Add, dtype, &[x, y]), true),
             Operator::Sub => (self.e.apply(Op::Subtract, dtype, &[x, y]), true),

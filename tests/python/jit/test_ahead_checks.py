@@ -226,3 +226,17 @@ def test_columns_are_written_back(dtype):
 
     with numpy.errstate(divide="raise"):
         checked(columns_and_rows, make)
+
+
+def divided_by_truths(b, out):
+    for i in range(len(b)):
+        out[i] = 0.5 / b[i]
+
+
+def test_divisions_by_false_warn():
+    def make():
+        b = numpy.ones(20_000, bool)
+        b[15_000] = False
+        return b, numpy.zeros(20_000)
+
+    checked(divided_by_truths, make)
