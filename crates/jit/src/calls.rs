@@ -233,7 +233,7 @@ impl Walk<'_> {
         let x: Vec<Value> = floats.iter().map(|val| val.parts[0]).collect();
         let f64t = DType::F64;
         let (result, is_checked) = match (name, &x[..]) {
-            ("sqrt", [x]) => (self.square_root(*x, f64t), true),
+            ("sqrt", [x]) => (self.e.apply(Op::Sqrt, f64t, &[*x]), true),
             ("fabs", [_]) => (self.e.apply(Op::Absolute, f64t, &x), false),
             ("floor" | "ceil" | "trunc", [_]) => {
                 let op = match name {
@@ -269,16 +269,6 @@ impl Walk<'_> {
             self.watch(result, &x, false);
         }
         Ok(Val::new(Type::Float, vec![result]))
-    }
-
-    /// A square root. The processor's flags tell of a negative operand. They are not relied on where only some iterations
-    /// get here: a vectorized loop takes the roots of all iterations, which would raise the flags for nothing.
-    fn square_root(&mut self, x: Value, dtype: DType) -> Value {
-        let root = self.e.apply(Op::Sqrt, dtype, &[x]);
-        if self.is_unconditional() {
-            self.e.set_flagged(root);
-        }
-        root
     }
 
     /// A function of NumPy's of scalars: the operations that have exactly one right result are done here, others by
@@ -335,7 +325,7 @@ impl Walk<'_> {
         if op == Op::Multiply {
             x.push(x[0]);
         }
-        let result = if op == Op::Sqrt { self.square_root(x[0], dtype) } else { self.e.apply(op, dtype, &x) };
+        let result = self.e.apply(op, dtype, &x);
         if matches!(op, Op::Sqrt | Op::Multiply) {
             self.watch(result, &x, true);
         }
@@ -448,7 +438,6 @@ impl Walk<'_> {
         let around = std::mem::replace(&mut self.env, env);
         self.callers.push(around.clone());
         let branches = self.branches;
-        self.branches += usize::from(!self.is_unconditional());
         let jumps = std::mem::take(&mut self.jumps);
         let depth = self.inlined.len();
         self.inlined.push(inlined);

@@ -280,11 +280,6 @@ impl Emitter {
         }
     }
 
-    /// Notes that the processor raises its flags where this result meets a floating-point condition.
-    pub fn set_flagged(&mut self, result: Value) {
-        self.flagged.insert(result);
-    }
-
     /// Does the processor raise its flags where this result meets a floating-point condition?
     pub fn is_flagged(&self, result: Value) -> bool {
         self.flagged.contains(&result)

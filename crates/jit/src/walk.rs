@@ -378,15 +378,6 @@ impl Walk<'_> {
         result
     }
 
-    /// Does every iteration of the innermost loop reach the current point?
-    pub fn is_unconditional(&self) -> bool {
-        // The condition of a loop is one path out of it.
-        let is_straight = |jumps: &Jumps| jumps.again.is_empty() && jumps.out.len() <= 1;
-        self.branches == 0
-            && self.jumps.last().is_none_or(is_straight)
-            && self.inlined.iter().all(|inlined| inlined.returns.is_empty())
-    }
-
     /// One of two results. A path that compiled code cannot take is an exit, if the other one can be taken.
     pub fn either(
         &mut self,
