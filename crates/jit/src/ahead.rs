@@ -170,9 +170,7 @@ impl Walk<'_> {
         let depth = self.jumps.len();
         self.jumps.push(Jumps::default());
         let place = self.place.clone();
-        let branches = std::mem::take(&mut self.branches);
         let walked = self.iteration(iterations, position, &place);
-        self.branches = branches;
         let last = self.edge();
         self.jumps.truncate(depth + 1);
         let jumps = self.jumps.pop().expect("pushed above");

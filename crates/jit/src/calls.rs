@@ -437,7 +437,6 @@ impl Walk<'_> {
         }
         let around = std::mem::replace(&mut self.env, env);
         self.callers.push(around.clone());
-        let branches = self.branches;
         let jumps = std::mem::take(&mut self.jumps);
         let depth = self.inlined.len();
         self.inlined.push(inlined);
@@ -452,7 +451,6 @@ impl Walk<'_> {
         });
         self.inlined.truncate(depth);
         self.jumps = jumps;
-        self.branches = branches;
         self.callers.pop();
         let mut returned = std::mem::replace(&mut self.env, around);
         result?;

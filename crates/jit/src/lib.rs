@@ -95,7 +95,6 @@ pub fn specialize(unit: &Unit, arguments: Vec<Argument>, world: &mut dyn World) 
         env: Vec::new(),
         place: Place::default(),
         jumps: Vec::new(),
-        branches: 0,
         inlined: Vec::new(),
         watched: Vec::new(),
         fors,

@@ -263,9 +263,7 @@ impl Walk<'_> {
             walk.e.go(body);
             walk.env = env;
             walk.jumps.push(Jumps::default());
-            let branches = std::mem::take(&mut walk.branches);
             let done = iteration(walk, position);
-            walk.branches = branches;
             done?;
             let last = walk.edge();
             let jumps = walk.jumps.pop().expect("pushed above");

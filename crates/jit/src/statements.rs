@@ -214,7 +214,7 @@ impl Walk<'_> {
             let at = self.e.body();
             bodies.push(at);
             self.e.go(at);
-            self.in_branch(|walk| walk.statements(statements))?;
+            self.statements(statements)?;
             ends.extend(self.edge());
             self.inside.clone_from(&inside);
         }

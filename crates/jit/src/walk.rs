@@ -179,8 +179,6 @@ pub struct Walk<'a> {
     pub place: Place,
     /// The loops around, of the function that is being walked.
     pub jumps: Vec<Jumps>,
-    /// The number of branches around the current point, counted from the innermost loop.
-    pub branches: usize,
     /// The functions being inlined, innermost last.
     pub inlined: Vec<Inlined>,
     /// Float results that are still to be checked.
@@ -370,14 +368,6 @@ impl Walk<'_> {
         })
     }
 
-    /// Runs `walk` for the body of a branch.
-    pub fn in_branch<T>(&mut self, walk: impl FnOnce(&mut Self) -> T) -> T {
-        self.branches += 1;
-        let result = walk(self);
-        self.branches -= 1;
-        result
-    }
-
     /// One of two results. A path that compiled code cannot take is an exit, if the other one can be taken.
     pub fn either(
         &mut self,
@@ -400,7 +390,7 @@ impl Walk<'_> {
             self.e.go(body);
             let mark = self.mark();
             let in_use = self.in_use.len();
-            let result = self.in_branch(|walk| if is_yes { yes(walk) } else { no(walk) });
+            let result = if is_yes { yes(self) } else { no(self) };
             let result = result.and_then(|val| self.in_memory_if_virtual(&val));
             self.in_use.truncate(in_use);
             if result.is_ok() {
