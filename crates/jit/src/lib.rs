@@ -40,6 +40,7 @@ mod reductions;
 mod region;
 mod sources;
 mod statements;
+mod stores;
 mod tree;
 mod types;
 mod virtuals;

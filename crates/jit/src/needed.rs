@@ -5,6 +5,7 @@
 //! it. The specializer therefore adds explicit checks. This pass removes the checks of results that are used whenever
 //! they are computed. In: the body of an iteration. Out: the body without superfluous checks.
 
+use crate::stores::lasting;
 use numelt_func::{Body, Instr, Label, Value};
 use numelt_ir::Op;
 use std::collections::{HashMap, HashSet};
@@ -12,7 +13,8 @@ use std::collections::{HashMap, HashSet};
 /// Removes the checks of results that are certainly used. `doubts` has the condition of each such check with the
 /// result.
 pub fn prune(body: &mut Body, label: Label, params: &[Value], doubts: &HashMap<Value, Value>) {
-    let mut needed = Needed { doubts, leaves: HashMap::new(), again: HashMap::new(), found: HashSet::new() };
+    let lasting = lasting(body, params);
+    let mut needed = Needed { doubts, lasting, leaves: HashMap::new(), again: HashMap::new(), found: HashSet::new() };
     needed.again.insert(label, (params.to_vec(), vec![true; params.len()]));
     needed.body(body, &HashSet::new());
     let found = needed.found;
@@ -37,6 +39,8 @@ fn remove(body: &mut Body, is_superfluous: &impl Fn(&Value) -> bool) {
 struct Needed<'a> {
     /// The conditions of the checks that may be superfluous, with the checked results.
     doubts: &'a HashMap<Value, Value>,
+    /// The stores that LLVM certainly keeps.
+    lasting: HashSet<*const Instr>,
     /// For each block around: which of its results are certainly used.
     leaves: HashMap<Label, Vec<bool>>,
     /// For each loop around: its parameters, and which of them are used after the loop.
@@ -56,7 +60,7 @@ impl Needed<'_> {
         let mut live: HashSet<Value> = yielded.clone();
         for instr in body.iter().rev() {
             match instr {
-                Instr::Store { value, .. } => {
+                Instr::Store { value, .. } if self.lasting.contains(&std::ptr::from_ref(instr)) => {
                     live.insert(*value);
                 }
                 Instr::Apply { out, args, .. } | Instr::Call { out, args, .. } if live.contains(out) => {

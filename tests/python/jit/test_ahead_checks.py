@@ -232,3 +232,60 @@ def test_divisions_by_false_warn():
         return b, numpy.zeros(20_000)
 
     checked(divided_by_truths, make)
+
+
+def overwritten(x, out):
+    for i in range(len(x)):
+        out[i] = x[i] * x[i]
+        out[i] = 1.0
+
+
+def of_last(x, out):
+    for i in range(len(x)):
+        out[0] = x[i] * x[i]
+
+
+def of_last_in_rows(x, out):
+    for i in range(len(x)):
+        for j in range(i % 7):
+            out[i] = x[j] * x[i]
+
+
+def moved_on(x, out):
+    for i in range(len(x)):
+        for j in range(3):
+            out[i + j] = x[i] * x[i]
+
+
+@pytest.mark.parametrize("function", [overwritten, of_last, of_last_in_rows, moved_on])
+def test_overflows_are_reported_where_the_element_is_overwritten(function):
+    def arguments(special):
+        def make():
+            x = numpy.ones(3000)
+            x[1234] = special
+            return x, numpy.zeros(3002)
+
+        return make
+
+    checked(function, *(arguments(special) for special in (1.0, 1e300, math.nan, -math.inf)))
+
+
+def added(x, out):
+    for i in range(x.shape[0]):
+        out[i] = 0.0
+        for j in range(x.shape[1]):
+            out[i] += x[i, j] * x[i, j]
+
+
+def test_elements_to_which_a_loop_adds_are_not_checked_one_by_one():
+    def arguments(special):
+        def make():
+            x = numpy.ones((60, 70))
+            x[55, 66] = special
+            return x, numpy.zeros(60)
+
+        return make
+
+    code = checked(added, *(arguments(special) for special in (1.0, 1e300, math.nan, math.inf)))
+    assert code
+    assert "suspect" not in code

@@ -1,0 +1,145 @@
+//! Finds the stores of an iteration that LLVM certainly keeps, and keeps where they are.
+//!
+//! LLVM removes a store if another one overwrites the element soon after. If a loop stores to the same element in every
+//! iteration, LLVM keeps the store after the last iteration only. The operations that computed the other values are
+//! then removed as well, and the processor's flags tell nothing about them. In: the body of an iteration. Out: the
+//! stores for which neither can happen.
+
+use numelt_func::{Instr, Value, uses};
+use numelt_ir::Op;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// A store, and the parameters of the loops around it, outermost first.
+struct Place<'a> {
+    instr: &'a Instr,
+    address: Value,
+    value: Value,
+    loops: Vec<&'a [Value]>,
+}
+
+struct Stores<'a> {
+    /// The instructions that compute values from others.
+    makers: HashMap<Value, &'a Instr>,
+    /// All stores, in the order of the code.
+    places: Vec<Place<'a>>,
+    /// The values that change within an iteration or from iteration to iteration.
+    inside: BTreeSet<Value>,
+}
+
+/// The stores in the body of an iteration that certainly stay where they are, by their addresses in this process.
+/// `params` are the values that change from iteration to iteration.
+pub fn lasting(body: &[Instr], params: &[Value]) -> HashSet<*const Instr> {
+    let mut stores = Stores { makers: HashMap::new(), places: Vec::new(), inside: uses(body).0 };
+    stores.inside.extend(params);
+    stores.collect(body, &mut vec![params]);
+    let lasts = |(number, place): (usize, &Place<'_>)| {
+        (stores.moves(place) && !stores.is_overwritten(number)).then_some(std::ptr::from_ref(place.instr))
+    };
+    stores.places.iter().enumerate().filter_map(lasts).collect()
+}
+
+impl<'a> Stores<'a> {
+    fn collect(&mut self, body: &'a [Instr], loops: &mut Vec<&'a [Value]>) {
+        for instr in body {
+            match instr {
+                Instr::Const { out, .. }
+                | Instr::Apply { out, .. }
+                | Instr::Checked { out, .. }
+                | Instr::Convert { out, .. }
+                | Instr::Load { out, .. } => {
+                    self.makers.insert(*out, instr);
+                }
+                Instr::Store { address, value } => {
+                    self.places.push(Place { instr, address: *address, value: *value, loops: loops.clone() });
+                }
+                Instr::If { then, otherwise, .. } => {
+                    self.collect(then, loops);
+                    self.collect(otherwise, loops);
+                }
+                Instr::Block { body, .. } => self.collect(body, loops),
+                Instr::Loop { params, body, .. } => {
+                    loops.push(params);
+                    self.collect(body, loops);
+                    loops.pop();
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The values from which a value is computed, and that are not computed from others.
+    fn leaves(&self, value: Value) -> BTreeSet<Value> {
+        let mut found = BTreeSet::new();
+        let mut open = vec![value];
+        let mut seen = HashSet::new();
+        while let Some(value) = open.pop() {
+            if !seen.insert(value) {
+                continue;
+            }
+            match self.makers.get(&value) {
+                Some(Instr::Apply { args, .. }) => open.extend(args),
+                Some(Instr::Checked { args, .. }) => open.extend(args),
+                Some(Instr::Convert { from, .. }) => open.push(*from),
+                Some(Instr::Load { address, .. }) => open.push(*address),
+                Some(_) => {}
+                None => {
+                    found.insert(value);
+                }
+            }
+        }
+        found
+    }
+
+    /// Is each iteration of all loops around a store to another element, or does it add to the same element?
+    fn moves(&self, place: &Place<'_>) -> bool {
+        let leaves = self.leaves(place.address);
+        place.loops.iter().all(|params| params.iter().any(|param| leaves.contains(param)))
+            || self.is_made_of(place.value, place.address)
+    }
+
+    /// Is a value computed by float arithmetic from the element at an address?
+    fn is_made_of(&self, value: Value, address: Value) -> bool {
+        match self.makers.get(&value) {
+            Some(Instr::Load { address: loaded, .. }) => self.is_same(*loaded, address),
+            Some(Instr::Apply { op, on, args, .. }) => {
+                let is_plain = matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::Divide | Op::Negative);
+                on.is_float() && is_plain && args.iter().any(|arg| self.is_made_of(*arg, address))
+            }
+            _ => false,
+        }
+    }
+
+    /// Are two values computed alike?
+    fn is_same(&self, a: Value, b: Value) -> bool {
+        a == b
+            || match (self.makers.get(&a), self.makers.get(&b)) {
+                (Some(Instr::Const { bits: a, .. }), Some(Instr::Const { bits: b, .. })) => a == b,
+                (
+                    Some(Instr::Apply { op: a, on: x, args: of_a, .. }),
+                    Some(Instr::Apply { op: b, on: y, args: of_b, .. }),
+                ) => {
+                    (a, x, of_a.len()) == (b, y, of_b.len()) && of_a.iter().zip(of_b).all(|(a, b)| self.is_same(*a, *b))
+                }
+                _ => false,
+            }
+    }
+
+    /// Can another store, which comes later, write to the same element? Elements of arrays whose addresses have nothing
+    /// in common may be the same, but LLVM does not know that.
+    fn is_overwritten(&self, number: usize) -> bool {
+        let outer = |value| self.leaves(value).difference(&self.inside).copied().collect::<BTreeSet<Value>>();
+        let place = &self.places[number];
+        let own = outer(place.address);
+        self.places.iter().enumerate().any(|(other_number, other)| {
+            let same_loop = match (place.loops.get(1), other.loops.get(1)) {
+                (Some(a), Some(b)) => std::ptr::eq(*a, *b),
+                _ => false,
+            };
+            if other_number == number || other_number < number && !same_loop {
+                return false;
+            }
+            let others = outer(other.address);
+            own.is_subset(&others) || others.is_subset(&own)
+        })
+    }
+}
