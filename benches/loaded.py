@@ -23,9 +23,11 @@ import field
 import timing
 
 SECONDS = 0.3
+# where Python's compiled modules are kept
+MODULES = timing.ROOT / "target" / "loaded"
 # how slow a process may become by the option, and how many times faster than NumPy these programs must run
 LEAST = 0.95
-LOOPS = ("garch", "dither", "nussinov", "crc16_one", "edit_distance", "biquad", "deriche")
+LOOPS = ("garch", "dither", "nussinov", "crc16_one", "edit_distance", "filters", "deriche")
 LEAST_LOOPS = 10.0
 WAYS = {"numpy": (), "numelt": ("-m", "numelt"), "jit_loops": ("-m", "numelt", "--jit-loops")}
 
@@ -42,9 +44,6 @@ parts = [numpy.array(part) for part in (result if isinstance(result, (list, tupl
 with open(sys.argv[2], "wb") as file:
     pickle.dump((passed, parts), file)
 """
-
-
-MODULES = timing.ROOT / "target" / "loaded"
 
 
 def once(folder, way, count):

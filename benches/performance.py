@@ -4,9 +4,9 @@ There are these parts: `workloads` (the papers' programs against NumPy and again
 `field` (programs of many fields), `calls` (every recorded call by itself, also written into docs/calls.md),
 `sweep` (all array sizes), `cold` (first calls), `startup` (how much later programs begin), `memory` (the most
 resident memory), `variants` (kernels with and without constants for their geometry), `jit` (compiled Python
-loops against Numba and CPython) and `functions` (every elementwise function; its table is in
-docs/accuracy.md). If a part is measured alone, the text of the others stays as it is. The machine should be
-otherwise idle.
+loops against Numba and CPython), `loaded` (programs under `--jit-loops`) and `functions` (every elementwise
+function; its table is in docs/accuracy.md). If a part is measured alone, the text of the others stays as it
+is. The machine should be otherwise idle.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import cold
 import field
 import functions
 import jit_loops
+import loaded
 import memory
 import numelt
 import startup
@@ -27,7 +28,8 @@ import variants
 import workloads
 
 DOCUMENT = timing.ROOT / "docs" / "performance.md"
-PARTS = ("workloads", "field", "calls", "sweep", "cold", "startup", "memory", "variants", "jit", "functions")
+PARTS = ("workloads", "field", "calls", "sweep", "cold", "startup", "memory", "variants", "jit", "loaded",
+         "functions")  # fmt: skip
 # parts whose text is in another document
 DOCUMENTS = {"functions": timing.ROOT / "docs" / "accuracy.md"}
 
@@ -69,6 +71,11 @@ def measure(part, options):
         if not all(row["correct"] for row in rows):
             raise SystemExit("a result differs from CPython's")
         return rows, jit_loops.text(rows)
+    if part == "loaded":
+        rows = loaded.measure(1 if quick else min(options.rounds, 3), options.only)
+        if not all(row["correct"] and row["equal"] for row in rows):
+            raise SystemExit("a result with --jit-loops differs from that without it")
+        return rows, loaded.text(rows)
     if part == "functions":
         rows = functions.measure(1 if quick else options.rounds, options.only)
         return rows, functions.text(rows)
