@@ -224,10 +224,15 @@ impl Walk<'_> {
                 walk.call_math(name, &args)
             });
         }
-        if let ("floor" | "ceil" | "trunc", [arg]) = (name, args)
-            && self.is_int(arg)
-        {
-            return self.int_from(arg);
+        if let ("floor" | "ceil" | "trunc", [arg]) = (name, args) {
+            match &arg.ty {
+                Type::Int | Type::Bool => return self.int_from(arg),
+                // NumPy's integers are converted to `float` first; only `float64` knows how to be truncated
+                Type::Scalar(dtype) if name == "trunc" && *dtype != DType::F64 => {
+                    return unsupported(format!("math.trunc of numpy.{}", dtype.name()));
+                }
+                _ => {}
+            }
         }
         let floats = args.iter().map(|arg| self.float_from(arg)).collect::<Res<Vec<_>>>()?;
         let x: Vec<Value> = floats.iter().map(|val| val.parts[0]).collect();

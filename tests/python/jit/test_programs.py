@@ -514,3 +514,29 @@ def test_elements_hold_what_fits(dtype, last):
                 continue
             wanted = outcome(narrow, (np.zeros(3, dtype), values))
             assert outcome(compiled, (np.zeros(3, dtype), values)) == wanted
+
+
+def floors(x, out):
+    for i in range(len(x)):
+        out[i] = math.floor(x[i])
+
+
+def ceilings(x, out):
+    for i in range(len(x)):
+        out[i] = math.ceil(x[i])
+
+
+def truncations(x, out):
+    for i in range(len(x)):
+        out[i] = math.trunc(x[i])
+
+
+@pytest.mark.parametrize("function", [floors, ceilings, truncations])
+@pytest.mark.parametrize("dtype", ["?", "i1", "u4", "i8", "u8", "f4", "f8"])
+def test_numpys_integers_are_rounded_as_floats(function, dtype):
+    # `math.floor` converts NumPy's integers to `float`, and `math.trunc` knows `float64` only
+    many = [0, 1, 2**53 + 1, 2**62 + 1, 2**63 - 1] if dtype in ("i8", "u8") else [0, 1, 100]
+    for number in many:
+        x = numpy.array([1, number]).astype(dtype)
+        wanted = outcome(function, (x, numpy.zeros(2, "i8")))
+        assert outcome(np.jit(function), (x, numpy.zeros(2, "i8"))) == wanted
