@@ -17,7 +17,7 @@ KNOWN = {
         "NumPy, whose masks do not look for overlap, reads elements that it has just overwritten"
     ),
     r"astype\('u4'\) \[f[248]": "what NaN becomes depends on the order in which NumPy's loop walks",
-    r"^x.*\.view\(complex\) \[g, ": "long doubles have bytes that hold no part of the number",
+    r"^[xA].*\.view\(complex\) \[g, ": "long doubles have bytes that hold no part of the number",
     # found by the driver: error texts and layouts on which programs hardly ever depend
     r"^del [xA]\.\w+ .*property has no deleter": "another text for attributes that cannot be deleted",
     r"^x\.imag = 2 \[[OUSMm>]": (
