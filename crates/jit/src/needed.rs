@@ -50,7 +50,7 @@ struct Needed<'a> {
 }
 
 /// Is it an arithmetic operation, which always uses its operands?
-fn is_plain(op: Op) -> bool {
+pub fn is_plain(op: Op) -> bool {
     matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::Divide | Op::Negative)
 }
 
@@ -142,13 +142,22 @@ impl Needed<'_> {
 
 /// Is a value computed from another one by float arithmetic of this body?
 fn made_of(value: Value, from: Value, body: &[Instr]) -> bool {
-    value == from
-        || body.iter().any(|instr| match instr {
-            Instr::Apply { out, op, on, args } if *out == value && on.is_float() && is_plain(*op) => {
-                args.iter().any(|arg| made_of(*arg, from, body))
-            }
-            _ => false,
-        })
+    let operands = body.iter().filter_map(|instr| match instr {
+        Instr::Apply { out, op, on, args } if on.is_float() && is_plain(*op) => Some((*out, args)),
+        _ => None,
+    });
+    let operands: HashMap<Value, &Vec<Value>> = operands.collect();
+    // a value may be an operand many times over
+    let (mut open, mut seen) = (vec![value], HashSet::new());
+    while let Some(value) = open.pop() {
+        if value == from {
+            return true;
+        }
+        if seen.insert(value) {
+            open.extend(operands.get(&value).into_iter().flat_map(|args| args.iter()));
+        }
+    }
+    false
 }
 
 /// Can control go from a body to another iteration or out of a block? Giving up does not count, because the iteration

@@ -5,8 +5,8 @@
 //! then removed as well, and the processor's flags tell nothing about them. In: the body of an iteration. Out: the
 //! stores for which neither can happen.
 
+use crate::needed::is_plain;
 use numelt_func::{Instr, Value, uses};
-use numelt_ir::Op;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A store, and the parameters of the loops around it, outermost first.
@@ -32,8 +32,10 @@ pub fn lasting(body: &[Instr], params: &[Value]) -> HashSet<*const Instr> {
     let mut stores = Stores { makers: HashMap::new(), places: Vec::new(), inside: uses(body).0 };
     stores.inside.extend(params);
     stores.collect(body, &mut vec![params]);
+    let outer = |place: &Place<'_>| &stores.leaves(place.address) - &stores.inside;
+    let outer: Vec<BTreeSet<Value>> = stores.places.iter().map(outer).collect();
     let lasts = |(number, place): (usize, &Place<'_>)| {
-        (stores.moves(place) && !stores.is_overwritten(number)).then_some(std::ptr::from_ref(place.instr))
+        (stores.moves(place) && !stores.is_overwritten(number, &outer)).then_some(std::ptr::from_ref(place.instr))
     };
     stores.places.iter().enumerate().filter_map(lasts).collect()
 }
@@ -99,47 +101,55 @@ impl<'a> Stores<'a> {
 
     /// Is a value computed by float arithmetic from the element at an address?
     fn is_made_of(&self, value: Value, address: Value) -> bool {
-        match self.makers.get(&value) {
-            Some(Instr::Load { address: loaded, .. }) => self.is_same(*loaded, address),
-            Some(Instr::Apply { op, on, args, .. }) => {
-                let is_plain = matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::Divide | Op::Negative);
-                on.is_float() && is_plain && args.iter().any(|arg| self.is_made_of(*arg, address))
+        // a value may be an operand many times over
+        let (mut open, mut seen) = (vec![value], HashSet::new());
+        while let Some(value) = open.pop() {
+            if !seen.insert(value) {
+                continue;
             }
-            _ => false,
+            match self.makers.get(&value) {
+                Some(Instr::Load { address: loaded, .. }) if self.is_same(*loaded, address) => return true,
+                Some(Instr::Apply { op, on, args, .. }) if on.is_float() && is_plain(*op) => open.extend(args),
+                _ => {}
+            }
         }
+        false
     }
 
     /// Are two values computed alike?
     fn is_same(&self, a: Value, b: Value) -> bool {
-        a == b
-            || match (self.makers.get(&a), self.makers.get(&b)) {
-                (Some(Instr::Const { bits: a, .. }), Some(Instr::Const { bits: b, .. })) => a == b,
+        let (mut open, mut seen) = (vec![(a, b)], HashSet::new());
+        while let Some((a, b)) = open.pop() {
+            if a == b || !seen.insert((a, b)) {
+                continue;
+            }
+            match (self.makers.get(&a), self.makers.get(&b)) {
+                (Some(Instr::Const { bits: a, .. }), Some(Instr::Const { bits: b, .. })) if a == b => {}
                 (
                     Some(Instr::Apply { op: a, on: x, args: of_a, .. }),
                     Some(Instr::Apply { op: b, on: y, args: of_b, .. }),
-                ) => {
-                    (a, x, of_a.len()) == (b, y, of_b.len()) && of_a.iter().zip(of_b).all(|(a, b)| self.is_same(*a, *b))
+                ) if (a, x, of_a.len()) == (b, y, of_b.len()) => {
+                    open.extend(of_a.iter().copied().zip(of_b.iter().copied()));
                 }
-                _ => false,
+                _ => return false,
             }
+        }
+        true
     }
 
     /// Can another store, which comes later, write to the same element? Elements of arrays whose addresses have nothing
-    /// in common may be the same, but LLVM does not know that.
-    fn is_overwritten(&self, number: usize) -> bool {
-        let outer = |value| self.leaves(value).difference(&self.inside).copied().collect::<BTreeSet<Value>>();
+    /// in common may be the same, but LLVM does not know that. `outer` has, for each store, the values from outside the
+    /// iteration from which its address is computed.
+    fn is_overwritten(&self, number: usize, outer: &[BTreeSet<Value>]) -> bool {
         let place = &self.places[number];
-        let own = outer(place.address);
         self.places.iter().enumerate().any(|(other_number, other)| {
             let same_loop = match (place.loops.get(1), other.loops.get(1)) {
                 (Some(a), Some(b)) => std::ptr::eq(*a, *b),
                 _ => false,
             };
-            if other_number == number || other_number < number && !same_loop {
-                return false;
-            }
-            let others = outer(other.address);
-            own.is_subset(&others) || others.is_subset(&own)
+            let is_later = other_number > number || other_number < number && same_loop;
+            let (own, others) = (&outer[number], &outer[other_number]);
+            is_later && (own.is_subset(others) || others.is_subset(own))
         })
     }
 }

@@ -10,6 +10,7 @@ import numelt as np
 from numelt._jit import reporting
 
 from .random_programs import outcome
+from .test_random import load
 
 pytestmark = pytest.mark.usefixtures("ahead")
 
@@ -289,3 +290,12 @@ def test_elements_to_which_a_loop_adds_are_not_checked_one_by_one():
     code = checked(added, *(arguments(special) for special in (1.0, 1e300, math.nan, math.inf)))
     assert code
     assert "suspect" not in code
+
+
+@pytest.mark.parametrize("end", ["    return t", "        out[0] = t"])
+def test_long_chains_of_products_are_compiled_in_time(end, tmp_path):
+    # each value is an operand twice: a search that follows both would take 2**40 steps
+    squares = "        t = t * t\n" * 40
+    text = f"def f(x, out):\n    t = 0.0\n    for i in range(len(x)):\n        t = x[i]\n{squares}{end}\n"
+    function = load(tmp_path / "chains.py", text)
+    checked(function, lambda: (numpy.ones(50), numpy.zeros(1)), lambda: (numpy.full(50, 1.5), numpy.zeros(1)))

@@ -52,7 +52,7 @@ macro_rules! logarithm {
             fn assemble<V: $bound>(base: &Base, k: V, t: V, f: V, mut low: Option<V>) -> (V, V) {
                 let [octave, octave_low] = base.octave;
                 let [first, first_low] = base.first;
-                // no closures: they would be code for no instruction set
+                // no closures: the compiler gives them none of the instruction sets of the function around them
                 if octave_low != 0.0 {
                     low = Some(plus(k, V::of(octave_low), low));
                 }
