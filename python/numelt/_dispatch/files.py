@@ -34,6 +34,7 @@ def find_libraries() -> None:
     global _library_folders
     _library_folders = _libraries()
     _is_users_folder.cache_clear()
+    _real.cache_clear()
 
 
 def is_users(filename: str | None) -> bool:
@@ -48,11 +49,25 @@ def is_users(filename: str | None) -> bool:
 @functools.lru_cache(4096)
 def _is_users_folder(folder: str) -> bool:
     """Return whether source files in this folder belong to the program."""
-    path = os.path.join(os.path.realpath(folder), "")
+    path = os.path.join(_real(folder), "")
     parts = path.split(os.sep)
     if "site-packages" in parts or "dist-packages" in parts:
         return False
     return not path.startswith(_library_folders)
+
+
+@functools.lru_cache(4096)
+def _real(folder: str) -> str:
+    """Return the path of a folder without symbolic links.
+
+    `os.path.realpath` asks the system about each folder of the path. Here the answers for the folders above
+    are kept, because a program that imports a large library asks about a hundred folders with a common
+    beginning.
+    """
+    above, name = os.path.split(folder)
+    if not name or os.path.islink(folder):
+        return os.path.realpath(folder)
+    return os.path.join(_real(above), name)
 
 
 @functools.lru_cache(4096)

@@ -137,15 +137,20 @@ def adapt(module: types.ModuleType) -> Changed:
     return changed
 
 
-def replace(package: str, changed: Changed) -> None:
+def replace(package: str, changed: Changed, loaded: str | None = None) -> None:
     """Replace functions in the modules of their package that have imported them before they were wrapped.
 
     Parameters
     ----------
     changed : dict
         By id of the old value: the old and the new value.
+    loaded : str, optional
+        The module of the functions, if it has just been loaded. Then only modules that began to load after it
+        can have imported them, and these follow it in `sys.modules`.
     """
-    for key, module in list(sys.modules.items()):
+    for key, module in reversed(list(sys.modules.items())):
+        if key == loaded:
+            return
         if key.partition(".")[0] == package and isinstance(module, types.ModuleType):
             for name, value in list(vars(module).items()):
                 if id(value) in changed:

@@ -98,7 +98,7 @@ def _check_version(package: str, version: str) -> None:
     warnings.warn_explicit(message, UntestedLibraryWarning, *place, registry)
 
 
-def _adapt(module: types.ModuleType) -> None:
+def _adapt(module: types.ModuleType, *, just_loaded: bool = False) -> None:
     """Change a module of a library that has been loaded, as the module of this folder says."""
     from numelt.compat import compiled, wrapping
 
@@ -110,7 +110,7 @@ def _adapt(module: types.ModuleType) -> None:
     changed = wrapping.wrap_module(module, getattr(about, "WRAPPED", ()))
     if changed:
         # modules that were loaded before may hold the functions that have been wrapped
-        compiled.replace(package, changed)
+        compiled.replace(package, changed, name if just_loaded else None)
     change = getattr(about, "CHANGES", {}).get(name)
     if change is not None:
         change(module)
@@ -143,7 +143,7 @@ class _Loader(Delegating):
 
             compiled.adapt(module)
         if _is_listed(module.__name__):
-            _adapt(module)
+            _adapt(module, just_loaded=True)
 
 
 class Finder:

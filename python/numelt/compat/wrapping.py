@@ -26,6 +26,8 @@ Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 # classes of arguments that are our arrays or may contain them
 HOLDING = frozenset({_core.ndarray, type(_core.ndarray), list, tuple, dict})
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
+# classes of compiled functions and methods
+_DESCRIBED = frozenset({"builtin_function_or_method", "method_descriptor", "cython_function_or_method"})
 
 
 class Name(NamedTuple):
@@ -45,6 +47,23 @@ def _numpys(args: tuple[Any, ...], kwargs: dict[str, Any], views: fallback.Views
     if kwargs:
         kwargs = {key: fallback.unwrap(value, views) for key, value in kwargs.items()}
     return args, kwargs
+
+
+def _described(call: Callable[..., Any], function: Any) -> Callable[..., Any]:
+    """Give a wrapper the name, documentation and attributes of a function, as `functools.wraps` does.
+
+    `functools.wraps` takes three times as long, and importing a library may make a thousand wrappers of its
+    compiled functions.
+    """
+    if type(function).__name__ not in _DESCRIBED:
+        return functools.update_wrapper(call, function)
+    call.__name__, call.__qualname__ = function.__name__, function.__qualname__
+    for name in ("__doc__", "__module__", "__annotations__"):
+        value = getattr(function, name, None)
+        if value is not None:
+            setattr(call, name, value)
+    vars(call).update(getattr(function, "__dict__", ()), __wrapped__=function)
+    return call
 
 
 def converting(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,7 +86,6 @@ def giving_back(function: Callable[..., Any], generators: Set[type] = frozenset(
         Our classes of random generators, in whose place NumPy's generators are passed.
     """
 
-    @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         views: fallback.Views = {}
         args, kwargs = _numpys(args, kwargs, views)
@@ -79,7 +97,7 @@ def giving_back(function: Callable[..., Any], generators: Set[type] = frozenset(
             return tuple(_given(item, views) for item in result)
         return _given(result, views)
 
-    return call
+    return _described(call, function)
 
 
 def drawing(function: Callable[..., Any]) -> Callable[..., Any]:

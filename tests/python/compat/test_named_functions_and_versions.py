@@ -1,6 +1,8 @@
 """The names that compat uses exist in the installed libraries; untested versions cause a message."""
 
+import functools
 import importlib
+import inspect
 import subprocess
 import sys
 import types
@@ -196,3 +198,40 @@ def test_astropys_classes_know_our_class(text: str, keywords: bool) -> None:
         kinds.append(type(plain) in (np.ndarray, type(made)) and numpy.shares_memory(plain, made))
         kinds.append(type(plain) is type(made))
     assert kinds[:2] == kinds[2:]
+
+
+_CIRCULAR = """
+import sys
+sys.path.insert(0, {folder!r})
+from numelt.compat import libraries, wrapping
+libraries.PACKAGES["circling"] = "circling_"
+about = type(sys)("numelt.compat.circling_")
+about.TESTED = None
+about.WRAPPED = (wrapping.Name("circling.first", "call", wrapping.giving_back, "a test"),)
+sys.modules[about.__name__] = about
+import circling, circling.last
+for module in circling, circling.first, circling.during, circling.last:
+    assert hasattr(module.call, "__numelt__"), module
+"""
+
+
+def test_modules_that_import_a_wrapped_function_while_its_module_is_loaded(tmp_path: Any) -> None:
+    """Modules that got the function before it was wrapped get the wrapper, as those that import it later."""
+    package = tmp_path / "circling"
+    package.mkdir()
+    (package / "__init__.py").write_text("from circling.first import call\n")
+    (package / "first.py").write_text("def call(): pass\nimport circling.during\n")
+    (package / "during.py").write_text("from circling.first import call\n")
+    (package / "last.py").write_text("from circling.first import call\n")
+    program = _CIRCULAR.format(folder=str(tmp_path))
+    subprocess.run([sys.executable, "-c", "import numelt\n" + program], check=True)
+
+
+def test_wrappers_have_the_attributes_of_the_function() -> None:
+    for function in (len, str.upper, numpy.ndarray.sum, functools.partial(int, base=2)):
+        wrapped = wrapping.giving_back(function)
+        expected = functools.wraps(function)(lambda *args: None)
+        for name in ("__name__", "__qualname__", "__doc__", "__module__", "__wrapped__"):
+            if hasattr(function, name) or name == "__wrapped__":
+                assert getattr(wrapped, name) == getattr(expected, name), (function, name)
+        assert inspect.unwrap(wrapped) is function

@@ -321,3 +321,21 @@ import installed, linked, developed
 assert (installed.name, linked.name, developed.name) == ("numpy", "numpy", "numelt")
 """
     modules_after(tmp_path, program, "-m", "numelt")
+
+
+def test_folders_that_are_links_belong_to_what_they_point_at(tmp_path):
+    """A package below a link is where the link leads; so are the packages below that one."""
+    for folder in ("site-packages/installed/part", "elsewhere/owned/part"):
+        (tmp_path / folder).mkdir(parents=True)
+        for package in (tmp_path / folder, (tmp_path / folder).parent):
+            (package / "__init__.py").write_text("import numpy\nname = numpy.__name__\n")
+    (tmp_path / "linked").symlink_to(tmp_path / "site-packages" / "installed")
+    (tmp_path / "site-packages" / "developed").symlink_to(tmp_path / "elsewhere" / "owned")
+    program = """
+import sys
+sys.path.insert(0, "site-packages")
+import installed.part, linked.part, developed.part
+for package, name in (installed, "numpy"), (linked, "numpy"), (developed, "numelt"):
+    assert (package.name, package.part.name) == (name, name), package
+"""
+    modules_after(tmp_path, program, "-m", "numelt")
