@@ -27,6 +27,8 @@ const FIRST: i64 = 20_000;
 /// Tries become longer until they take this many nanoseconds, or write this many bytes.
 const LONG: u128 = 50_000;
 const MOST_BYTES: usize = 32 << 10;
+/// The same where iterations write elements beside those of the iterations before, in many cache lines.
+const MOST_BYTES_SCATTERED: usize = 256 << 10;
 /// The number of bytes that a first try may write in any case, and the limit if the loop has much work.
 const MOST_BYTES_FREE: i64 = 1 << 10;
 const MOST_BYTES_ONCE: i64 = 1 << 20;
@@ -160,7 +162,9 @@ impl Tries<'_> {
                 let iterations = next..(next + count).min(end);
                 let bytes = undo::bytes(self.job, &iterations);
                 let grows = count > 1 && bytes > 2 * undo::bytes(self.job, &(next..next + 1));
-                if bytes > MOST_BYTES && grows {
+                let is_scattered = undo::is_scattered(self.job, &iterations);
+                let most = most_bytes(is_scattered);
+                if bytes > most && grows {
                     count = (count / 2).max(1);
                     continue;
                 }
@@ -172,7 +176,7 @@ impl Tries<'_> {
                 let took = begin.elapsed().as_nanos();
                 next = iterations.end;
                 pace = Some((took as u64 / (iterations.end - iterations.start) as u64).max(1));
-                if took < LONG && (2 * bytes <= MOST_BYTES || !grows) {
+                if (took < LONG || is_scattered) && (2 * bytes <= most || !grows) {
                     count = count.saturating_mul(2);
                 }
             }
@@ -221,7 +225,8 @@ impl Tries<'_> {
         let per_iteration = undo::bytes(self.job, &(iterations.start..iterations.start + 1)).max(1);
         let most = ((MOST_BYTES_SHARED / per_iteration) as i64 * threads).min((LONG_SHARED / pace) as i64 * threads);
         let iterations = iterations.start..iterations.end.min(iterations.start + most.max(threads));
-        let step = (MOST_BYTES / per_iteration).max(1) as i64;
+        let is_scattered = undo::is_scattered(self.job, &(iterations.start..iterations.start + 1));
+        let step = (most_bytes(is_scattered) / per_iteration).max(1) as i64;
         let give_up = AtomicBool::new(false);
         let (job, function, words, spare) = (Shared(self.job), self.function, &self.words, &self.spare);
         let done: Mutex<Vec<Done>> = Mutex::default();
@@ -302,6 +307,11 @@ impl Tries<'_> {
         }
         (iterations.end, true)
     }
+}
+
+/// How many bytes a try may write.
+fn most_bytes(is_scattered: bool) -> usize {
+    if is_scattered { MOST_BYTES_SCATTERED } else { MOST_BYTES }
 }
 
 /// Divides a range into pieces of `step` iterations; the last piece may be shorter.

@@ -12,6 +12,14 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// The size of a page of memory.
 const PAGE: usize = 4096;
 
+/// The size of a cache line.
+const LINE: usize = 64;
+/// Elements in so many lines stay in the first-level cache, so that they need not be copied together with others.
+const MOST_LINES: usize = 64;
+/// So many pieces of memory are requested from the caches below before they are copied: those that lie far apart come
+/// from there one by one, and no processor foresees where the next one is.
+const REQUESTED: i64 = 24;
+
 /// A regular grid of contiguous pieces of memory, all of one length.
 struct Block {
     address: u64,
@@ -55,9 +63,11 @@ impl Block {
         fn pieces(address: u64, axes: &[(i64, i64)], f: &mut impl FnMut(u64)) {
             match axes {
                 [] => f(address),
-                [(extent, stride)] => {
-                    (0..*extent).for_each(|k| f(address.wrapping_add_signed(k.wrapping_mul(*stride))))
-                }
+                [(extent, stride)] => (0..*extent).for_each(|k| {
+                    let at = |k: i64| address.wrapping_add_signed(k.wrapping_mul(*stride));
+                    prefetch(at(k + REQUESTED));
+                    f(at(k));
+                }),
                 [(extent, stride), rest @ ..] => {
                     (0..*extent).for_each(|k| pieces(address.wrapping_add_signed(k.wrapping_mul(*stride)), rest, f));
                 }
@@ -67,6 +77,21 @@ impl Block {
             pieces(self.address, &self.axes, f);
         }
     }
+}
+
+/// Do iterations write at most a cache line in one place, and do more iterations write the elements beside these? The
+/// elements of a column are an example: they are copied faster together with those of the next columns.
+pub fn is_scattered(job: &Job, iterations: &Range<i64>) -> bool {
+    job.written.iter().any(|part| {
+        let memory = &job.arrays[part.array];
+        let block = Block::of(memory, part, iterations);
+        let is_next = |(axis, index): (&(i64, i64), &Option<(i64, i64)>)| {
+            index.is_some_and(|(_, step)| step.wrapping_mul(axis.1).unsigned_abs() == memory.size as u64)
+        };
+        block.piece <= LINE
+            && block.bytes() > MOST_LINES * block.piece
+            && memory.axes.iter().zip(&part.indices).any(is_next)
+    })
 }
 
 /// The largest number of bytes that iterations may write.
@@ -106,6 +131,18 @@ pub unsafe fn save(job: &Job, iterations: &Range<i64>, to: &mut Vec<u8>) {
 unsafe fn save_pieces<const N: usize>(block: &Block, to: &mut Vec<u8>) {
     // SAFETY: by the caller's promise, the address is that of a piece of the array. Bytes need no alignment.
     block.each(&mut |address| to.extend_from_slice(unsafe { &*(address as *const [u8; N]) }));
+}
+
+/// Requests the cache lines of 64 bytes of memory.
+fn prefetch(address: u64) {
+    #[cfg(target_arch = "x86_64")]
+    for address in [address, address.wrapping_add(LINE as u64 - 1)] {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch of an address without memory does nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address as *const i8) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
 }
 
 /// Writes to each page, so that the system allocates the pages of arrays that nobody has written, for example arrays of
@@ -253,6 +290,21 @@ mod tests {
                 assert_eq!(cells, before);
             }
         }
+    }
+
+    #[test]
+    fn columns_are_scattered_up_to_a_cache_line() {
+        let mut cells = vec![0; 100 * 100];
+        let memory = matrix(&mut cells, 100, 100);
+        let is = |axis, step, count, memory: &Memory| {
+            is_scattered(&job(vec![memory.clone()], vec![part(axis, 0, step)], 0..100), &(0..count))
+        };
+        assert!(is(1, 1, 1, &memory) && is(1, 1, 8, &memory));
+        assert!(!is(1, 1, 9, &memory), "more than a line in one place");
+        assert!(!is(1, 2, 1, &memory), "the next iteration writes another place");
+        assert!(!is(0, 1, 1, &memory), "rows are in one piece");
+        let few = matrix(&mut cells, 64, 100);
+        assert!(!is(1, 1, 1, &few), "they stay in the cache");
     }
 
     #[test]
