@@ -26,6 +26,7 @@ sources![
     "functions/emit.rs",
     "functions/library.rs",
     "functions/mod.rs",
+    "functions/select.rs",
     "kernels/analyze.rs",
     "kernels/loops.rs",
     "kernels/loops/flat.rs",

@@ -2,8 +2,8 @@
 //! by one: the same iterations are done, and what a given-up iteration has written is as it was.
 #![cfg(feature = "llvm")]
 
-use numelt_codegen::functions::{Change, Host, Job, compile};
-use numelt_func::{Ahead, Array, Carried, Function, Instr, Label, Memory, Written, interpret, verify};
+use numelt_codegen::functions::{Change, Host, Job, Span, compile};
+use numelt_func::{Ahead, Array, Carried, Function, Indices, Instr, Label, Memory, Written, interpret, verify};
 use numelt_ir::{DType, Op, Scalar};
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -49,7 +49,9 @@ unsafe extern "C" fn in_threes(words: *const u64) -> u64 {
     let job = unsafe { Job::read(words) };
     let [array] = &job.arrays[..] else { panic!("one array is used: {job:?}") };
     assert_eq!((array.size, array.axes.len(), array.axes[0].1), (8, 1, 8));
-    assert_eq!(job.written[0].indices[..], [Some((0, 1))]);
+    assert_eq!(job.written[0].indices[..], [Span::At((0, 1))]);
+    assert_eq!(job.written[1].indices[..], [Span::Within([Some((0, -3)), None])]);
+    assert_eq!(job.written[2].indices[..], [Span::Within([None, Some((1, 2))])]);
     assert_eq!(job.carried[..], [Change::Added, Change::Assigned]);
     // SAFETY: the array's and the job's memory, which nobody else uses now.
     let (memory, words) = unsafe {
@@ -120,7 +122,13 @@ fn function() -> Function {
         starts: vec![zero, zero, nothing],
         count,
         arrays: vec![Array { address, axes: vec![[count, eight]], size: 8 }],
-        written: vec![Written { array: 0, indices: vec![Some((zero, 1))] }],
+        written: [
+            Indices::At((zero, 1)),
+            Indices::Within([Some((zero, -3)), None]),
+            Indices::Within([None, Some((one, 2))]),
+        ]
+        .map(|indices| Written { array: 0, indices: vec![indices] })
+        .into(),
         is_free: false,
         carried: vec![Carried::Added, Carried::Assigned],
         work,
@@ -200,7 +208,7 @@ fn looped(rest: impl Fn(&mut Function, numelt_func::Value, numelt_func::Value) -
         starts: vec![zero],
         count,
         arrays: vec![Array { address, axes: vec![[count, eight]], size: 8 }],
-        written: vec![Written { array: 0, indices: vec![None] }],
+        written: vec![Written { array: 0, indices: vec![Indices::Within([None; 2])] }],
         is_free: false,
         carried: vec![],
         work,
@@ -249,4 +257,46 @@ fn what_the_iteration_before_has_stored_is_not_loaded() {
     let text = numelt_codegen::functions::ir_text(&f).expect("it compiles");
     let phis = text.lines().filter(|line| line.contains("phi double"));
     assert!(phis.count() > 0, "{text}");
+}
+
+#[test]
+fn small_branches_that_may_overflow_become_selections() {
+    let f = looped(|f, place, _| {
+        let [sixteen, zero, three, rest, tripled, halved, one, out] = [DType::I64; 8].map(|ty| f.value(ty));
+        let [is, lost] = [DType::Bool; 2].map(|ty| f.value(ty));
+        let stored = f.value(DType::F64);
+        vec![
+            Instr::Const { out: sixteen, bits: 16 },
+            Instr::Const { out: zero, bits: 0 },
+            Instr::Apply { out: rest, op: Op::BitwiseAnd, on: DType::I64, args: vec![place, sixteen] },
+            Instr::Apply { out: is, op: Op::Equal, on: DType::I64, args: vec![rest, zero] },
+            Instr::If {
+                condition: is,
+                then: vec![
+                    Instr::Const { out: three, bits: 3 },
+                    Instr::Checked { out: tripled, overflow: lost, op: Op::Multiply, args: [three, place] },
+                    Instr::If {
+                        condition: lost,
+                        then: vec![Instr::GiveUp],
+                        otherwise: vec![Instr::Yield(vec![])],
+                        outs: vec![],
+                        is_rare: true,
+                    },
+                    Instr::Yield(vec![tripled]),
+                ],
+                otherwise: vec![
+                    Instr::Const { out: one, bits: 1 },
+                    Instr::Apply { out: halved, op: Op::RightShift, on: DType::I64, args: vec![place, one] },
+                    Instr::Yield(vec![halved]),
+                ],
+                outs: vec![out],
+                is_rare: false,
+            },
+            Instr::Convert { out: stored, from: out },
+            Instr::Store { address: place, value: stored },
+        ]
+    });
+    let text = numelt_codegen::functions::ir_text(&f).expect("it compiles");
+    assert!(text.contains("select i1"), "{text}");
+    assert!(!text.contains("smul.with.overflow"), "{text}");
 }

@@ -16,6 +16,6 @@ mod uses;
 mod verify;
 
 pub use interp::{Memory, Outcome, interpret};
-pub use program::{Ahead, Array, Body, CFunction, Carried, Function, Instr, Label, Value, Written};
+pub use program::{Ahead, Array, Body, CFunction, Carried, Function, Indices, Instr, Label, Linear, Value, Written};
 pub use uses::{iterations_ahead, uses};
 pub use verify::verify;

@@ -321,8 +321,31 @@ pub struct Array {
 pub struct Written {
     /// The array, as an index into [`Ahead::arrays`].
     pub array: usize,
-    /// For each axis the index in iteration zero (I64), and its increase per iteration. `None`: the index may be any.
-    pub indices: Vec<Option<(Value, i64)>>,
+    /// For each axis the indices.
+    pub indices: Vec<Indices>,
+}
+
+/// Indices along an axis that an iteration may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Indices {
+    /// One index.
+    At(Linear),
+    /// All from the first bound to the second one. `None`: the first or the last element of the axis.
+    Within([Option<Linear>; 2]),
+}
+
+/// A number in iteration zero (I64), and its increase per iteration.
+pub type Linear = (Value, i64);
+
+impl Indices {
+    /// The numbers in iteration zero.
+    pub fn values(&self) -> impl Iterator<Item = Value> + use<> {
+        let bounds = match *self {
+            Indices::At(index) => [Some(index), None],
+            Indices::Within(bounds) => bounds,
+        };
+        bounds.into_iter().flatten().map(|(first, _)| first)
+    }
 }
 
 impl Instr {

@@ -1,6 +1,6 @@
 //! The text form: one instruction per line, nested bodies indented. It can be printed, but not parsed.
 
-use crate::program::{Ahead, Body, Function, Instr, Label, Value, Written};
+use crate::program::{Ahead, Body, Function, Indices, Instr, Label, Linear, Value, Written};
 use std::fmt::{self, Display, Formatter};
 
 impl Display for Value {
@@ -85,8 +85,13 @@ impl Function {
                 for Written { array, indices } in written {
                     write!(f, " writes {array}")?;
                     indices.iter().try_for_each(|index| match index {
-                        Some((first, step)) => write!(f, ".{first}+{step}"),
-                        None => write!(f, ".any"),
+                        Indices::At((first, step)) => write!(f, ".{first}+{step}"),
+                        Indices::Within([None, None]) => write!(f, ".any"),
+                        Indices::Within(bounds) => {
+                            let bound = |bound: &Option<Linear>| bound.map(|(first, step)| format!("{first}+{step}"));
+                            let [least, most] = bounds.each_ref().map(|one| bound(one).unwrap_or_default());
+                            write!(f, ".({least}..{most})")
+                        }
                     })?;
                 }
                 writeln!(f, " ->{}", List(outs))?;

@@ -1,6 +1,6 @@
 //! Queries on code: the values that it defines and uses, and its iterations ahead.
 
-use crate::program::{Ahead, Instr, Value};
+use crate::program::{Ahead, Indices, Instr, Value};
 use std::collections::BTreeSet;
 
 /// The values that the instructions of a body define, and those that they use, nested bodies included.
@@ -79,7 +79,7 @@ fn collect(body: &[Instr], defined: &mut BTreeSet<Value>, used: &mut BTreeSet<Va
                 used.extend(ahead.arrays.iter().flat_map(|array| array.axes.as_flattened()));
                 used.extend(ahead.arrays.iter().map(|array| array.address));
                 let indices = ahead.written.iter().flat_map(|written| &written.indices);
-                used.extend(indices.flatten().map(|(first, _)| first));
+                used.extend(indices.flat_map(Indices::values));
                 collect(&ahead.body, defined, used);
             }
             Instr::Suspect { condition } => {

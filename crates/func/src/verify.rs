@@ -7,7 +7,7 @@
 //! - Iterations ahead are not nested, do not exit, and leave no block around them. `Suspect` and `GiveUp` occur only
 //!   there.
 
-use crate::program::{Ahead, Body, Function, Instr, Label, Value};
+use crate::program::{Ahead, Body, Function, Indices, Instr, Label, Value};
 use numelt_ir::{DType, Op, OpKind};
 use std::collections::HashSet;
 
@@ -235,7 +235,7 @@ impl Check<'_> {
             ensure(written.indices.len() == array.axes.len(), || {
                 "the indices of a written array do not match its axes".into()
             })?;
-            numbers.extend(written.indices.iter().flatten().map(|(first, _)| first));
+            numbers.extend(written.indices.iter().flat_map(Indices::values));
         }
         self.uses(&numbers, &vec![DType::I64; numbers.len()])?;
         let types = self.expects(&ahead.params)?;

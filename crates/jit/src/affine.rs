@@ -98,6 +98,11 @@ impl Facts {
     /// Lower bounds of an expression. Each of them holds by itself. They contain no value that is an iteration number,
     /// a maximum or a minimum.
     pub fn least(&self, sum: &Affine) -> Vec<Affine> {
+        self.least_but(sum, None)
+    }
+
+    /// The same, but the bounds may contain `kept`.
+    pub fn least_but(&self, sum: &Affine, kept: Option<Value>) -> Vec<Affine> {
         let (mut open, mut done) = (vec![sum.clone()], Vec::new());
         while let Some(sum) = open.pop() {
             if open.len() + done.len() > MOST_WAYS {
@@ -108,6 +113,7 @@ impl Facts {
                 .terms
                 .iter()
                 .rev()
+                .filter(|(value, _)| Some(**value) != kept)
                 .find(|(value, _)| self.limits.contains_key(value) || self.extremes.contains_key(value));
             let Some((&value, &factor)) = found else {
                 done.push(sum);

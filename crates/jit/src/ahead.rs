@@ -19,11 +19,11 @@ use crate::affine::Affine;
 use crate::emit::At;
 use crate::loops::{Iterations, is_innermost};
 use crate::outside::IterationsAhead;
-use crate::region::{Access, Region, SMALL};
+use crate::region::{Access, Region, SMALL, Selected};
 use crate::tree::Stmt;
 use crate::types::{Type, Val, places};
 use crate::walk::{AheadNote, Edge, Env, Jumps, Res, Stop, Walk};
-use numelt_func::{Ahead, Array, Carried, Label, Value, Written};
+use numelt_func::{Ahead, Array, Carried, Indices, Label, Value, Written};
 use numelt_ir::{DType, Op};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -414,8 +414,12 @@ impl Walk<'_> {
                 is_bounded &= places.indices.iter().any(moves) || places.indices.iter().all(Option::is_some);
                 is_moving |= places.indices.iter().any(moves);
                 let mut indices = Vec::new();
-                for index in &places.indices {
-                    indices.push(index.as_ref().map(|(rest, step)| (self.written_out(rest), *step)));
+                for (index, bounds) in places.indices.iter().zip(&places.bounds) {
+                    let mut written_out = |(rest, step): &(Affine, i64)| (self.written_out(rest), *step);
+                    indices.push(match index {
+                        Some(index) => Indices::At(written_out(index)),
+                        None => Indices::Within(bounds.each_ref().map(|bound| bound.as_ref().map(&mut written_out))),
+                    });
                 }
                 written.push(Written { array: number, indices });
             }
@@ -461,17 +465,25 @@ impl Walk<'_> {
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Places {
     indices: Vec<Option<(Affine, i64)>>,
+    /// Bounds of the indices, described in the same way.
+    bounds: Vec<[Option<(Affine, i64)>; 2]>,
     is_store: bool,
 }
 
 fn places_of(region: &Region, access: &Access, ndim: u8) -> Places {
-    let index = |axis: usize| {
-        let (_, index) = access.indices.iter().find(|(own, _)| *own == axis)?;
-        let mut rest = index.clone();
+    let along = |axis: usize| access.indices.iter().find(|selected| selected.axis == axis);
+    let linear = |sum: &Affine| {
+        let mut rest = sum.clone();
         let step = rest.terms.remove(&region.position).unwrap_or(0);
         rest.terms.keys().all(|value| (value.0 as usize) < region.inside_from).then_some((rest, step))
     };
-    Places { indices: (0..usize::from(ndim)).map(index).collect(), is_store: access.is_store }
+    let axes = || (0..usize::from(ndim)).map(along);
+    let bounds = |selected: &Selected| selected.bounds.each_ref().map(|bound| bound.as_ref().and_then(linear));
+    Places {
+        indices: axes().map(|selected| linear(&selected?.index)).collect(),
+        bounds: axes().map(|selected| selected.map(bounds).unwrap_or_default()).collect(),
+        is_store: access.is_store,
+    }
 }
 
 /// For each number of variables of these types: `Kept` if the driver can tell whether an iteration has assigned it.

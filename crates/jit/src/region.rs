@@ -67,8 +67,17 @@ impl Region {
 pub struct Access {
     pub array: usize,
     /// The axes with their indices, as far as they were selected one by one.
-    pub indices: Vec<(usize, Affine)>,
+    pub indices: Vec<Selected>,
     pub is_store: bool,
+}
+
+/// An index of an access along an axis.
+#[derive(Debug)]
+pub struct Selected {
+    pub axis: usize,
+    pub index: Affine,
+    /// Bounds of the index, as far as they are known: expressions of the iteration and of loop-invariant values.
+    pub bounds: [Option<Affine>; 2],
 }
 
 impl Walk<'_> {
@@ -174,11 +183,28 @@ impl Walk<'_> {
         if is_whole && let Type::Array { ndim, .. } = view.ty {
             let mut axes: Vec<usize> = (0..usize::from(ndim)).collect();
             for (axis, index) in path.into_iter().rev().flatten() {
-                indices.push((axes.remove(axis), self.e.facts.sum(index)));
+                let index = self.e.facts.sum(index);
+                let bounds = if is_store { self.bounds(&index) } else { [None, None] };
+                indices.push(Selected { axis: axes.remove(axis), index, bounds });
             }
         }
         let region = self.region.as_mut().expect("seen above");
         region.accesses.push(Access { array, indices, is_store });
+    }
+
+    /// Bounds of an index: expressions of the iteration and of loop-invariant values that cannot overflow.
+    fn bounds(&mut self, index: &Affine) -> [Option<Affine>; 2] {
+        let Some(Region { position, inside_from, .. }) = self.region else { return [None, None] };
+        [1, -1].map(|sign| {
+            let signed = Affine::of(0).plus(index, sign)?;
+            let is_known = |value: &Value| *value == position || (value.0 as usize) < inside_from;
+            let mut ways = self.e.facts.least_but(&signed, Some(position));
+            ways.retain(|way| way.terms.keys().all(is_known));
+            // a bound that changes from iteration to iteration is likely to be closer
+            ways.sort_by_key(|way| !way.terms.contains_key(&position));
+            let way = ways.into_iter().next().filter(|way| self.is_small(way))?;
+            Affine::of(0).plus(&way, sign)
+        })
     }
 
     /// Records that one of NumPy's loops reads all elements of an array.

@@ -1,5 +1,6 @@
 """What the code of iterations ahead need not look at in every iteration, and results where it must."""
 
+import functools
 import math
 import re
 
@@ -219,6 +220,93 @@ def test_columns_are_written_back(dtype):
 
     with numpy.errstate(divide="raise"):
         checked(columns_and_rows, make)
+
+
+def parts_of_rows(kind):
+    """Return the text of a function that writes a part of each row and column, which depends on the row."""
+    ranges = {
+        "above": "range(i + 1, n)",
+        "below": "range(i)",
+        "backwards": "range(n - 1, i, -1)",
+        "in steps": "range(2 * i, n, 3)",
+        "around": "range(max(0, i - 2), min(n, i + 3))",
+        "across": "range(n - i, n)",
+    }
+    return f"""import math
+
+def f(x, out):
+    n = len(x)
+    for i in range(n):
+        for j in {ranges[kind]}:
+            out[i, j] = math.sqrt(x[i] + x[j])
+            out[j, i] = x[j] - i
+"""
+
+
+# what is written along the first array's second axis, in the text of the iterations
+WRITTEN = {
+    "above": r"\.\(v\d+\+1\.\.v\d+\+0\)",
+    "below": r"\.\(v\d+\+0\.\.v\d+\+1\)",
+    "backwards": r"\.\(v\d+\+1\.\.v\d+\+0\)",
+    "in steps": r"\.\(v\d+\+2\.\.v\d+\+0\)",
+    "around": r"\.\(v\d+\+1\.\.v\d+\+1\)",
+    "across": r"\.\(v\d+\+-1\.\.v\d+\+0\)",
+}
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
+def test_parts_of_rows_and_columns_are_written_back(kind, tmp_path):
+    function = load(tmp_path / "parts.py", parts_of_rows(kind))
+
+    def make(at):
+        x = numpy.arange(1.0, 161.0)
+        x[at] = -1e6
+        return x, numpy.full((160, 160), 7.0)
+
+    compiled = np.jit(function)
+    for at in [150, 80, 159, 0]:
+        assert outcome(compiled, make(at)) == outcome(function, make(at))
+    code = "\n".join(v["code"] for u in reporting.units(compiled) for v in u.report()["variants"])
+    writes = " ".join(re.findall(r"writes \S+", code))
+    assert re.search(WRITTEN[kind], writes), writes
+
+
+def one_step(x, out):
+    for i in range(len(x)):
+        number = int(x[i])
+        if number % 2 == 0:
+            number //= 2
+        else:
+            number = 3 * number + 1
+        out[i] = number
+
+
+def guarded_product(x, out):
+    for i in range(len(x)):
+        number = int(x[i])
+        if number < 2**61:
+            number = number * 4 - 3
+        out[i] = number
+
+
+def nine_times(x, out):
+    for i in range(len(x)):
+        out[i] = 9 * int(x[i])
+
+
+@pytest.mark.parametrize("function", [one_step, guarded_product, nine_times])
+def test_integers_that_are_too_large_in_one_branch(function):
+    third, ninth = (2**63 - 1) // 3, (2**63 - 1) // 9
+    edges = [third - 1, third, third + 1, ninth, ninth + 1, 2**61 - 1, 2**61, 2**63 - 1, 2**63 - 2, 0]
+    edges += [-edge - offset for edge in edges for offset in (0, 1)]
+
+    def make(values):
+        x = numpy.arange(1000)
+        x[700 : 700 + len(values)] = values
+        return x, numpy.zeros(len(x), numpy.int64)
+
+    several = [[edge] for edge in edges] + [[2**62, 2**61], [2**62] * 200]
+    checked(function, *(functools.partial(make, values) for values in several))
 
 
 def divided_by_truths(b, out):

@@ -13,7 +13,7 @@
 use super::emit::Emit;
 use super::{Machine, RUN_AHEAD, Table};
 use crate::builder::{Block, Int, Val};
-use numelt_func::{Ahead, Carried, Function, Instr, Value, iterations_ahead, uses};
+use numelt_func::{Ahead, Carried, Function, Indices, Instr, Linear, Value, iterations_ahead, uses};
 use numelt_ir::Result;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -154,9 +154,18 @@ pub struct Memory {
 pub struct Place {
     /// Which array.
     pub array: usize,
-    /// Of each axis: the index of iteration zero, and how much greater it is in each next iteration. `None`: it may be
-    /// any.
-    pub indices: SmallVec<[Option<(i64, i64)>; 4]>,
+    /// Of each axis: which indices.
+    pub indices: SmallVec<[Span; 4]>,
+}
+
+/// Indices along an axis. A number that depends on the iteration is that of iteration zero, and how much greater it is
+/// in each next iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Span {
+    /// One.
+    At((i64, i64)),
+    /// All from the first one to the second one. `None`: the first or the last element of the axis.
+    Within([Option<(i64, i64)>; 2]),
 }
 
 impl Job {
@@ -191,8 +200,15 @@ impl Job {
         let written = (0..written).map(|_| {
             let array = next() as usize;
             let indices = arrays[array].axes.iter().map(|_| {
-                let (is_known, first, step) = (next() != 0, next(), next());
-                is_known.then_some((first, step))
+                let is_one = next() != 0;
+                let bounds = [(); 2].map(|()| {
+                    let (is_known, first, step) = (next() != 0, next(), next());
+                    is_known.then_some((first, step))
+                });
+                match bounds {
+                    [Some(index), _] if is_one => Span::At(index),
+                    bounds => Span::Within(bounds),
+                }
             });
             Place { array, indices: indices.collect() }
         });
@@ -253,9 +269,16 @@ pub(super) fn call(emit: &mut Emit<'_>, outlined: &Outlined<'_>, number: usize) 
     }
     for written in &ahead.written {
         job.push(number(written.array));
-        for index in &written.indices {
-            let (first, step) = index.map_or((number(0), 0), |(first, step)| (emit.get(first), step));
-            job.extend([number(index.is_some().into()), first, b.const_int(word, step as u64)]);
+        for indices in &written.indices {
+            let (is_one, bounds) = match *indices {
+                Indices::At(index) => (true, [Some(index), None]),
+                Indices::Within(bounds) => (false, bounds),
+            };
+            job.push(number(is_one.into()));
+            for bound in bounds {
+                let (first, step) = bound.map_or((number(0), 0), |(first, step): Linear| (emit.get(first), step));
+                job.extend([number(bound.is_some().into()), first, b.const_int(word, step as u64)]);
+            }
         }
     }
     let call = b.scratch(b.array(word, job.len() as u64));
@@ -324,8 +347,12 @@ pub(super) fn suspect(emit: &Emit<'_>, condition: Value) {
 
 /// Ends the function without having done its iterations.
 pub(super) fn give_up(emit: &Emit<'_>) {
-    let iterations = emit.iterations.as_ref().expect("only iterations done ahead are given up");
-    emit.b.jump(iterations.given_up);
+    emit.b.jump(given_up(emit));
+}
+
+/// Where the function ends without having done its iterations.
+pub(super) fn given_up(emit: &Emit<'_>) -> Block {
+    emit.iterations.as_ref().expect("only iterations done ahead are given up").given_up
 }
 
 /// The pointer that an address is, and to which array it belongs. In iterations done ahead it is written as what it was

@@ -1,7 +1,7 @@
 //! From the function IR to LLVM's: blocks and phis for structured code, one instruction after the other.
 
 use super::ahead::{self, Iterations, Outlined};
-use super::{CALL_LOOP, POLL, POLL_AHEAD, Part, SYMBOL, library};
+use super::{CALL_LOOP, POLL, POLL_AHEAD, Part, SYMBOL, library, select};
 use crate::builder::{Block, Builder, Int, Real, Val};
 use crate::lower::calls::ElementLoops;
 use crate::lower::math::MathTable;
@@ -162,7 +162,7 @@ impl<'a> Emit<'a> {
         Ok(())
     }
 
-    fn instr(&mut self, instr: &'a Instr) -> Result<()> {
+    pub(super) fn instr(&mut self, instr: &'a Instr) -> Result<()> {
         match instr {
             Instr::Const { out, bits } => {
                 self.constants.insert(*out, *bits);
@@ -178,14 +178,7 @@ impl<'a> Emit<'a> {
                 self.set(*out, val);
             }
             Instr::Checked { out, overflow, op, args } => {
-                let name = match op {
-                    Op::Add => "llvm.sadd.with.overflow",
-                    Op::Subtract => "llvm.ssub.with.overflow",
-                    _ => "llvm.smul.with.overflow",
-                };
-                let args = args.map(|arg| self.get(arg));
-                let both = self.b.intrinsic(name, &[self.b.int(64)], &args);
-                let (result, lost) = (self.b.extract_value(both, 0), self.b.extract_value(both, 1));
+                let (result, lost) = self.checked(*op, *args);
                 self.set(*out, result);
                 self.set(*overflow, lost);
             }
@@ -230,7 +223,9 @@ impl<'a> Emit<'a> {
                 self.set(*out, val);
             }
             Instr::If { condition, then, otherwise, outs, is_rare } => {
-                self.choice(*condition, then, otherwise, outs, *is_rare)?;
+                if !select::choice(self, *condition, [then, otherwise], outs)? {
+                    self.choice(*condition, then, otherwise, outs, *is_rare)?;
+                }
             }
             Instr::Block { label, body, outs } => {
                 let place = self.place(outs);
@@ -271,6 +266,32 @@ impl<'a> Emit<'a> {
             }
         }
         Ok(())
+    }
+
+    /// A sum, difference or product of two I64, and whether it overflows.
+    fn checked(&self, op: Op, args: [Value; 2]) -> (Val, Val) {
+        let (b, word) = (self.b, self.b.int(64));
+        let factors = args.map(|arg| self.constants.get(&arg).map(|bits| *bits as i64));
+        let scale = match (op, factors) {
+            (Op::Multiply, [Some(factor), None]) => Some((args[1], factor)),
+            (Op::Multiply, [None, Some(factor)]) => Some((args[0], factor)),
+            _ => None,
+        };
+        if let Some((value, factor)) = scale.filter(|(_, factor)| (2..=9).contains(factor)) {
+            // the product is one addition or shift, which need not wait for the check
+            let value = self.get(value);
+            let (least, most) = (i64::MIN / factor, i64::MAX / factor);
+            let from_least = b.sub(value, b.const_int(word, least as u64));
+            let lost = b.icmp(Int::LLVMIntUGT, from_least, b.const_int(word, most.wrapping_sub(least) as u64));
+            return (b.mul(value, b.const_int(word, factor as u64)), lost);
+        }
+        let name = match op {
+            Op::Add => "llvm.sadd.with.overflow",
+            Op::Subtract => "llvm.ssub.with.overflow",
+            _ => "llvm.smul.with.overflow",
+        };
+        let both = b.intrinsic(name, &[word], &args.map(|arg| self.get(arg)));
+        (b.extract_value(both, 0), b.extract_value(both, 1))
     }
 
     pub(super) fn constant(&self, ty: DType, bits: u64) -> Val {
@@ -398,7 +419,7 @@ impl<'a> Emit<'a> {
     /// Counts down; is it time to ask?
     fn count_down(&mut self, iterations: Option<Value>) -> Val {
         let b = self.b;
-        let (i32t, i64t) = (b.int(32), b.int(64));
+        let (i32t, i64t, is_one) = (b.int(32), b.int(64), iterations.is_none());
         let iterations = match iterations {
             None => b.const_int(i32t, 1),
             Some(iterations) => {
@@ -408,7 +429,9 @@ impl<'a> Emit<'a> {
         };
         let left = b.sub(b.load(i32t, self.patience, 4), iterations);
         b.store(left, self.patience, 4);
-        b.icmp(Int::LLVMIntSLE, left, b.const_int(i32t, 0))
+        // it was greater than zero before
+        let how = if is_one { Int::LLVMIntEQ } else { Int::LLVMIntSLE };
+        b.icmp(how, left, b.const_int(i32t, 0))
     }
 
     /// Asks, and counts anew.

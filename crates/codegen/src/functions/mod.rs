@@ -11,8 +11,9 @@
 mod ahead;
 mod emit;
 mod library;
+mod select;
 
-pub use ahead::{Change, IterationsCode, Job, Memory, Place};
+pub use ahead::{Change, IterationsCode, Job, Memory, Place, Span};
 
 use crate::lower::calls::ElementLoops;
 use crate::lower::math::MathTable;

@@ -1,5 +1,5 @@
 use super::verify;
-use crate::{Ahead, Array, Carried, Function, Instr, Label, Memory, Outcome, Value, Written, interpret};
+use crate::{Ahead, Array, Carried, Function, Indices, Instr, Label, Memory, Outcome, Value, Written, interpret};
 use numelt_ir::{DType, Op, Scalar};
 
 /// A host without memory.
@@ -174,7 +174,7 @@ fn iterations_ahead(rest: Vec<Instr>) -> Function {
         starts: vec![zero, zero],
         count,
         arrays: vec![Array { address: odd, axes: vec![[count, one]], size: 1 }],
-        written: vec![Written { array: 0, indices: vec![Some((zero, 2))] }],
+        written: vec![Written { array: 0, indices: vec![Indices::At((zero, 2))] }],
         is_free: true,
         carried: vec![Carried::Added],
         work: one,

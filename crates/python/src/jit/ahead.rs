@@ -222,7 +222,8 @@ impl Tries<'_> {
         // SAFETY: settings change only with the GIL held; it is held here and not released.
         let host = unsafe { Runtime::global().with_host(Arc::clone) };
         let threads = host.threads().max(1) as i64;
-        let per_iteration = undo::bytes(self.job, &(iterations.start..iterations.start + 1)).max(1);
+        let of_one = |iteration| undo::bytes(self.job, &(iteration..iteration + 1));
+        let per_iteration = of_one(iterations.start).max(of_one(iterations.end - 1)).max(1);
         let most = ((MOST_BYTES_SHARED / per_iteration) as i64 * threads).min((LONG_SHARED / pace) as i64 * threads);
         let iterations = iterations.start..iterations.end.min(iterations.start + most.max(threads));
         let is_scattered = undo::is_scattered(self.job, &(iterations.start..iterations.start + 1));

@@ -4,7 +4,7 @@
 //! In: the arrays of a [`Job`] and a range of iterations. Not here: the choice of the range, and why iterations give
 //! up.
 
-use numelt_codegen::functions::{Job, Memory, Place};
+use numelt_codegen::functions::{Job, Memory, Place, Span};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -34,11 +34,23 @@ impl Block {
     fn of(memory: &Memory, part: &Place, iterations: &Range<i64>) -> Block {
         let mut start = 0i64;
         let mut axes = memory.axes.clone();
-        for (axis, index) in axes.iter_mut().zip(&part.indices) {
-            if let Some((first, step)) = index {
-                start = start.wrapping_add((first + step * iterations.start).wrapping_mul(axis.1));
-                let count = if *step == 0 { 1 } else { iterations.end - iterations.start };
-                *axis = (count, step.wrapping_mul(axis.1));
+        for (axis, indices) in axes.iter_mut().zip(&part.indices) {
+            match indices {
+                Span::At((first, step)) => {
+                    start = start.wrapping_add((first + step * iterations.start).wrapping_mul(axis.1));
+                    let count = if *step == 0 { 1 } else { iterations.end - iterations.start };
+                    *axis = (count, step.wrapping_mul(axis.1));
+                }
+                Span::Within([least, most]) => {
+                    let ends = |(first, step): (i64, i64)| {
+                        [iterations.start, iterations.end - 1].map(|iteration| first + step * iteration)
+                    };
+                    let least = least.map_or(0, |least| ends(least).into_iter().fold(i64::MAX, i64::min)).max(0);
+                    let most = most.map_or(i64::MAX, |most| ends(most).into_iter().fold(i64::MIN, i64::max));
+                    let most = most.min(axis.0 - 1);
+                    start = start.wrapping_add(least.wrapping_mul(axis.1));
+                    axis.0 = most.saturating_sub(least).saturating_add(1).max(0);
+                }
             }
         }
         axes.retain(|axis| axis.0 != 1);
@@ -85,8 +97,9 @@ pub fn is_scattered(job: &Job, iterations: &Range<i64>) -> bool {
     job.written.iter().any(|part| {
         let memory = &job.arrays[part.array];
         let block = Block::of(memory, part, iterations);
-        let is_next = |(axis, index): (&(i64, i64), &Option<(i64, i64)>)| {
-            index.is_some_and(|(_, step)| step.wrapping_mul(axis.1).unsigned_abs() == memory.size as u64)
+        let is_next = |(axis, indices): (&(i64, i64), &Span)| match indices {
+            Span::At((_, step)) => step.wrapping_mul(axis.1).unsigned_abs() == memory.size as u64,
+            Span::Within(_) => false,
         };
         block.piece <= LINE
             && block.bytes() > MOST_LINES * block.piece
@@ -179,11 +192,10 @@ pub unsafe fn restore<'a>(job: &Job, iterations: &Range<i64>, from: &'a [u8]) ->
 /// Are the indices of all iterations within the extents of the arrays that they write?
 pub fn is_inside(job: &Job) -> bool {
     job.written.iter().all(|part| {
-        job.arrays[part.array].axes.iter().zip(&part.indices).all(|((extent, _), index)| {
-            let at = |iteration: i64| {
-                index.map(|(first, step)| i128::from(first) + i128::from(step) * i128::from(iteration))
-            };
-            let is_inside = |iteration| at(iteration).is_none_or(|at| (0..i128::from(*extent)).contains(&at));
+        job.arrays[part.array].axes.iter().zip(&part.indices).all(|((extent, _), indices)| {
+            let Span::At((first, step)) = *indices else { return true };
+            let at = |iteration: i64| i128::from(first) + i128::from(step) * i128::from(iteration);
+            let is_inside = |iteration| (0..i128::from(*extent)).contains(&at(iteration));
             is_inside(job.iterations.start) && is_inside(job.iterations.end - 1)
         })
     })
@@ -255,8 +267,8 @@ mod tests {
 
     /// Writes to rows or columns of a matrix.
     fn part(axis: usize, first: i64, step: i64) -> Place {
-        let mut indices = [None; 2];
-        indices[axis] = Some((first, step));
+        let mut indices = [Span::Within([None; 2]); 2];
+        indices[axis] = Span::At((first, step));
         Place { array: 0, indices: indices.into_iter().collect() }
     }
 
@@ -288,6 +300,46 @@ mod tests {
                 // SAFETY: as above.
                 unsafe { restore(&job, &(0..2), &saved) };
                 assert_eq!(cells, before);
+            }
+        }
+    }
+
+    #[test]
+    fn parts_of_rows_and_columns_come_back() {
+        // below the diagonal of a matrix, and above it
+        for (bounds, is_in) in [
+            ([None, Some((-1, 1))], (|row, column| column < row) as fn(i64, i64) -> bool),
+            ([Some((1, 1)), None], |row, column| column > row),
+            ([Some((4, -1)), Some((9, -1))], |row, column| (4 - row..=9 - row).contains(&column)),
+        ] {
+            for transposed in [false, true] {
+                let mut cells: Vec<u64> = (0..30).collect();
+                let before = cells.clone();
+                let mut memory = matrix(&mut cells, 5, 6);
+                let mut indices = [Span::At((0, 1)), Span::Within(bounds)];
+                if transposed {
+                    memory.axes.reverse();
+                    indices.reverse();
+                }
+                let job = job(vec![memory], vec![Place { array: 0, indices: indices.into_iter().collect() }], 0..5);
+                for few in [0..1, 1..3, 2..5, 0..5] {
+                    let mut saved = Vec::new();
+                    // SAFETY: the matrix has five rows.
+                    unsafe { save(&job, &few, &mut saved) };
+                    assert_eq!(saved.len(), bytes(&job, &few));
+                    let all = 8 * 6 * (few.end - few.start) as usize;
+                    assert!(saved.len() < all || bounds[1] == Some((9, -1)) && saved.len() <= all);
+                    for (row, column) in few.clone().flat_map(|row| (0..6).map(move |column| (row, column))) {
+                        if is_in(row, column) {
+                            cells[(6 * row + column) as usize] = 99;
+                        }
+                    }
+                    assert!(cells != before || few == (0..1));
+                    // SAFETY: as above.
+                    let rest = unsafe { restore(&job, &few, &saved) };
+                    assert!(rest.is_empty());
+                    assert_eq!(cells, before);
+                }
             }
         }
     }
