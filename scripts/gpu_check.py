@@ -35,6 +35,33 @@ CORE = [
     "engine/test_stencils_in_place.py",
 ]
 
+# The sizes of the papers' programs at which their arrays fill a device: 30 million numbers each, where
+# the program has so many at once. Programs that are not listed have too little parallel work for that.
+FILLING = {
+    "poly": 64_000_000,
+    "pythagorean": 32_000_000,
+    "black_scholes": 16_000_000,
+    "heat_equation": 6000,
+    "shallow_water": 4000,
+    "nbody": 6000,
+    "nbody_nice": 4_000_000,
+    "game_of_life": 6000,
+    "leibnitz_pi": 64_000_000,
+    "monte_carlo_pi": 32_000_000,
+    "rosenbrock": 64_000_000,
+    "stencil27": 320,
+    "sor": 6000,
+    "gauss": 1000,
+    "lu": 1000,
+    "kmeans": 1_000_000,
+    "knn": 200_000,
+    "rnn": 2048,
+    "snakes_and_ladders": 2000,
+    "lattice_boltzmann": 2000,
+    "softmax_rows": 100_000,
+    "moments": 64_000_000,
+}
+
 # Fused kernels whose speed is limited by memory: the numbers of arrays read and written, and the expression.
 FUSED = {
     "axpy": (3, lambda np, x, y: 2.5 * x + y),
@@ -63,21 +90,27 @@ def name_of_device(engine):
     return re.sub(r"[^A-Za-z0-9]+", "-", done.stdout.splitlines()[0]).strip("-")
 
 
-def test(engine, count, timeout):
+def rust_tests(folder):
+    """Return the commands of the Rust tests: one of cargo's, or the compiled test programs in a folder."""
+    if folder is None:
+        return [["cargo", "test", "-p", "numelt-engine-gpu"]]
+    return [[str(program)] for program in sorted(folder.iterdir()) if os.access(program, os.X_OK)]
+
+
+def test(engine, count, timeout, folder):
     """Run the tests on the engine; return lines that describe the outcome."""
     tests = [str(ROOT / "tests" / "python" / name) for name in [*CORE, f"engine/test_{engine}.py"]]
     settings = {"NUMELT_ENGINE": engine, "NUMELT_AT_ONCE": "0", "NUMELT_PIECEMEAL": "0"}
     python = [sys.executable, "-m", "pytest", "-q"]
-    rust = ["cargo", "test", "-p", "numelt-engine-gpu"]
+    random = f"operations, functions, reductions and {count} random programs against the interpreter"
     runs = [
         ("core tests", [*python, "-m", "core", str(ROOT / "tests" / "python")], settings),
         ("tests of warnings, sums and loops", [*python, *tests], settings),
-        (
-            f"operations, functions, reductions and {count} random programs against the interpreter",
-            rust,
-            {"NUMELT_TEST_ENGINE": engine, "NUMELT_TEST_PROGRAMS": str(count)},
-        ),
     ]
+    settings = {"NUMELT_TEST_ENGINE": engine, "NUMELT_TEST_PROGRAMS": str(count)}
+    for command in rust_tests(folder):
+        name = random if folder is None else f"{random}: {Path(command[0]).name}"
+        runs.append((name, command, settings))
     for name, command, added in runs:
         start = time.perf_counter()
         try:
@@ -155,16 +188,49 @@ def bandwidth(numelt, engine, elements):
         for name, (arrays, expression) in FUSED.items():
             rate = arrays * size / seconds(lambda e=expression, x=x, y=y: e(numelt, x, y))
             yield f"{dtype} {name}: {rate / 1e9:,.1f} GB/s, {rate / copied:.0%} of it"
+            for library, seconds_there in compiled_elsewhere(expression, dtype, elements):
+                yield f"{dtype} {name} by {library}: {arrays * size / seconds_there / 1e9:,.1f} GB/s"
+
+
+def compiled_elsewhere(expression, dtype, elements):
+    """Return the names of libraries that compile an expression, with the seconds that it takes there."""
+    if cupy := installed("cupy"):
+        x, y = (cupy.arange(elements).astype(dtype) + number for number in (1, 2))
+        fused = cupy.fuse(lambda x, y: expression(cupy, x, y))
+        yield "cupy.fuse", waited(lambda: fused(x, y), lambda _: cupy.cuda.Device().synchronize())
+    if (jax := installed("jax")) and (jnp := installed("jax.numpy")):
+        jax.config.update("jax_enable_x64", True)
+        x, y = (jnp.arange(elements).astype(dtype) + number for number in (1, 2))
+        jitted = jax.jit(lambda x, y: expression(jnp, x, y))
+        yield "jax.jit", waited(lambda: jitted(x, y), jax.block_until_ready)
+    if (torch := installed("torch")) and torch.cuda.is_available():
+        x, y = (torch.arange(elements, device="cuda").to(getattr(torch, dtype)) + number for number in (1, 2))
+        compiled = torch.compile(lambda x, y: expression(torch, x, y))
+        yield "torch.compile", waited(lambda: compiled(x, y), lambda _: torch.cuda.synchronize())
+
+
+def waited(run, wait, rounds=7):
+    """Return the median time of a run until its result is there."""
+    taken = []
+    for _ in range(rounds + 2):
+        start = time.perf_counter()
+        wait(run())
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken[2:])
+
+
+def installed(name):
+    """Return a module, or None if it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
 
 
 def others():
     """Return the installed libraries for comparison, as namespaces by name, NumPy first."""
-    found = {"numpy": numpy}
-    for name, module in (("cupy", "cupy"), ("jax", "jax.numpy")):
-        try:
-            found[name] = importlib.import_module(module)
-        except ImportError:
-            continue
+    found = {"numpy": numpy, "cupy": installed("cupy"), "jax": installed("jax.numpy")}
+    found = {name: module for name, module in found.items() if module is not None}
     if "jax" in found:
         importlib.import_module("jax").config.update("jax_enable_x64", True)
     return found
@@ -176,33 +242,37 @@ def finish(name, module, value):
         module.cuda.Device().synchronize()
     elif name == "jax":
         importlib.import_module("jax").block_until_ready(value)
+    elif name == "numelt" and not isinstance(value, (list, tuple, float, int)):
+        float(value.ravel()[-1])
     else:
         timing.force(value)
 
 
 def milliseconds(name, module, make, size, rounds=5):
-    """Return the shortest time of a program in a library, or None if the library cannot run it."""
+    """Return the shortest time of a program in a library, or None if the library cannot run it.
+
+    NumPy's first run is measured: at a device's sizes it takes long, and NumPy needs no run before.
+    """
     taken = []
+    before, rounds = (0, 1) if name == "numpy" else (2, rounds)
     try:
         run = make(module, size)
-        for _ in range(rounds + 2):
+        for _ in range(before + rounds):
             start = time.perf_counter()
             finish(name, module, run())
             taken.append(1e3 * (time.perf_counter() - start))
     except (AttributeError, TypeError, ValueError, NotImplementedError):
         return None
-    return min(taken[2:])
+    return min(taken[before:])
 
 
-def workloads(numelt, large):
+def workloads(numelt, small, chosen):
     """Return lines with the times of the papers' programs here and in other libraries (all eager)."""
-    libraries = {"numelt": numelt, **others()}
+    libraries = {"numelt": numelt, **{name: each for name, each in others().items() if name in chosen}}
     ratios = {name: [] for name in libraries}
     for make, sizes in programs.PROGRAMS.items():
-        taken = {
-            name: milliseconds(name, module, make, sizes[1 if large else 0])
-            for name, module in libraries.items()
-        }
+        size = sizes[0] if small else FILLING[make.__name__]
+        taken = {name: milliseconds(name, module, make, size) for name, module in libraries.items()}
         words = [f"{name} -" if spent is None else f"{name} {spent:.2f} ms" for name, spent in taken.items()]
         yield f"{make.__name__}: {', '.join(words)}"
         for name, spent in taken.items():
@@ -234,20 +304,26 @@ def main():
     parser.add_argument("--programs", type=int, default=2000, help="random programs")
     parser.add_argument("--elements", type=int, default=1 << 27, help="elements of an array for bandwidths")
     parser.add_argument("--small", action="store_true", help="programs at sizes that a test can afford")
+    parser.add_argument("--rust-tests", type=Path, help="a folder of compiled Rust tests, if no cargo")
+    parser.add_argument("--libraries", nargs="*", default=["numpy", "cupy", "jax"], help="to compare with")
     parser.add_argument("--timeout", type=float, default=3600, help="seconds that a run of tests may take")
     parser.add_argument("--keep", type=Path, help="the file of results; one under benches/results without")
     arguments = parser.parse_args()
     if arguments.wheel:
         sys.exit(with_wheel(arguments.wheel))
+    # JAX would take three quarters of the device's memory when it starts
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     numelt = device_or_exit(arguments.engine)
     engine, name = arguments.engine, name_of_device(arguments.engine)
     today = datetime.datetime.now(tz=datetime.UTC).date()
     lines, passed = [f"numelt {numelt.__version__}, {engine}, {name}, {today}"], True
     print(lines[0], flush=True)
     parts = {
-        "tests": lambda: test(engine, arguments.programs, arguments.timeout),
+        "tests": lambda: test(engine, arguments.programs, arguments.timeout, arguments.rust_tests),
         "bandwidth": lambda: ((True, line) for line in bandwidth(numelt, engine, arguments.elements)),
-        "workloads": lambda: ((True, line) for line in workloads(numelt, not arguments.small)),
+        "workloads": lambda: (
+            (True, line) for line in workloads(numelt, arguments.small, arguments.libraries)
+        ),
     }
     for part in arguments.parts:
         for right, line in parts[part]():

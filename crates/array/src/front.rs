@@ -116,10 +116,7 @@ pub trait Front {
     ///
     /// # Errors
     /// Those of running the work on which it depends.
-    fn read_scalar(&self, base: &BaseRef, dtype: DType, offset: i64) -> Result<Scalar, Self::Error> {
-        // the offset is that of an element of a view of this base, and views are inside their base
-        self.look(base, |bytes| Scalar::from_bytes(dtype, &bytes[offset as usize..][..dtype.size()]))
-    }
+    fn read_scalar(&self, base: &BaseRef, dtype: DType, offset: i64) -> Result<Scalar, Self::Error>;
 
     /// A new array for a copy of a view, converted to `dtype`, in a memory order.
     ///

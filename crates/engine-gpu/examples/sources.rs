@@ -33,7 +33,9 @@ fn main() -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut count = 0;
     let mut write = |name: String, kernel: &Kernel, rolled| {
-        let Some(source) = render(kernel, Dialect::Cuda, Variant { narrow: count % 2 == 0, rolled }) else {
+        let Some(source) =
+            render(kernel, Dialect::Cuda, Variant { narrow: count % 2 == 0, rolled, packed: !rolled && count % 4 < 2 })
+        else {
             return Ok(());
         };
         count += 1;

@@ -8,7 +8,7 @@ use numelt_testing::generator::{Limits, generate};
 use std::path::Path;
 use std::{env, fs};
 
-const PLAIN: Variant = Variant { narrow: true, rolled: false };
+const PLAIN: Variant = Variant { narrow: true, rolled: false, packed: false };
 
 fn options() -> Options {
     Options { target: Target { nests: None, delays: None, puts: false, ..Target::cpu() }, ..Options::default() }
@@ -65,12 +65,24 @@ base %1 800 out
 %1[i64 (1, 100)] = argmax.f32 %0[f32 (100, 100)] axes=(0)
 ";
 
+/// An array compared with a number and with half as many bytes for each element.
+const BESIDE: &str = "\
+base %0 400 in
+base %1 200 in
+base %2 400
+base %3 100 out
+const $0 = f32 2
+%2[f32 (100)] = multiply.f32 %0[f32 (100)], $0
+%3[bool (100)] = less.f32 %2[f32 (100)], %1[f16 (100)]
+";
+
 #[test]
 fn texts_are_as_they_were() {
     for (name, text) in [("elementwise", ELEMENTWISE), ("rows", ROWS), ("columns", COLUMNS)] {
         check(&format!("{name}.cl"), &source(text, Dialect::OpenCl, PLAIN).text);
     }
     check("elementwise.cu", &source(ELEMENTWISE, Dialect::Cuda, PLAIN).text);
+    check("beside.cu", &source(BESIDE, Dialect::Cuda, Variant { packed: true, ..PLAIN }).text);
 }
 
 /// The text after the prologue, which ends with a blank line.
@@ -82,7 +94,8 @@ fn body(text: &str) -> &str {
 fn dialects_differ_in_the_prologue_only() {
     for seed in 0..300 {
         for kernel in kernels(&generate(seed, &Limits::default())) {
-            let texts = Dialect::ALL.map(|dialect| render(&kernel, dialect, PLAIN));
+            let variant = Variant { packed: seed % 2 == 0, ..PLAIN };
+            let texts = Dialect::ALL.map(|dialect| render(&kernel, dialect, variant));
             let [Some(cuda), Some(opencl)] = texts else { continue };
             assert_eq!(body(&cuda.text), body(&opencl.text), "seed {seed}");
             assert_eq!((cuda.params, cuda.watches), (opencl.params, opencl.watches), "seed {seed}");
@@ -97,7 +110,7 @@ fn parameters_stand_for_what_the_kernel_has() {
     assert_eq!(memory, 4);
     // strides of one are in the text, others are arguments of a launch
     assert!(params.contains(&Param::Stride(0, 1)) || params.contains(&Param::Stride(0, 0)), "{params:?}");
-    let rolled = source(ELEMENTWISE, Dialect::OpenCl, Variant { narrow: true, rolled: true }).params;
+    let rolled = source(ELEMENTWISE, Dialect::OpenCl, Variant { narrow: true, rolled: true, packed: false }).params;
     assert!(!params.iter().any(|param| matches!(param, Param::Wrap(..))));
     assert!(rolled.iter().any(|param| matches!(param, Param::Wrap(..))));
 }

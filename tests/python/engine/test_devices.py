@@ -360,6 +360,37 @@ def test_reports_name_engines_and_what_moved(host):
     assert "steps: 1 on far" in text
 
 
+def back():
+    """Return the bytes that have been copied from devices to the host."""
+    return numelt._core.stats()["bytes_back"]
+
+
+def test_reading_single_elements_does_not_move_the_array(host):
+    with numelt.engine("far"):
+        x = numelt.arange(1_000_000) * 3
+        numelt.flush()
+        before = back()
+        assert [int(x[5]), x[-1], x.reshape(1000, 1000)[2, 1], x[9:].item(-7)] == [15, 2_999_997, 6003, 2_999_979]
+        assert back() == before + 4 * 8
+        x[5] = 0
+        x += 1
+        before = back()
+        assert [x[5], x[6]] == [1, 19]
+        assert back() == before + 2 * 8
+
+
+def test_an_array_is_moved_if_many_of_its_elements_are_read(host):
+    with numelt.engine("far"):
+        x = numelt.arange(1_000_000.0) * 3
+        numelt.flush()
+        before = back()
+        assert [float(x[i]) for i in range(100)] == [3.0 * i for i in range(100)]
+        assert x.nbytes < back() - before < x.nbytes + 100 * 8
+        before = back()
+        assert x[100] == 300.0
+        assert back() == before
+
+
 def test_totals_survive_a_change_of_engines(host):
     before = numelt._core.stats()
     with numelt.engine("far"):

@@ -110,6 +110,14 @@ impl Front for Recorder {
         Ok(look(runtime().read(base)?.bytes()))
     }
 
+    fn read_scalar(&self, base: &BaseRef, dtype: DType, offset: i64) -> Result<Scalar, Error> {
+        let (mut bytes, at, size) = ([0; 16], offset as usize, dtype.size());
+        if let Some(guard) = runtime().read_part(base, at, &mut bytes[..size])? {
+            bytes[..size].copy_from_slice(&guard.bytes()[at..][..size]);
+        }
+        Ok(Scalar::from_bytes(dtype, &bytes[..size]))
+    }
+
     fn fold_now(&self, view: &ArrayView, folds: &[(Op, DType)]) -> Result<Option<Folded>, Error> {
         Ok(runtime().fold_now(folds, view)?)
     }

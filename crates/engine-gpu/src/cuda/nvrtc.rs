@@ -35,6 +35,10 @@ functions! {
 /// The oldest and the newest toolkit whose NVRTC is searched for.
 const TOOLKITS: [i32; 2] = [12, 13];
 
+/// The version since which it can leave out what kernels do not use, which takes it a quarter of the time of a small
+/// one.
+const MINIMAL: (i32, i32) = (12, 9);
+
 /// The compiler.
 pub struct Nvrtc {
     api: Api,
@@ -72,7 +76,11 @@ impl Nvrtc {
     /// Options for a device with these instructions.
     pub fn options(&self, arch: i32) -> Vec<String> {
         let arch = if self.makes_ptx(arch) { format!("compute_{}", self.newest) } else { format!("sm_{arch}") };
-        vec![format!("--gpu-architecture={arch}"), "--fmad=false".into(), "--std=c++17".into()]
+        let mut options = vec![format!("--gpu-architecture={arch}"), "--fmad=false".into(), "--std=c++17".into()];
+        if self.version >= MINIMAL {
+            options.push("--minimal".into());
+        }
+        options
     }
 
     /// Whether the driver has to compile PTX, because this NVRTC does not support the device.

@@ -83,7 +83,8 @@ impl<D: Driver> Compiled<D> {
     /// Compiles a kernel for the variant that most launches use.
     pub fn new(kernel: Arc<Kernel>, compiler: &Compiler<D>) -> Result<Compiled<D>> {
         let compiled = Compiled { kernel, variants: Mutex::default() };
-        compiled.with(Variant { narrow: true, rolled: false }, compiler, |_| Ok(()))?;
+        let packed = render::width(&compiled.kernel).is_some();
+        compiled.with(Variant { narrow: true, rolled: false, packed }, compiler, |_| Ok(()))?;
         Ok(compiled)
     }
 

@@ -4,15 +4,15 @@ use super::compiled::{Compiled, Ready};
 use super::{Argument, Device, Driver, State};
 use crate::render::{self, Kind, Param, Variant, unit};
 use numelt_ir::{Error, Op, Result};
-use numelt_opt::{ArgKind, Kernel, Reduction};
-use numelt_runtime::Launch;
+use numelt_opt::{Arg, ArgKind, Kernel, Reduction};
+use numelt_runtime::{Buffer, Launch};
 
 /// With fewer results than this, one work-item per result leaves most of a device idle,
 pub const FEW_RESULTS: i64 = 256;
 /// and takes longer than the host if it has to do more than this many steps in order.
 const MANY_STEPS: i64 = 1 << 16;
 /// The number of levels of a tree that one work-item joins.
-const LEVELS: i64 = 8;
+const LEVELS: i64 = 4;
 
 /// Scratch memory of each reduction, and that for its positions if it has any.
 type Scratch<M> = Vec<(M, Option<M>)>;
@@ -62,19 +62,32 @@ pub fn launch<D: Driver>(
         return Ok(None);
     }
     let rolled = launch.geometry.args.iter().any(|arg| arg.wraps.iter().any(|wrap| *wrap != 0));
-    let variant = Variant { narrow: points < 1 << 31, rolled };
+    let width = render::width(&compiled.kernel).filter(|width| !rolled && is_aligned(&compiled.kernel, launch, *width));
+    let variant = Variant { narrow: points < 1 << 31, rolled, packed: width.is_some() };
     compiled.with(variant, &engine.compiler, |ready| {
         let word = ready.watches.then(|| state.word());
         let numbers = Numbers { word: word.unwrap_or(0) as i64, ..Numbers::default() };
         let order = Order { engine, state, kernel: &compiled.kernel, launch, points };
         match ready.kind {
-            Kind::Points => order.run(ready, 0, &Numbers { items: points, ..numbers })?,
+            Kind::Points => {
+                let items = points as usize;
+                let items = items.div_ceil(width.unwrap_or(1)) as i64;
+                order.run(ready, 0, &Numbers { items, ..numbers })?;
+            }
             Kind::Columns => order.columns(ready, numbers)?,
             Kind::Runs { lanes } => order.runs(ready, numbers, lanes as i64)?,
         }
         engine.driver().flush()?;
         Ok(word)
     })
+}
+
+/// Whether all arguments of a kernel begin where as many elements as a packed text loads together may begin.
+fn is_aligned(kernel: &Kernel, launch: &Launch<'_>, width: usize) -> bool {
+    let begins = |(arg, buffer): (&Arg, &Buffer)| {
+        arg.kind == ArgKind::Index || buffer.offset % (width * arg.dtype.size()) as i64 == 0
+    };
+    kernel.args.iter().zip(launch.buffers).all(begins)
 }
 
 /// A launch that is being queued.
@@ -118,9 +131,12 @@ impl<D: Driver> Order<'_, D> {
         if results < FEW_RESULTS && numbers.outer * numbers.pieces > MANY_STEPS {
             return Err(Error::Unsupported("few results of many pieces".into()));
         }
+        if self.engine.capabilities.group as i64 % lanes != 0 {
+            return Err(Error::Unsupported("groups of too few work-items".into()));
+        }
         numbers.scratch = self.scratch(trees << numbers.depth)?;
         if trees > 0 {
-            numbers.items = trees << numbers.depth;
+            numbers.items = (trees << numbers.depth) * lanes;
             self.run(ready, 0, &numbers)?;
             numbers.bottom = numbers.depth;
             while numbers.bottom > 0 {

@@ -203,7 +203,7 @@ impl<D: Driver> Engine for Device<D> {
     }
 
     fn source(&self, kernel: &Kernel) -> Option<String> {
-        let variant = Variant { narrow: true, rolled: false };
+        let variant = Variant { narrow: true, rolled: false, packed: render::width(kernel).is_some() };
         render::render(kernel, D::DIALECT, variant).map(|source| source.text)
     }
 

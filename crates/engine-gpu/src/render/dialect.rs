@@ -42,6 +42,9 @@ typedef double f64;
 typedef u16 f16;  // the bits of a half; arithmetic on halves is that of f32
 struct c64 { f32 re, im; };
 struct c128 { f64 re, im; };
+#define ALIGNED(bytes) __align__(bytes)
+#define UNROLLED _Pragma(\"unroll\")
+#define ROLLED _Pragma(\"unroll 1\")
 #define FUNCTION static __device__
 // groups have at most 256 work-items, which leaves each of them 255 registers
 #define KERNEL extern \"C\" __global__ __launch_bounds__(256)
@@ -90,6 +93,9 @@ typedef float f32;
 typedef u16 f16;  // the bits of a half; arithmetic on halves is that of f32
 typedef struct { f32 re, im; } c64;
 //f64 typedef struct { f64 re, im; } c128;
+#define ALIGNED(bytes) __attribute__((aligned(bytes)))
+#define UNROLLED
+#define ROLLED
 #define FUNCTION static
 #define KERNEL __kernel
 #define GLOBAL __global

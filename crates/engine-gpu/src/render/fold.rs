@@ -8,6 +8,7 @@
 //! results of two levels of the tree; `finish` combines those of all pieces, one after the other. So results are
 //! NumPy's on every device.
 
+use super::lanes::GROUP;
 use super::points::{self, Point, RAISE, operand, store};
 use super::types::{cast, name, stored};
 use super::{ENTRY, Kind, Param, Parts, Variant, ops};
@@ -18,8 +19,11 @@ use std::fmt::Write;
 /// Names of the three functions of runs.
 pub const RUNS: [&str; 3] = ["numelt_leaves", "numelt_join", "numelt_finish"];
 
+/// The memory of a group that every device has.
+const GROUP_BYTES: usize = 32 << 10;
+
 /// A loop over work-items.
-const ITEMS: &str = "for (i64 item = GROUP * LANES + LANE; item < items; item += GROUPS * LANES)";
+const ITEMS: &str = "ROLLED\n    for (i64 item = GROUP * LANES + LANE; item < items; item += GROUPS * LANES)";
 
 /// The text of a kernel with reductions.
 pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<Parts> {
@@ -30,15 +34,19 @@ pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<Parts> {
         if folds.iter().any(|fold| fold.own.op == Op::Prod && fold.own.ty.size() > 1 && !fold.own.ty.is_integer()) {
             return None;
         }
+        if folds.iter().map(Fold::lane_bytes).sum::<usize>() * GROUP > GROUP_BYTES {
+            return None;
+        }
         (Kind::Runs { lanes: lanes(&folds)? }, String::new())
     } else {
         (Kind::Columns, String::new())
     };
-    let point = Point::new(kernel, variant)?;
+    let point = Point::new(kernel, Variant { packed: false, ..variant })?;
     let watches = point.watches || folds.iter().any(Fold::watches);
     let text = match kind {
         Kind::Runs { lanes } => {
-            let all = Runs { kernel, folds: &folds, lanes, watches };
+            let index = if variant.narrow { "i32" } else { "i64" };
+            let all = Runs { kernel, folds: &folds, lanes, index, watches };
             text.push_str(&all.leaves(&point)?);
             text.push_str(&all.join()?);
             text.push_str(&all.finish()?);
@@ -80,13 +88,13 @@ fn parameters(kernel: &Kernel, variant: Variant, folds: &[Fold<'_>], kind: Kind,
 /// A reduction.
 pub(super) struct Fold<'a> {
     kernel: &'a Kernel,
-    own: &'a Reduction,
-    at: usize,
+    pub(super) own: &'a Reduction,
+    pub(super) at: usize,
 }
 
 impl Fold<'_> {
     /// Whether its result is a position.
-    fn finds(&self) -> bool {
+    pub(super) fn finds(&self) -> bool {
         matches!(self.own.op, Op::Argmin | Op::Argmax)
     }
 
@@ -95,7 +103,7 @@ impl Fold<'_> {
     }
 
     /// The type of partial results: halves are added in f32.
-    fn partial(&self) -> DType {
+    pub(super) fn partial(&self) -> DType {
         match self.own.op {
             Op::Any | Op::All => DType::Bool,
             Op::Sum | Op::Prod if self.own.ty == DType::F16 => DType::F32,
@@ -104,7 +112,7 @@ impl Fold<'_> {
     }
 
     /// The value at a point, as a partial result.
-    fn value(&self) -> String {
+    pub(super) fn value(&self) -> String {
         cast(&operand(self.kernel, self.own.value), self.own.ty, self.partial())
     }
 
@@ -125,7 +133,7 @@ impl Fold<'_> {
     }
 
     /// Lines that combine a value, and its position, with a result that has one. `result` and `value` are names.
-    fn step(&self, result: &str, value: &str, position: &str, pad: &str) -> Option<String> {
+    pub(super) fn step(&self, result: &str, value: &str, position: &str, pad: &str) -> Option<String> {
         let ty = self.partial();
         if self.finds() {
             let order = if self.own.op == Op::Argmin { Op::Less } else { Op::Greater };
@@ -244,7 +252,7 @@ impl Fold<'_> {
     }
 
     /// Whether it is a sum whose order NumPy determines.
-    fn is_tree(&self) -> bool {
+    pub(super) fn is_tree(&self) -> bool {
         self.own.op == Op::Sum && matches!(self.own.ty.kind(), DTypeKind::Float | DTypeKind::Complex)
     }
 }
@@ -254,22 +262,23 @@ pub(super) fn scratch_type(reduction: &Reduction, kernel: &Kernel, at: usize) ->
     Fold { kernel, own: reduction, at }.partial()
 }
 
-/// Lines that compute the indices of some loops from their number in C order.
-fn indices(kernel: &Kernel, axes: &[usize], number: &str, depth: usize) -> String {
+/// Lines that compute the indices of some loops, of an integer type, from their number in C order.
+fn indices(kernel: &Kernel, axes: &[usize], number: &str, ty: &str, depth: usize) -> String {
     let pad = "    ".repeat(depth);
     match axes {
         [] => String::new(),
         [axis] => {
             debug_assert!(*axis < kernel.rank());
-            format!("{pad}const i64 i{axis} = {number};\n")
+            format!("{pad}const {ty} i{axis} = {number};\n")
         }
         [first, rest @ ..] => {
             let own = format!("rest{first}");
-            let mut text = format!("{pad}i64 {own} = {number};\n");
+            let mut text = format!("{pad}{ty} {own} = {number};\n");
             for axis in rest.iter().rev() {
-                let _ = writeln!(text, "{pad}const i64 i{axis} = {own} % n{axis};\n{pad}{own} /= n{axis};");
+                let _ = writeln!(text, "{pad}const {ty} i{axis} = {own} % ({ty})n{axis};");
+                let _ = writeln!(text, "{pad}{own} /= ({ty})n{axis};");
             }
-            text + &format!("{pad}const i64 i{first} = {own};\n")
+            text + &format!("{pad}const {ty} i{first} = {own};\n")
         }
     }
 }
@@ -298,10 +307,10 @@ fn columns(kernel: &Kernel, point: &Point<'_>, folds: &[Fold<'_>], watches: bool
         text.push_str("    u32 met = 0;  // floating-point conditions\n");
     }
     let _ = writeln!(text, "    {ITEMS} {{");
-    text.push_str(&indices(kernel, &loops.kept, "item", 2));
+    text.push_str(&indices(kernel, &loops.kept, "item", "i64", 2));
     folds.iter().for_each(|fold| text.push_str(&fold.declared("        ")));
     text.push_str("        for (i64 at = 0; at < outer; at++) {\n");
-    text.push_str(&indices(kernel, &loops.outer, "at", 3));
+    text.push_str(&indices(kernel, &loops.outer, "at", "i64", 3));
     text.push_str(&point.values(3));
     text.push_str(&point.stores(3));
     for fold in folds {
@@ -323,101 +332,76 @@ struct Runs<'a> {
     kernel: &'a Kernel,
     folds: &'a [Fold<'a>],
     lanes: usize,
+    /// The type in which the leaves number points.
+    index: &'static str,
     watches: bool,
 }
 
 impl Runs<'_> {
-    fn opened(&self, function: &str, comment: &str) -> String {
+    fn begun(&self, function: &str, comment: &str) -> String {
         let mut text = format!("// {comment}\nKERNEL void {function}($PARAMETERS)\n{{\n");
         if self.watches {
             text.push_str("    u32 met = 0;  // floating-point conditions\n");
         }
-        text.push_str("    const i64 slots = (i64)1 << depth;\n");
-        let _ = writeln!(text, "    {ITEMS} {{");
-        text
+        text + "    const i64 slots = (i64)1 << depth;\n"
+    }
+
+    fn opened(&self, function: &str, comment: &str) -> String {
+        format!("{}    {ITEMS} {{\n", self.begun(function, comment))
     }
 
     fn closed(&self) -> String {
         format!("    }}\n{}}}\n\n", if self.watches { RAISE } else { "" })
     }
 
-    /// Computes the partial result of each leaf.
+    /// Computes the partial result of each leaf. Work-items beside each other take the elements beside each other: each
+    /// one those of a lane of the leaf, and the first one of them joins the lanes.
     fn leaves(&self, point: &Point<'_>) -> Option<String> {
         let loops = Loops::of(self.kernel);
-        let mut text = self.opened(RUNS[0], "A partial result for each leaf of the tree of each piece.");
-        text.push_str("        const i64 path = item & (slots - 1), number = (item >> depth) % pieces;\n");
-        text.push_str(
-            "        const i64 around = (item >> depth) / pieces % outer, kept = (item >> depth) / pieces / outer;\n",
-        );
-        text.push_str("        i64 start, size;\n        piece_i64(number, run, stretch, piece, &start, &size);\n");
-        let _ = writeln!(text, "        if (!descend_i64(path, depth, {}, &start, &size)) continue;", self.lanes);
-        text.push_str(&indices(self.kernel, &loops.kept, "kept", 2));
-        text.push_str(&indices(self.kernel, &loops.outer, "around", 2));
+        let (ix, lanes) = (self.index, self.lanes);
+        let mut text = self
+            .begun(RUNS[0], "A partial result for each leaf of the tree of each piece; each lane is a work-item's.");
         for fold in self.folds {
-            text.push_str(&self.partial_declared(fold));
+            text.push_str(&fold.lanes_declared());
         }
-        if self.folds.iter().any(Fold::is_tree) {
-            let _ = writeln!(text, "        const i64 whole = size < {0} ? 0 : size / {0} * {0};", self.lanes);
+        text.push_str("    ROLLED\n    for (i64 first = GROUP * LANES; first < items; first += GROUPS * LANES) {\n");
+        let _ = writeln!(text, "        const {ix} item = ({ix})((first + LANE) / {lanes});");
+        let _ = writeln!(text, "        const {ix} lane = ({ix})(LANE % {lanes});");
+        let _ = writeln!(text, "        const {ix} path = item & ({ix})(slots - 1), tree = item >> depth;");
+        let _ = writeln!(text, "        const {ix} number = tree % ({ix})pieces;");
+        let _ = writeln!(text, "        const {ix} around = tree / ({ix})pieces % ({ix})outer;");
+        let _ = writeln!(text, "        const {ix} kept = tree / ({ix})pieces / ({ix})outer;");
+        let _ = writeln!(text, "        {ix} start, size;");
+        let _ = writeln!(text, "        piece_{ix}(number, run, stretch, piece, &start, &size);");
+        let _ = writeln!(
+            text,
+            "        if (first + LANE >= items || !descend_{ix}(path, depth, {lanes}, &start, &size)) {{"
+        );
+        text.push_str("            size = 0;  // there is no such leaf\n        }\n");
+        text.push_str(&indices(self.kernel, &loops.kept, "kept", ix, 2));
+        text.push_str(&indices(self.kernel, &loops.outer, "around", ix, 2));
+        let _ = writeln!(text, "        const {ix} whole = size / {lanes} * {lanes};");
+        for fold in self.folds {
+            text.push_str(&fold.part_declared(ix));
         }
-        text.push_str("        for (i64 at = 0; at < size; at++) {\n");
-        text.push_str(&indices(self.kernel, &loops.run, "start + at", 3));
+        let _ = writeln!(text, "        for ({ix} at = lane; at < size; at += {lanes}) {{");
+        text.push_str(&indices(self.kernel, &loops.run, "start + at", ix, 3));
         text.push_str(&point.values(3));
         text.push_str(&point.stores(3));
         for fold in self.folds {
-            text.push_str(&self.leaf_step(fold)?);
+            text.push_str(&fold.lane_step()?);
         }
         text.push_str("        }\n");
         for fold in self.folds {
-            text.push_str(&fold.store_partial("item", &format!("part{}", fold.at), "        "));
+            text.push_str(&fold.lane_shown());
         }
+        text.push_str("        BARRIER();\n        if (size > 0 && lane == 0) {\n");
+        for fold in self.folds {
+            text.push_str(&fold.lanes_joined(lanes, ix)?);
+            text.push_str(&fold.store_partial("item", &format!("part{}", fold.at), "            "));
+        }
+        text.push_str("        }\n        BARRIER();\n");
         Some(text + &self.closed())
-    }
-
-    fn partial_declared(&self, fold: &Fold<'_>) -> String {
-        let (at, ty) = (fold.at, fold.partial());
-        let minus = |ty: DType| if ty == DType::F32 { "-0.0f" } else { "-0.0" };
-        let first = match ty.kind() {
-            DTypeKind::Complex => format!("make_{ty}({0}, {0})", minus(ty.real())),
-            DTypeKind::Float if ty != DType::F16 => minus(ty).to_owned(),
-            _ => "0".to_owned(),
-        };
-        let mut text = format!("        {} part{at} = {first};\n", name(ty));
-        if fold.is_tree() {
-            let _ = writeln!(text, "        {} lane{at}[{}];", name(ty), self.lanes);
-        }
-        if fold.finds() {
-            let _ = writeln!(text, "        i64 found{at} = 0;");
-        }
-        text
-    }
-
-    /// Lines that combine the value at a point with a leaf's partial result.
-    fn leaf_step(&self, fold: &Fold<'_>) -> Option<String> {
-        let (at, pad, lanes) = (fold.at, "            ", self.lanes);
-        let (value, part) = (format!("value{at}"), format!("part{at}"));
-        let mut text = format!("{pad}const {} {value} = {};\n", name(fold.partial()), fold.value());
-        let deep = format!("{pad}    ");
-        let step = |result: &str, value: &str, pad: &str| fold.step(result, value, "around * run + start + at", pad);
-        if !fold.is_tree() {
-            let found = if fold.finds() { format!(" found{at} = around * run + start;") } else { String::new() };
-            let _ = writeln!(text, "{pad}if (at == 0) {{\n{deep}{part} = {value};{found}\n{pad}}} else {{");
-            return Some(text + &step(&part, &value, &deep)? + pad + "}\n");
-        }
-        let _ =
-            writeln!(text, "{pad}if (at < whole) {{\n{deep}if (at < {lanes}) {{\n{deep}    lane{at}[at] = {value};");
-        let _ = writeln!(text, "{deep}}} else {{");
-        text.push_str(&step(&format!("lane{at}[at % {lanes}]"), &value, &format!("{deep}    "))?);
-        let _ = writeln!(text, "{deep}}}\n{deep}if (at == whole - 1) {{");
-        let mut width = 1;
-        while width < lanes {
-            for lane in (0..lanes).step_by(2 * width) {
-                let (to, from) = (format!("lane{at}[{lane}]"), format!("lane{at}[{}]", lane + width));
-                text.push_str(&step(&to, &from, &format!("{deep}    "))?);
-            }
-            width *= 2;
-        }
-        let _ = writeln!(text, "{deep}    {part} = lane{at}[0];\n{deep}}}\n{pad}}} else {{");
-        Some(text + &step(&part, &value, &deep)? + pad + "}\n")
     }
 
     /// Joins the partial results between two levels of the trees.
@@ -453,7 +437,7 @@ impl Runs<'_> {
     fn finish(&self) -> Option<String> {
         let loops = Loops::of(self.kernel);
         let mut text = self.opened(RUNS[2], "Puts the pieces of each result together, one after the other.");
-        text.push_str(&indices(self.kernel, &loops.kept, "item", 2));
+        text.push_str(&indices(self.kernel, &loops.kept, "item", "i64", 2));
         self.folds.iter().for_each(|fold| text.push_str(&fold.declared("        ")));
         text.push_str("        for (i64 at = 0; at < outer * pieces; at++) {\n");
         let pad = "            ";

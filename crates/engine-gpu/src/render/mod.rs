@@ -10,6 +10,7 @@ mod complex;
 mod dialect;
 mod fold;
 mod functions;
+mod lanes;
 mod library;
 mod ops;
 mod points;
@@ -47,6 +48,9 @@ pub struct Variant {
     pub narrow: bool,
     /// Whether some load wraps around (see `ArgGeometry::wraps`).
     pub rolled: bool,
+    /// Whether a work-item computes several points beside each other, whose elements it loads and stores together (see
+    /// [`width`]).
+    pub packed: bool,
 }
 
 /// The meaning of a parameter of the text, in the order of the parameters.
@@ -106,6 +110,12 @@ pub fn loops(kernel: &Kernel) -> [Vec<usize>; 3] {
 /// The bytes of a partial result of a reduction.
 pub fn partial_bytes(kernel: &Kernel, reduction: usize) -> usize {
     fold::scratch_type(&kernel.reductions[reduction], kernel, reduction).size()
+}
+
+/// The number of points that a work-item of a packed text computes together; `None` if the kernel cannot be packed.
+/// All offsets of a packed launch are multiples of it, in elements.
+pub fn width(kernel: &Kernel) -> Option<usize> {
+    points::width(kernel)
 }
 
 /// The bytes of the unit in which strides of an argument with this element type are counted.

@@ -3,27 +3,133 @@
 use super::types::{self, cast, name};
 use super::{ENTRY, Kind, Param, Parts, Variant, fold, ops};
 use numelt_ir::DType;
-use numelt_opt::{ArgKind, Kernel, Node, StrideClass, ValueId};
+use numelt_opt::{Arg, ArgKind, Kernel, Node, StrideClass, ValueId};
+use std::collections::BTreeSet;
 use std::fmt::Write;
+
+/// The bytes that a work-item loads or stores together.
+const PACK_BYTES: usize = 16;
+/// The most operations of a body that is worth repeating for each point of a pack.
+const PACK_NODES: usize = 24;
 
 /// The text of a kernel without reductions.
 pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<Parts> {
-    let point = Point::new(kernel, variant)?;
+    let width = if variant.packed { width(kernel) } else { None };
+    let point = Point::new(kernel, Variant { packed: width.is_some(), ..variant })?;
     let params = parameters(kernel, variant, point.watches);
     let index = if variant.narrow { "i32" } else { "i64" };
-    let mut body = format!("KERNEL void {ENTRY}({})\n{{\n", declared(kernel, &params));
+    let mut body = width.map_or(String::new(), |width| pack_types(kernel, width));
+    let _ = write!(body, "KERNEL void {ENTRY}({})\n{{\n", declared(kernel, &params));
     if point.watches {
         body.push_str("    u32 met = 0;  // floating-point conditions\n");
     }
-    let _ = writeln!(body, "    for (i64 point = GROUP * LANES + LANE; point < points; point += GROUPS * LANES) {{");
-    body.push_str(&indices(kernel, "point", index, 2));
-    body.push_str(&point.values(2));
-    body.push_str(&point.stores(2));
-    body.push_str("    }\n");
+    match width {
+        Some(width) => body.push_str(&packs(kernel, &point, width, index)),
+        None => {
+            body.push_str("    ROLLED\n");
+            let _ = writeln!(
+                body,
+                "    for (i64 point = GROUP * LANES + LANE; point < points; point += GROUPS * LANES) {{"
+            );
+            body.push_str(&indices(kernel, "point", index, 2));
+            body.push_str(&point.values(2));
+            body.push_str(&point.stores(2));
+            body.push_str("    }\n");
+        }
+    }
     if point.watches {
         body.push_str(RAISE);
     }
     Some(Parts { text: body + "}\n", params, watches: point.watches, kind: Kind::Points })
+}
+
+/// The number of points whose elements a work-item loads and stores together: one loop, whose elements lie beside each
+/// other, and few operations. `None` if the kernel is of another form.
+pub(super) fn width(kernel: &Kernel) -> Option<usize> {
+    let fits = |arg: &Arg| match arg.kind {
+        ArgKind::Index => true,
+        ArgKind::Load => !arg.dtype.is_complex() && arg.strides[0] != StrideClass::Any,
+        ArgKind::Store => !arg.dtype.is_complex() && arg.strides[0] == StrideClass::Unit,
+        _ => false,
+    };
+    let light = |node: &Node| !matches!(node, Node::Op(numelt_ir::transcendental!(), ..) | Node::Gather { .. });
+    let is_packed = kernel.rank() == 1
+        && kernel.reductions.is_empty()
+        && kernel.body.len() <= PACK_NODES
+        && kernel.args.iter().all(fits)
+        && kernel.body.iter().all(light);
+    let widest = kernel.args.iter().filter(|arg| is_beside(arg)).map(|arg| arg.dtype.size()).max()?;
+    // more than four points at a time take too many registers
+    let width = (PACK_BYTES / widest).min(4);
+    (is_packed && width > 1).then_some(width)
+}
+
+/// Whether the elements of an argument for the points of a pack lie beside each other in memory.
+fn is_beside(arg: &Arg) -> bool {
+    arg.kind != ArgKind::Index && arg.strides[0] == StrideClass::Unit
+}
+
+/// The type of a pack of elements.
+fn pack_type(ty: DType, width: usize) -> String {
+    format!("{}x{width}", name(types::stored(ty)))
+}
+
+/// The declarations of the types of packs.
+fn pack_types(kernel: &Kernel, width: usize) -> String {
+    let types: BTreeSet<&str> =
+        kernel.args.iter().filter(|arg| is_beside(arg)).map(|arg| name(types::stored(arg.dtype))).collect();
+    let bytes =
+        |ty: &str| kernel.args.iter().find(|arg| name(types::stored(arg.dtype)) == ty).map(|arg| arg.dtype.size());
+    types.iter().fold(String::from("// Elements beside each other.\n"), |text, ty| {
+        let bytes = width * bytes(ty).unwrap_or(1);
+        text + &format!("typedef struct ALIGNED({bytes}) {{ {ty} at[{width}]; }} {ty}x{width};\n")
+    }) + "\n"
+}
+
+/// The loop of a packed text. The last pack may have fewer points than the others.
+fn packs(kernel: &Kernel, point: &Point<'_>, width: usize, index: &str) -> String {
+    let beside = |stores: bool| {
+        let own = move |arg: &&Arg| is_beside(arg) && (arg.kind == ArgKind::Store) == stores;
+        kernel.args.iter().enumerate().filter(move |(_, arg)| own(arg))
+    };
+    let mut text = String::from("    ROLLED\n");
+    let _ =
+        writeln!(text, "    for (i64 pack = GROUP * LANES + LANE; pack * {width} < points; pack += GROUPS * LANES) {{");
+    let _ = writeln!(text, "        const i64 from = pack * {width};");
+    let _ = writeln!(text, "        const bool full = points - from >= {width};");
+    for (at, arg) in kernel.args.iter().enumerate().filter(|(_, arg)| is_beside(arg)) {
+        let _ = writeln!(text, "        {} x{at};", pack_type(arg.dtype, width));
+    }
+    text.push_str("        if (full) {\n");
+    for (at, arg) in beside(false) {
+        let ty = pack_type(arg.dtype, width);
+        let _ = writeln!(text, "            x{at} = *(GLOBAL const {ty} *)(a{at} + o{at} + from);");
+    }
+    text.push_str("        } else {\n            UNROLLED\n");
+    let each = format!(
+        "            for (i32 k = 0; k < {width}; k++) {{\n                if (from + k >= points) continue;\n"
+    );
+    text.push_str(&each);
+    for (at, _) in beside(false) {
+        let _ = writeln!(text, "                x{at}.at[k] = a{at}[o{at} + from + k];");
+    }
+    text.push_str("            }\n        }\n        UNROLLED\n");
+    let _ =
+        writeln!(text, "        for (i32 k = 0; k < {width}; k++) {{\n            if (from + k >= points) continue;");
+    let _ = writeln!(text, "            const {index} i0 = ({index})(from + k);");
+    text.push_str(&point.values(3));
+    text.push_str(&point.stores(3));
+    text.push_str("        }\n        if (full) {\n");
+    for (at, arg) in beside(true) {
+        let ty = pack_type(arg.dtype, width);
+        let _ = writeln!(text, "            *(GLOBAL {ty} *)(a{at} + o{at} + from) = x{at};");
+    }
+    text.push_str("        } else {\n            UNROLLED\n");
+    text.push_str(&each);
+    for (at, _) in beside(true) {
+        let _ = writeln!(text, "                a{at}[o{at} + from + k] = x{at}.at[k];");
+    }
+    text + "            }\n        }\n    }\n"
 }
 
 /// Reports the conditions that were met.
@@ -139,7 +245,14 @@ impl<'a> Point<'a> {
         let pad = pad(depth);
         let stores = self.kernel.stores.iter().map(|store| (store.arg as usize, operand(self.kernel, store.value)));
         stores.fold(String::new(), |text, (at, value)| {
-            text + &store(self.kernel.args[at].dtype, at, &self.place(at), &value, &pad)
+            let ty = self.kernel.args[at].dtype;
+            let own = if self.variant.packed {
+                let value = if ty == DType::Bool { format!("{value} ? 1 : 0") } else { value };
+                format!("{pad}x{at}.at[k] = {value};\n")
+            } else {
+                store(ty, at, &self.place(at), &value, &pad)
+            };
+            text + &own
         })
     }
 
@@ -192,10 +305,12 @@ impl<'a> Point<'a> {
 
     fn load(&mut self, at: ValueId, arg: usize, place: &str) {
         let ty = self.kernel.args[arg].dtype;
+        let is_packed = self.variant.packed && is_beside(&self.kernel.args[arg]);
+        let element = if is_packed { format!("x{arg}.at[k]") } else { format!("a{arg}[{place}]") };
         let expression = match ty {
-            DType::Bool => format!("a{arg}[{place}] != 0"),
+            DType::Bool => format!("{element} != 0"),
             _ if ty.is_complex() => format!("make_{ty}(a{arg}[{place}], a{arg}[{place} + 1])"),
-            _ => format!("a{arg}[{place}]"),
+            _ => element,
         };
         self.define(at, ty, &expression);
     }

@@ -320,24 +320,24 @@ FUNCTION i32 order_i64(i64 a, u64 b)
 }
 ";
     // --- trees of reductions ---------------------------------------------------------------
-    "piece" &[DType::I64], "\
+    "piece" &[DType::I32, DType::I64], "\
 // Where a piece of a run starts, and its size: stretches are cut into pieces, the last of which may be shorter.
-FUNCTION void piece_i64(i64 number, i64 run, i64 stretch, i64 piece, i64 *start, i64 *size)
+FUNCTION void piece_$T($T number, $T run, $T stretch, $T piece, $T *start, $T *size)
 {
-    const i64 each = (stretch + piece - 1) / piece;
-    const i64 first = number / each * stretch;
-    const i64 end = run - first < stretch ? run : first + stretch;
+    const $T each = (stretch - 1) / piece + 1;
+    const $T first = number / each * stretch;
+    const $T end = run - first < stretch ? run : first + stretch;
     *start = first + number % each * piece;
     *size = end - *start < piece ? end - *start : piece;
 }
 ";
-    "descend" &[DType::I64], "\
+    "descend" &[DType::I32, DType::I64], "\
 // The part of a piece that a node of its tree stands for, by the turns on the way there; false where a leaf lies above it.
-FUNCTION bool descend_i64(i64 path, i64 depth, i64 lanes, i64 *start, i64 *size)
+FUNCTION bool descend_$T($T path, $T depth, $T lanes, $T *start, $T *size)
 {
-    for (i64 level = depth - 1; level >= 0; level--) {
-        if (*size <= 16 * lanes) return (path & (((i64)1 << (level + 1)) - 1)) == 0;
-        const i64 first = *size / 2 / lanes * lanes;
+    for ($T level = depth - 1; level >= 0; level--) {
+        if (*size <= 16 * lanes) return (path & ((($T)1 << (level + 1)) - 1)) == 0;
+        const $T first = *size / 2 / lanes * lanes;
         if (path >> level & 1) {
             *start += first;
             *size -= first;

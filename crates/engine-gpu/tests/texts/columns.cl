@@ -19,6 +19,9 @@ typedef ulong u64;
 typedef float f32;
 typedef u16 f16;  // the bits of a half; arithmetic on halves is that of f32
 typedef struct { f32 re, im; } c64;
+#define ALIGNED(bytes) __attribute__((aligned(bytes)))
+#define UNROLLED
+#define ROLLED
 #define FUNCTION static
 #define KERNEL __kernel
 #define GLOBAL __global
@@ -43,6 +46,7 @@ typedef struct { f32 re, im; } c64;
 
 KERNEL void numelt_kernel(i64 points, i64 n0, i64 n1, GLOBAL const f32 *a0, i64 o0, i64 s0_0, GLOBAL i64 *a1, i64 o1, i64 items, i64 outer)
 {
+    ROLLED
     for (i64 item = GROUP * LANES + LANE; item < items; item += GROUPS * LANES) {
         const i64 i1 = item;
         f32 result0 = 0;

@@ -29,6 +29,9 @@ typedef double f64;
 typedef u16 f16;  // the bits of a half; arithmetic on halves is that of f32
 typedef struct { f32 re, im; } c64;
 typedef struct { f64 re, im; } c128;
+#define ALIGNED(bytes) __attribute__((aligned(bytes)))
+#define UNROLLED
+#define ROLLED
 #define FUNCTION static
 #define KERNEL __kernel
 #define GLOBAL __global
@@ -64,6 +67,7 @@ FUNCTION u32 met2_f64(f64 r, f64 a, f64 b)
 KERNEL void numelt_kernel(i64 points, i64 n0, i64 n1, GLOBAL const f64 *a0, i64 o0, i64 s0_0, i64 s0_1, GLOBAL const f64 *a1, i64 o1, i64 s1_0, GLOBAL const i32 *a2, i64 o2, i64 s2_1, GLOBAL f64 *a3, i64 o3, i64 s3_0, GLOBAL u32 *conditions, i64 word)
 {
     u32 met = 0;  // floating-point conditions
+    ROLLED
     for (i64 point = GROUP * LANES + LANE; point < points; point += GROUPS * LANES) {
         i32 rest = (i32)point;
         const i32 i1 = rest % (i32)n1;

@@ -291,7 +291,10 @@ pub fn read_element<'py>(py: Python<'py>, view: &ArrayView) -> PyResult<Bound<'p
 
 /// The element at a byte offset of the view's base, as a NumPy scalar.
 pub fn read_at<'py>(py: Python<'py>, view: &ArrayView, offset: i64) -> PyResult<Bound<'py, PyAny>> {
-    run::look(py, &view.base, |bytes| scalar_at(py, view.dtype, &bytes[offset as usize..]))?
+    match run::peek(py, &view.base, |bytes| scalar_at(py, view.dtype, &bytes[offset as usize..])) {
+        Some(number) => number,
+        None => scalar_at(py, view.dtype, &run::read_element(py, &view.base, view.dtype, offset)?),
+    }
 }
 
 /// A NumPy scalar of the element that these bytes begin with. Scalars are not tracked by the garbage collector, so

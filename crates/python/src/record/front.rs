@@ -63,6 +63,10 @@ impl Front for Attached<'_> {
         run::look(self.0, base, look)
     }
 
+    fn read_scalar(&self, base: &BaseRef, dtype: DType, offset: i64) -> PyResult<Scalar> {
+        run::read_scalar(self.0, base, dtype, offset)
+    }
+
     fn fold_now(&self, view: &ArrayView, folds: &[(Op, DType)]) -> PyResult<Option<Folded>> {
         run::fold_now(view, folds)
     }

@@ -294,7 +294,25 @@ pub fn share(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
 /// The value of the element at a byte offset of a base.
 pub fn read_scalar(py: Python<'_>, base: &BaseRef, dtype: DType, offset: i64) -> PyResult<Scalar> {
     // the offset is that of an element of a view of this base, and views lie inside their base
-    look(py, base, |bytes| Scalar::from_bytes(dtype, &bytes[offset as usize..][..dtype.size()]))
+    let there = |bytes: &[u8]| Scalar::from_bytes(dtype, &bytes[offset as usize..][..dtype.size()]);
+    match peek(py, base, there) {
+        Some(value) => Ok(value),
+        None => Ok(Scalar::from_bytes(dtype, &read_element(py, base, dtype, offset)?[..dtype.size()])),
+    }
+}
+
+/// The bytes of the element at a byte offset of a base, after the pending work that writes it. The other elements of
+/// an array that only a device has stay there.
+pub fn read_element(py: Python<'_>, base: &BaseRef, dtype: DType, offset: i64) -> PyResult<[u8; 16]> {
+    if base.is_awaited() {
+        run_what_fits(py, Reason::Read)?;
+    }
+    let (mut bytes, at, size) = ([0; 16], offset as usize, dtype.size());
+    let part = &mut bytes[..size];
+    if let Some(guard) = guarded(py, |runtime| runtime.read_part(base, at, part))? {
+        bytes[..size].copy_from_slice(&guard.bytes()[at..][..size]);
+    }
+    Ok(bytes)
 }
 
 /// The values of full reductions of an array, if its values are in memory, even while other work is pending; `None`

@@ -44,6 +44,30 @@ impl Runtime {
     /// # Errors
     /// Those of [`Runtime::read`].
     pub fn read_all<'a, const N: usize>(&self, bases: [&'a BaseRef; N]) -> Result<[ReadGuard<'a>; N]> {
+        let mut state = self.lock_for_reading(bases)?;
+        for base in bases {
+            state.bring_home(base)?;
+        }
+        Ok(bases.map(ReadGuard::begin))
+    }
+
+    /// Some bytes of a base, for somebody who needs no others. If only a device has them, they are copied to `part`
+    /// from there, and the result is `None`. The result is a guard of the whole base if the host has its values, or if
+    /// so many parts have been read that moving all of it costs less.
+    ///
+    /// # Errors
+    /// Those of [`Runtime::read`].
+    pub fn read_part<'a>(&self, base: &'a BaseRef, at: usize, part: &mut [u8]) -> Result<Option<ReadGuard<'a>>> {
+        let mut state = self.lock_for_reading([base])?;
+        if !base.0.has(note::FAILED) && base.0.part_came_home(at, part)? {
+            return Ok(None);
+        }
+        state.bring_home(base)?;
+        Ok(Some(ReadGuard::begin(base)))
+    }
+
+    /// Takes the lock when the values of bases have been computed and nobody changes them.
+    fn lock_for_reading<const N: usize>(&self, bases: [&BaseRef; N]) -> Result<Inside<'_, State>> {
         loop {
             for base in bases {
                 if base.0.is_being_written() {
@@ -60,9 +84,8 @@ impl Runtime {
             }
             for base in bases {
                 state.make(&base.0)?;
-                state.bring_home(base)?;
             }
-            return Ok(bases.map(ReadGuard::begin));
+            return Ok(state);
         }
     }
 
