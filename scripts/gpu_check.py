@@ -196,7 +196,11 @@ def compiled_elsewhere(expression, dtype, elements):
     """Return the names of libraries that compile an expression, with the seconds that it takes there."""
     if cupy := installed("cupy"):
         x, y = (cupy.arange(elements).astype(dtype) + number for number in (1, 2))
-        fused = cupy.fuse(lambda x, y: expression(cupy, x, y))
+
+        @cupy.fuse
+        def fused(x, y):
+            return expression(cupy, x, y)
+
         yield "cupy.fuse", waited(lambda: fused(x, y), lambda _: cupy.cuda.Device().synchronize())
     if (jax := installed("jax")) and (jnp := installed("jax.numpy")):
         jax.config.update("jax_enable_x64", True)
