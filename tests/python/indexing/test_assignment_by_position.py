@@ -239,7 +239,7 @@ def test_rows(shape, layout, program):
     same(*results)
 
 
-def test_one_kernel():
+def test_one_kernel(on_the_host):
     n = 100_000
     x, i = numelt.arange(n) * 1.0, numelt.arange(n)[::-1].copy()
     a, m = numelt.zeros(n), numelt.arange(n) % 3 == 0
