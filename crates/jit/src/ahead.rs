@@ -281,20 +281,15 @@ impl Walk<'_> {
         let Walked { region, label, params, types: stable, body, size } = written;
         let start = self.env.clone();
         let mut holds = self.conditions(&region);
-        for ((slot, ty), stable) in iterations.slots.iter().zip(types).zip(&stable) {
-            if ty == stable {
-                continue;
+        let is_unread = self.unread(&stable, &params[1..], body);
+        for (((slot, ty), stable), is_unread) in iterations.slots.iter().zip(types).zip(&stable).zip(&is_unread) {
+            if !stable.alternatives().iter().all(|one| ty.alternatives().contains(one)) {
+                return Err(Stop::Refused("types of iterations ahead".into()));
             }
-            let mut is_one = self.e.truth(false);
-            for one in stable.alternatives() {
-                let Some(number) = ty.alternatives().iter().position(|other| other == one) else {
-                    return Err(Stop::Refused("types of iterations ahead".into()));
-                };
-                let tag = self.e.constant(DType::I8, number as u64);
-                let is = self.e.apply(Op::Equal, DType::I8, &[start[*slot].parts[0], tag]);
-                is_one = self.e.logic(Op::LogicalOr, &[is_one, is]);
+            if ty != stable && !is_unread {
+                let has_type = self.has_type(&start[*slot], stable);
+                holds = self.e.logic(Op::LogicalAnd, &[holds, has_type]);
             }
-            holds = self.e.logic(Op::LogicalAnd, &[holds, is_one]);
         }
         let (here, runs, skips) = (self.e.here(), self.e.body(), self.e.body());
         self.e.go(runs);
@@ -330,10 +325,16 @@ impl Walk<'_> {
         self.e.ahead(ahead, body);
         let mut values = vec![outs[0]];
         let mut rest = &outs[1..];
-        for (ty, stable) in types.iter().zip(&stable) {
+        let has_run = self.e.ints(Op::Greater, &[outs[0], first]);
+        for (((slot, ty), stable), is_unread) in iterations.slots.iter().zip(types).zip(&stable).zip(is_unread) {
             let (own, others) = rest.split_at(stable.parts().len());
             rest = others;
-            values.extend(self.convert(&Val::new(stable.clone(), own.to_vec()), ty)?.parts);
+            let mut parts = self.convert(&Val::new(stable.clone(), own.to_vec()), ty)?.parts;
+            if ty != stable && is_unread {
+                let before = &start[*slot].parts;
+                parts.iter_mut().zip(before).for_each(|(part, before)| *part = self.e.select(has_run, *part, *before));
+            }
+            values.extend(parts);
         }
         let yielded: Vec<DType> = values.iter().map(|value| self.e.type_of(*value)).collect();
         self.e.finish_branch(values);
@@ -352,6 +353,32 @@ impl Walk<'_> {
             self.env[*slot] = Val::new(ty.clone(), own.to_vec());
         }
         Ok(outs[0])
+    }
+
+    /// For each variable: does no iteration read what it was before? Its type before the first iteration then does not
+    /// matter. `params` are the numbers of all variables in the body of an iteration.
+    fn unread(&self, types: &[Type], params: &[Value], body: At) -> Vec<bool> {
+        let used = self.e.used_in(body);
+        let mut rest = params;
+        let is_unread = |ty: &Type| {
+            let (own, others) = rest.split_at(ty.parts().len());
+            rest = others;
+            !own.iter().any(|param| used.contains(param))
+        };
+        types.iter().map(is_unread).collect()
+    }
+
+    /// Does a variable of several types have one of those of another type?
+    fn has_type(&mut self, val: &Val, ty: &Type) -> Value {
+        let mut is_one = self.e.truth(false);
+        for (number, one) in val.ty.alternatives().iter().enumerate() {
+            if ty.alternatives().contains(one) {
+                let tag = self.e.constant(DType::I8, number as u64);
+                let is = self.e.apply(Op::Equal, DType::I8, &[val.parts[0], tag]);
+                is_one = self.e.logic(Op::LogicalOr, &[is_one, is]);
+            }
+        }
+        is_one
     }
 
     /// The conditions on loop-invariant values under which iterations may run ahead.

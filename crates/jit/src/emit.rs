@@ -6,9 +6,9 @@
 use crate::affine::{Affine, Facts};
 use crate::free::carried;
 use crate::needed::prune;
-use numelt_func::{Ahead, Body, CFunction, Carried, Function, Instr, Label, Value};
+use numelt_func::{Ahead, Body, CFunction, Carried, Function, Instr, Label, Value, uses};
 use numelt_ir::{DType, Op};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A body, by its index in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -399,6 +399,30 @@ impl Emitter {
     /// Iterations ahead with a body that is in the table.
     pub fn ahead(&mut self, ahead: Ahead, body: At) {
         self.push(Node::Ahead(Box::new(ahead), body));
+    }
+
+    /// The values that a body uses, bodies in it included.
+    pub fn used_in(&self, at: At) -> BTreeSet<Value> {
+        let mut used = BTreeSet::new();
+        let mut open = vec![at];
+        while let Some(At(at)) = open.pop() {
+            for node in &self.bodies[at] {
+                match node {
+                    Node::Plain(instr) => used.extend(uses(std::slice::from_ref(instr)).1),
+                    Node::If { condition, then, otherwise, .. } => {
+                        used.insert(*condition);
+                        open.extend([*then, *otherwise]);
+                    }
+                    Node::Block { body, .. } => open.push(*body),
+                    Node::Loop { starts, body, .. } => {
+                        used.extend(starts);
+                        open.push(*body);
+                    }
+                    Node::Ahead(..) => unreachable!("iterations ahead are not nested"),
+                }
+            }
+        }
+        used
     }
 
     /// In iterations ahead: the iteration is suspect if the condition holds. If the condition is equivalent to what the

@@ -271,6 +271,71 @@ def test_parts_of_rows_and_columns_are_written_back(kind, tmp_path):
     assert re.search(WRITTEN[kind], writes), writes
 
 
+def assigned_in_each(x, out):
+    for i in range(len(x)):
+        y = x[i] * 2.0
+        out[i] = y
+
+
+def read_before(x, out):
+    total = 0
+    for i in range(len(x)):
+        total += x[i]
+        out[i] = total
+
+
+def assigned_in_some(x, out):
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            y = x[i]
+        out[i] = y
+
+
+@pytest.mark.parametrize(
+    ("function", "tests"), [(assigned_in_each, False), (read_before, True), (assigned_in_some, False)]
+)
+def test_types_of_variables_that_no_iteration_reads_do_not_matter(function, tests):
+    compiled = np.jit(function)
+    for value in [0.0, 0.75]:
+        x = numpy.full(1000, value)
+        assert outcome(compiled, (x, x.copy())) == outcome(function, (x, x.copy()))
+    code = "\n".join(v["code"] for u in reporting.units(compiled) for v in u.report()["variants"])
+    before, _, _ = code.partition("ahead ")
+    # the variables' types are tested before the first iterations
+    assert ("equal.i8" in before) == tests
+
+
+def roots(x):
+    z = None
+    try:
+        for i in range(len(x)):
+            y = x[i]
+            z = math.sqrt(y)
+    except ValueError:
+        del z
+    return i, y, z
+
+
+def unbound_roots(x):
+    try:
+        for i in range(len(x)):
+            y = math.sqrt(x[i])
+    except ValueError:
+        pass
+    return y
+
+
+@pytest.mark.parametrize("function", [roots, unbound_roots])
+@pytest.mark.parametrize("at", [0, 1, 2, 700])
+def test_variables_are_unbound_until_an_iteration_has_ended(function, at):
+    def make():
+        x = numpy.arange(1000.0)
+        x[at] = -1.0
+        return (x,)
+
+    checked(function, make)
+
+
 def one_step(x, out):
     for i in range(len(x)):
         number = int(x[i])
