@@ -8,7 +8,8 @@
 //! A try takes some tens of microseconds, and the memory that it writes fits into the first-level cache, so that
 //! copying it costs little. Signals are checked between two tries.
 
-use crate::jit::{undo, world};
+use crate::jit::undo::{self, Blocks};
+use crate::jit::world;
 use numelt_codegen::functions::{Change, Job, Machine};
 use numelt_jit::IterationsAhead;
 use numelt_runtime::Runtime;
@@ -76,11 +77,10 @@ pub extern "C" fn poll() -> u8 {
 pub unsafe extern "C" fn run_ahead(words: *const u64) -> u64 {
     // SAFETY: the caller's promise.
     let job = unsafe { Job::read(words) };
-    let (saved, begin) = (flags::save(), Instant::now());
+    let saved = flags::save();
     // a panic must not unwind through compiled code
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Tries::new(&job).run()));
     saved.restore_with(0);
-    SPENT.set(SPENT.get() + begin.elapsed());
     done.unwrap_or(job.iterations.start) as u64
 }
 
@@ -93,6 +93,8 @@ struct Tries<'a> {
     /// The words that the job's function gets on this thread.
     words: SmallVec<[u64; 48]>,
     saved: Vec<u8>,
+    /// When the clock was last read.
+    now: Instant,
     /// Memory for copies that tries on several threads can use.
     spare: Mutex<Vec<Vec<u8>>>,
 }
@@ -113,8 +115,15 @@ impl Tries<'_> {
             function: nothing,
             words: words.into(),
             saved: spare.pop().unwrap_or_default(),
+            now: Instant::now(),
             spare: Mutex::new(spare),
         }
+    }
+
+    /// The time since this was last called.
+    fn lap(&mut self) -> Duration {
+        let now = Instant::now();
+        now - std::mem::replace(&mut self.now, now)
     }
 
     fn state(&self) -> State {
@@ -128,6 +137,7 @@ impl Tries<'_> {
     /// Runs all tries, and stores the values after the last iteration where compiled code reads them.
     fn run(mut self) -> i64 {
         let Range { start, end } = self.job.iterations;
+        let begin = self.now;
         if start >= end || has_raised() || !undo::is_inside(self.job) || !undo::are_apart(self.job) {
             return start;
         }
@@ -135,7 +145,8 @@ impl Tries<'_> {
         let mut next = start;
         let mut count = (FIRST / work).max(1);
         // copying so much memory would take longer than the iterations themselves
-        let bytes = undo::bytes(self.job, &(start..(start + count).min(end))) as i64;
+        let mut blocks = Some(Blocks::of(self.job, &(start..(start + count).min(end))));
+        let bytes = blocks.as_ref().map_or(0, |blocks| blocks.bytes as i64);
         let all = work.saturating_mul(end - start).min(MOST_BYTES_ONCE);
         if bytes > MOST_BYTES_FREE + all.max(8 * work * count) {
             return start;
@@ -144,6 +155,8 @@ impl Tries<'_> {
         let all = if world::are_compiled_at_once() { u64::MAX } else { work.saturating_mul(end - start) as u64 };
         let Some(function) = self.job.code.get(all) else { return start };
         self.function = function;
+        // it may have been compiled now
+        self.lap();
         let may_share = self.job.is_free && undo::are_plain(self.job);
         let mut pace = None;
         while next < end {
@@ -151,39 +164,46 @@ impl Tries<'_> {
                 && ((end - next) as u64 * pace >= LEAST_SHARED || is_eager)
             {
                 let (until, done) = self.run_shared_try(next..end, pace);
+                self.lap();
                 if !done {
                     // find the iteration
                     count = ((until - next) / 2).max(1);
                     run_up_to_failure(&mut self, &mut next, count);
+                    self.lap();
                     break;
                 }
                 next = until;
             } else {
                 let iterations = next..(next + count).min(end);
-                let bytes = undo::bytes(self.job, &iterations);
-                let grows = count > 1 && bytes > 2 * undo::bytes(self.job, &(next..next + 1));
-                let is_scattered = undo::is_scattered(self.job, &iterations);
-                let most = most_bytes(is_scattered);
-                if bytes > most && grows {
+                let blocks = blocks.take().unwrap_or_else(|| Blocks::of(self.job, &iterations));
+                let (bytes, most) = (blocks.bytes, most_bytes(&blocks));
+                let grows = || count > 1 && bytes > 2 * Blocks::of(self.job, &(next..next + 1)).bytes;
+                if bytes > most && grows() {
                     count = (count / 2).max(1);
                     continue;
                 }
-                let begin = Instant::now();
-                if !self.run_try(&iterations) {
+                let is_small = 2 * bytes <= most || !grows();
+                let is_scattered = blocks.is_scattered;
+                if !self.run_try(&iterations, &blocks) {
                     run_up_to_failure(&mut self, &mut next, count / 2);
+                    self.lap();
                     break;
                 }
-                let took = begin.elapsed().as_nanos();
+                let took = self.lap().as_nanos();
                 next = iterations.end;
                 pace = Some((took as u64 / (iterations.end - iterations.start) as u64).max(1));
-                if (took < LONG || is_scattered) && (2 * bytes <= most || !grows) {
+                if (took < LONG || is_scattered) && is_small {
                     count = count.saturating_mul(2);
                 }
             }
-            if next < end && world::poll() != 0 {
-                break;
+            if next < end {
+                if world::poll() != 0 {
+                    break;
+                }
+                self.lap();
             }
         }
+        SPENT.set(SPENT.get() + (self.now - begin));
         let mut spare = std::mem::take(&mut *locked(&self.spare));
         spare.push(std::mem::take(&mut self.saved));
         let mut kept = 0;
@@ -198,11 +218,11 @@ impl Tries<'_> {
     }
 
     /// Runs a try on this thread. Returns whether it has succeeded; otherwise it has been undone.
-    fn run_try(&mut self, iterations: &Range<i64>) -> bool {
+    fn run_try(&mut self, iterations: &Range<i64>, blocks: &Blocks) -> bool {
         let state = self.state();
         self.saved.clear();
         // SAFETY: the arrays are allocated, and `run` has checked all indices.
-        unsafe { undo::save(self.job, iterations, &mut self.saved) };
+        unsafe { blocks.save(&mut self.saved) };
         flags::clear();
         (self.words[0], self.words[1]) = (iterations.start as u64, iterations.end as u64);
         // SAFETY: the words are those that the function was written for.
@@ -211,7 +231,7 @@ impl Tries<'_> {
             return true;
         }
         // SAFETY: saved above.
-        unsafe { undo::restore(self.job, iterations, &self.saved) };
+        unsafe { blocks.restore(&self.saved) };
         self.set_state(&state);
         false
     }
@@ -222,12 +242,12 @@ impl Tries<'_> {
         // SAFETY: settings change only with the GIL held; it is held here and not released.
         let host = unsafe { Runtime::global().with_host(Arc::clone) };
         let threads = host.threads().max(1) as i64;
-        let of_one = |iteration| undo::bytes(self.job, &(iteration..iteration + 1));
-        let per_iteration = of_one(iterations.start).max(of_one(iterations.end - 1)).max(1);
+        let of_one = |iteration| Blocks::of(self.job, &(iteration..iteration + 1));
+        let first = of_one(iterations.start);
+        let per_iteration = first.bytes.max(of_one(iterations.end - 1).bytes).max(1);
         let most = ((MOST_BYTES_SHARED / per_iteration) as i64 * threads).min((LONG_SHARED / pace) as i64 * threads);
         let iterations = iterations.start..iterations.end.min(iterations.start + most.max(threads));
-        let is_scattered = undo::is_scattered(self.job, &(iterations.start..iterations.start + 1));
-        let step = (most_bytes(is_scattered) / per_iteration).max(1) as i64;
+        let step = (most_bytes(&first) / per_iteration).max(1) as i64;
         let give_up = AtomicBool::new(false);
         let (job, function, words, spare) = (Shared(self.job), self.function, &self.words, &self.spare);
         let done: Mutex<Vec<Done>> = Mutex::default();
@@ -250,7 +270,7 @@ impl Tries<'_> {
             for few in pieces(&own, step) {
                 (words[0], words[1]) = (few.start as u64, few.end as u64);
                 // SAFETY: only this thread runs these iterations, and they write memory that no other iteration uses.
-                unsafe { undo::save(job, &few, &mut saved) };
+                unsafe { Blocks::of(job, &few).save(&mut saved) };
                 // SAFETY: the words are those that the function was written for.
                 unsafe { function(words.as_mut_ptr()) };
                 if words[0] != 0 || give_up.load(Ordering::Relaxed) {
@@ -279,7 +299,7 @@ impl Tries<'_> {
                         break;
                     }
                     // SAFETY: saved above, and all threads have ended.
-                    rest = unsafe { undo::restore(self.job, &few, rest) };
+                    rest = unsafe { Blocks::of(self.job, &few).restore(rest) };
                 }
             }
             return (iterations.end, false);
@@ -310,9 +330,9 @@ impl Tries<'_> {
     }
 }
 
-/// How many bytes a try may write.
-fn most_bytes(is_scattered: bool) -> usize {
-    if is_scattered { MOST_BYTES_SCATTERED } else { MOST_BYTES }
+/// How many bytes a try may write that writes these.
+fn most_bytes(blocks: &Blocks) -> usize {
+    if blocks.is_scattered { MOST_BYTES_SCATTERED } else { MOST_BYTES }
 }
 
 /// Divides a range into pieces of `step` iterations; the last piece may be shorter.
@@ -358,7 +378,8 @@ fn run_up_to_failure(tries: &mut Tries<'_>, next: &mut i64, mut count: i64) {
         if iterations.is_empty() {
             return;
         }
-        if tries.run_try(&iterations) {
+        let blocks = Blocks::of(tries.job, &iterations);
+        if tries.run_try(&iterations, &blocks) {
             *next = iterations.end;
         }
         count /= 2;

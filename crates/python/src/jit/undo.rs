@@ -91,56 +91,85 @@ impl Block {
     }
 }
 
-/// Do iterations write at most a cache line in one place, and do more iterations write the elements beside these? The
-/// elements of a column are an example: they are copied faster together with those of the next columns.
-pub fn is_scattered(job: &Job, iterations: &Range<i64>) -> bool {
-    job.written.iter().any(|part| {
-        let memory = &job.arrays[part.array];
-        let block = Block::of(memory, part, iterations);
-        let is_next = |(axis, indices): (&(i64, i64), &Span)| match indices {
-            Span::At((_, step)) => step.wrapping_mul(axis.1).unsigned_abs() == memory.size as u64,
-            Span::Within(_) => false,
-        };
-        block.piece <= LINE
-            && block.bytes() > MOST_LINES * block.piece
-            && memory.axes.iter().zip(&part.indices).any(is_next)
-    })
+/// The memory that some iterations may write.
+pub struct Blocks {
+    all: SmallVec<[Block; 2]>,
+    /// The largest number of bytes that they write.
+    pub bytes: usize,
+    /// Do they write at most a cache line in one place, and do more iterations write the elements beside these? The
+    /// elements of a column are an example: they are copied faster together with those of the next columns.
+    pub is_scattered: bool,
 }
 
-/// The largest number of bytes that iterations may write.
-pub fn bytes(job: &Job, iterations: &Range<i64>) -> usize {
-    let blocks = job.written.iter().map(|part| Block::of(&job.arrays[part.array], part, iterations));
-    blocks.fold(0, |bytes, block| bytes.saturating_add(block.bytes()))
-}
+impl Blocks {
+    /// Of a range of iterations.
+    pub fn of(job: &Job, iterations: &Range<i64>) -> Blocks {
+        let mut blocks = Blocks { all: SmallVec::new(), bytes: 0, is_scattered: false };
+        for part in &job.written {
+            let memory = &job.arrays[part.array];
+            let block = Block::of(memory, part, iterations);
+            let bytes = block.bytes();
+            blocks.bytes = blocks.bytes.saturating_add(bytes);
+            blocks.is_scattered |=
+                block.piece <= LINE && bytes > MOST_LINES * block.piece && goes_on_beside(memory, part);
+            blocks.all.push(block);
+        }
+        blocks
+    }
 
-/// Copies the memory that iterations are going to write, behind what has been copied before.
-///
-/// # Safety
-/// The arrays are allocated, nobody else writes that part of them meanwhile, and the indices of the iterations are
-/// within their extents.
-pub unsafe fn save(job: &Job, iterations: &Range<i64>, to: &mut Vec<u8>) {
-    to.reserve(bytes(job, iterations));
-    for part in &job.written {
-        let block = Block::of(&job.arrays[part.array], part, iterations);
-        // Single elements, for example those of a column, are copied faster if their size is known at compile time.
-        match block.piece {
-            // SAFETY: the caller's promise holds for each piece, which has this size.
-            4 => unsafe { save_pieces::<4>(&block, to) },
-            // SAFETY: as above.
-            8 => unsafe { save_pieces::<8>(&block, to) },
-            _ => block.each(&mut |address| {
-                touch(address, block.piece);
-                // SAFETY: the caller's promise: a piece of the array.
-                to.extend_from_slice(unsafe { std::slice::from_raw_parts(address as *const u8, block.piece) });
-            }),
+    /// Copies the memory behind what has been copied before.
+    ///
+    /// # Safety
+    /// The arrays are allocated, nobody else writes that part of them meanwhile, and the indices of the iterations are
+    /// within their extents.
+    pub unsafe fn save(&self, to: &mut Vec<u8>) {
+        to.reserve(self.bytes);
+        for block in &self.all {
+            // Single elements, for example those of a column, are copied faster if their size is known at compile time.
+            match block.piece {
+                // SAFETY: the caller's promise holds for each piece, which has this size.
+                4 => unsafe { save_pieces::<4>(block, to) },
+                // SAFETY: as above.
+                8 => unsafe { save_pieces::<8>(block, to) },
+                _ => block.each(&mut |address| {
+                    touch(address, block.piece);
+                    // SAFETY: the caller's promise: a piece of the array.
+                    to.extend_from_slice(unsafe { std::slice::from_raw_parts(address as *const u8, block.piece) });
+                }),
+            }
         }
     }
+
+    /// Copies back what [`Blocks::save`] has copied. Returns what was copied after it.
+    ///
+    /// # Safety
+    /// As for [`Blocks::save`], which must have been called for the same iterations.
+    pub unsafe fn restore<'a>(&self, from: &'a [u8]) -> &'a [u8] {
+        let mut rest = from;
+        for block in &self.all {
+            block.each(&mut |address| {
+                let (piece, after) = rest.split_at(block.piece);
+                rest = after;
+                // SAFETY: the caller's promise: a piece of the array.
+                unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), address as *mut u8, block.piece) };
+            });
+        }
+        rest
+    }
+}
+
+/// Does the next iteration write elements that lie directly beside those of an iteration?
+fn goes_on_beside(memory: &Memory, part: &Place) -> bool {
+    memory.axes.iter().zip(&part.indices).any(|(axis, indices)| match indices {
+        Span::At((_, step)) => step.wrapping_mul(axis.1).unsigned_abs() == memory.size as u64,
+        Span::Within(_) => false,
+    })
 }
 
 /// Copies the pieces of a block, each of which has `N` bytes.
 ///
 /// # Safety
-/// As for [`save`].
+/// As for [`Blocks::save`].
 unsafe fn save_pieces<const N: usize>(block: &Block, to: &mut Vec<u8>) {
     // SAFETY: by the caller's promise, the address is that of a piece of the array. Bytes need no alignment.
     block.each(&mut |address| to.extend_from_slice(unsafe { &*(address as *const [u8; N]) }));
@@ -169,24 +198,6 @@ fn touch(address: u64, bytes: usize) {
         // SAFETY: a byte of the piece of memory that the caller is about to write, which nobody else uses meanwhile.
         unsafe { AtomicU8::from_ptr((address + at as u64) as *mut u8) }.fetch_or(0, Ordering::Relaxed);
     }
-}
-
-/// Copies back what [`save`] has copied. Returns what was copied after it.
-///
-/// # Safety
-/// As for [`save`], which must have been called for the same iterations.
-pub unsafe fn restore<'a>(job: &Job, iterations: &Range<i64>, from: &'a [u8]) -> &'a [u8] {
-    let mut rest = from;
-    for part in &job.written {
-        let block = Block::of(&job.arrays[part.array], part, iterations);
-        block.each(&mut |address| {
-            let (piece, after) = rest.split_at(block.piece);
-            rest = after;
-            // SAFETY: the caller's promise: a piece of the array.
-            unsafe { std::ptr::copy_nonoverlapping(piece.as_ptr(), address as *mut u8, block.piece) };
-        });
-    }
-    rest
 }
 
 /// Are the indices of all iterations within the extents of the arrays that they write?
@@ -288,7 +299,7 @@ mod tests {
                 let job = job(vec![memory], vec![part(axis, first, step)], 0..2);
                 let mut saved = Vec::new();
                 // SAFETY: two iterations are inside of the matrix along either axis.
-                unsafe { save(&job, &(0..2), &mut saved) };
+                unsafe { Blocks::of(&job, &(0..2)).save(&mut saved) };
                 assert_eq!(saved.len(), 8 * 2 * if axis == 0 { 6 } else { 5 });
                 for iteration in 0..2 {
                     let index = (first + step * iteration) as usize;
@@ -298,7 +309,7 @@ mod tests {
                 }
                 assert_ne!(cells, before);
                 // SAFETY: as above.
-                unsafe { restore(&job, &(0..2), &saved) };
+                unsafe { Blocks::of(&job, &(0..2)).restore(&saved) };
                 assert_eq!(cells, before);
             }
         }
@@ -325,8 +336,8 @@ mod tests {
                 for few in [0..1, 1..3, 2..5, 0..5] {
                     let mut saved = Vec::new();
                     // SAFETY: the matrix has five rows.
-                    unsafe { save(&job, &few, &mut saved) };
-                    assert_eq!(saved.len(), bytes(&job, &few));
+                    unsafe { Blocks::of(&job, &few).save(&mut saved) };
+                    assert_eq!(saved.len(), Blocks::of(&job, &few).bytes);
                     let all = 8 * 6 * (few.end - few.start) as usize;
                     assert!(saved.len() < all || bounds[1] == Some((9, -1)) && saved.len() <= all);
                     for (row, column) in few.clone().flat_map(|row| (0..6).map(move |column| (row, column))) {
@@ -336,7 +347,7 @@ mod tests {
                     }
                     assert!(cells != before || few == (0..1));
                     // SAFETY: as above.
-                    let rest = unsafe { restore(&job, &few, &saved) };
+                    let rest = unsafe { Blocks::of(&job, &few).restore(&saved) };
                     assert!(rest.is_empty());
                     assert_eq!(cells, before);
                 }
@@ -349,7 +360,7 @@ mod tests {
         let mut cells = vec![0; 100 * 100];
         let memory = matrix(&mut cells, 100, 100);
         let is = |axis, step, count, memory: &Memory| {
-            is_scattered(&job(vec![memory.clone()], vec![part(axis, 0, step)], 0..100), &(0..count))
+            Blocks::of(&job(vec![memory.clone()], vec![part(axis, 0, step)], 0..100), &(0..count)).is_scattered
         };
         assert!(is(1, 1, 1, &memory) && is(1, 1, 8, &memory));
         assert!(!is(1, 1, 9, &memory), "more than a line in one place");
