@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-OPTIONS = ["--fmad=false", "--std=c++17", "--ptxas-options=-v"]
+OPTIONS = ["--fmad=false", "--std=c++17", "--minimal", "--ptxas-options=-v"]
 
 # With this many registers for each, 1,024 work-items fit on a multiprocessor, which has 65,536 registers:
 # half of its maximum of 2,048 work-items.

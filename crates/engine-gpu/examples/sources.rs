@@ -6,7 +6,7 @@
 //! ```
 
 use numelt_engine_gpu::render::calls::{self, CallForm};
-use numelt_engine_gpu::render::{Dialect, Variant, render};
+use numelt_engine_gpu::render::{Dialect, Variant, render, short_run};
 use numelt_ir::{DType, Op, OpKind};
 use numelt_opt::{Arg, ArgKind, Kernel, Node, Options, Store, StrideClass, Target, plan};
 use numelt_testing::generator::{Limits, generate};
@@ -32,12 +32,10 @@ fn main() -> std::io::Result<()> {
     let (folder, programs) = (Path::new(folder), programs.parse::<u64>().expect("a number of random programs"));
     fs::create_dir_all(folder)?;
     let mut count = 0;
-    let mut write = |name: String, kernel: &Kernel, rolled| {
-        let Some(source) =
-            render(kernel, Dialect::Cuda, Variant { narrow: count % 2 == 0, rolled, packed: !rolled && count % 4 < 2 })
-        else {
-            return Ok(());
-        };
+    let mut write = |name: String, kernel: &Kernel, rolled: bool| {
+        let (packed, short) = (!rolled && count % 4 < 2, count % 3 == 0 && short_run(kernel) > 0);
+        let variant = Variant { narrow: count % 2 == 0, rolled, packed, short };
+        let Some(source) = render(kernel, Dialect::Cuda, variant) else { return Ok(()) };
         count += 1;
         fs::write(folder.join(name + ".cu"), source.text)
     };

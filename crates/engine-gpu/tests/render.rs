@@ -8,7 +8,7 @@ use numelt_testing::generator::{Limits, generate};
 use std::path::Path;
 use std::{env, fs};
 
-const PLAIN: Variant = Variant { narrow: true, rolled: false, packed: false };
+const PLAIN: Variant = Variant { narrow: true, rolled: false, packed: false, short: false };
 
 fn options() -> Options {
     Options { target: Target { nests: None, delays: None, puts: false, ..Target::cpu() }, ..Options::default() }
@@ -110,7 +110,7 @@ fn parameters_stand_for_what_the_kernel_has() {
     assert_eq!(memory, 4);
     // strides of one are in the text, others are arguments of a launch
     assert!(params.contains(&Param::Stride(0, 1)) || params.contains(&Param::Stride(0, 0)), "{params:?}");
-    let rolled = source(ELEMENTWISE, Dialect::OpenCl, Variant { narrow: true, rolled: true, packed: false }).params;
+    let rolled = source(ELEMENTWISE, Dialect::OpenCl, Variant { rolled: true, ..PLAIN }).params;
     assert!(!params.iter().any(|param| matches!(param, Param::Wrap(..))));
     assert!(rolled.iter().any(|param| matches!(param, Param::Wrap(..))));
 }

@@ -58,7 +58,7 @@ impl Capabilities {
             Node::Load(_) | Node::Param(_) | Node::Index(_) | Node::Gather { .. } | Node::Cast(..) => true,
         };
         let folds = kernel.reductions.iter().all(|fold| self.computes(fold.op, fold.ty));
-        let variant = Variant { narrow: false, rolled: true, packed: false };
+        let variant = Variant { narrow: false, rolled: true, ..Variant::default() };
         folds
             && kernel.body.iter().all(computes)
             && render::parameters(kernel, variant).is_some_and(|params| 8 * params <= self.parameter_bytes)

@@ -76,19 +76,17 @@ pub struct Ready<F> {
 pub struct Compiled<D: Driver> {
     /// Its structure.
     pub kernel: Arc<Kernel>,
-    variants: Mutex<HashMap<Variant, Ready<D::Function>>>,
+    /// `None` for a variant that the compiler has refused.
+    variants: Mutex<HashMap<Variant, Option<Ready<D::Function>>>>,
 }
 
 impl<D: Driver> Compiled<D> {
-    /// Compiles a kernel for the variant that most launches use.
-    pub fn new(kernel: Arc<Kernel>, compiler: &Compiler<D>) -> Result<Compiled<D>> {
-        let compiled = Compiled { kernel, variants: Mutex::default() };
-        let packed = render::width(&compiled.kernel).is_some();
-        compiled.with(Variant { narrow: true, rolled: false, packed }, compiler, |_| Ok(()))?;
-        Ok(compiled)
+    /// A kernel of which no variant has been launched yet.
+    pub fn new(kernel: Arc<Kernel>) -> Compiled<D> {
+        Compiled { kernel, variants: Mutex::default() }
     }
 
-    /// Passes a variant to `f`, and compiles it first if it is new.
+    /// Passes a variant to `action`, and compiles it first if it is new.
     pub fn with<T>(
         &self,
         variant: Variant,
@@ -96,9 +94,19 @@ impl<D: Driver> Compiled<D> {
         action: impl FnOnce(&mut Ready<D::Function>) -> Result<T>,
     ) -> Result<T> {
         let mut variants = self.variants.lock().unwrap_or_else(PoisonError::into_inner);
-        match variants.entry(variant) {
-            Entry::Occupied(mut known) => action(known.get_mut()),
-            Entry::Vacant(place) => action(place.insert(self.ready(variant, compiler)?)),
+        let ready = match variants.entry(variant) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => match self.ready(variant, compiler) {
+                Ok(ready) => place.insert(Some(ready)),
+                Err(why) => {
+                    place.insert(None);
+                    return Err(why);
+                }
+            },
+        };
+        match ready {
+            Some(ready) => action(ready),
+            None => Err(Error::Unsupported("a kernel that the compiler has refused".into())),
         }
     }
 

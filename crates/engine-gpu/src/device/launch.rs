@@ -63,7 +63,8 @@ pub fn launch<D: Driver>(
     }
     let rolled = launch.geometry.args.iter().any(|arg| arg.wraps.iter().any(|wrap| *wrap != 0));
     let width = render::width(&compiled.kernel).filter(|width| !rolled && is_aligned(&compiled.kernel, launch, *width));
-    let variant = Variant { narrow: points < 1 << 31, rolled, packed: width.is_some() };
+    let short = is_short(&compiled.kernel, launch);
+    let variant = Variant { narrow: points < 1 << 31, rolled, packed: width.is_some(), short };
     compiled.with(variant, &engine.compiler, |ready| {
         let word = ready.watches.then(|| state.word());
         let numbers = Numbers { word: word.unwrap_or(0) as i64, ..Numbers::default() };
@@ -90,6 +91,18 @@ fn is_aligned(kernel: &Kernel, launch: &Launch<'_>, width: usize) -> bool {
     kernel.args.iter().zip(launch.buffers).all(begins)
 }
 
+/// Whether a kernel's reductions are over a single piece of so few elements that a work-item computes a whole result.
+/// With several pieces, NumPy adds the elements of each one before it adds the pieces.
+fn is_short(kernel: &Kernel, launch: &Launch<'_>) -> bool {
+    let (extents, pieces) = (&launch.geometry.extents, launch.geometry.pieces);
+    let reduced = extents.iter().zip(&kernel.reduced).filter(|(_, reduced)| **reduced);
+    let elements: i64 = reduced.map(|(extent, _)| *extent).product();
+    let run: i64 =
+        extents.iter().zip(&kernel.reduced).rev().take_while(|(_, r)| **r).map(|(extent, _)| *extent).product();
+    let one_piece = elements == run && pieces.stretch >= run && pieces.piece >= run;
+    !kernel.reductions.is_empty() && one_piece && run < render::short_run(kernel)
+}
+
 /// A launch that is being queued.
 struct Order<'a, D: Driver> {
     engine: &'a Device<D>,
@@ -105,7 +118,7 @@ impl<D: Driver> Order<'_, D> {
     }
 
     fn columns(&self, ready: &mut Ready<D::Function>, numbers: Numbers<D::Memory>) -> Result<()> {
-        let [kept, outer, _] = render::loops(self.kernel);
+        let [kept, outer, _] = render::loops(self.kernel, Kind::Columns);
         let numbers = Numbers { items: self.product(&kept), outer: self.product(&outer), ..numbers };
         if numbers.items < FEW_RESULTS && numbers.outer > MANY_STEPS {
             return Err(Error::Unsupported("few results of many steps".into()));
@@ -114,7 +127,7 @@ impl<D: Driver> Order<'_, D> {
     }
 
     fn runs(&self, ready: &mut Ready<D::Function>, mut numbers: Numbers<D::Memory>, lanes: i64) -> Result<()> {
-        let [kept, outer, run] = render::loops(self.kernel);
+        let [kept, outer, run] = render::loops(self.kernel, Kind::Runs { lanes: lanes as usize });
         let (results, pieces) = (self.product(&kept), self.launch.geometry.pieces);
         (numbers.outer, numbers.run) = (self.product(&outer), self.product(&run));
         numbers.stretch = pieces.stretch.clamp(1, numbers.run.max(1));

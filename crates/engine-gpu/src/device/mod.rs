@@ -199,11 +199,11 @@ impl<D: Driver> Engine for Device<D> {
     }
 
     fn compile(&self, kernel: &Arc<Kernel>) -> Result<Arc<dyn Executable>> {
-        Ok(Arc::new(Compiled::<D>::new(Arc::clone(kernel), &self.compiler)?))
+        Ok(Arc::new(Compiled::<D>::new(Arc::clone(kernel))))
     }
 
     fn source(&self, kernel: &Kernel) -> Option<String> {
-        let variant = Variant { narrow: true, rolled: false, packed: render::width(kernel).is_some() };
+        let variant = Variant { packed: render::width(kernel).is_some(), ..Variant::default() };
         render::render(kernel, D::DIALECT, variant).map(|source| source.text)
     }
 

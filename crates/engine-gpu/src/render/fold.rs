@@ -1,8 +1,8 @@
 //! Kernels with reductions.
 //!
 //! There are kept loops, reduced loops, and the *run*: the innermost loops, if they are reduced, taken as one. There
-//! are two kinds of text. Without a run (*columns*), a work-item computes one result and goes through the reduced
-//! points in order. With a run (*runs*), which NumPy cuts into pieces, the sum of a piece is a tree, whose leaves are
+//! are two kinds of text. Without a run, or if it is short (*columns*), a work-item computes one result and goes through
+//! the reduced points in order. With a run (*runs*), which NumPy cuts into pieces, the sum of a piece is a tree, whose leaves are
 //! sums of at most 16 times as many elements as it has lanes. Every other reduction uses the same tree. Three functions
 //! share the parameters: `leaves` computes a partial result for each leaf, in scratch memory; `join` joins the partial
 //! results of two levels of the tree; `finish` combines those of all pieces, one after the other. So results are
@@ -28,7 +28,7 @@ const ITEMS: &str = "ROLLED\n    for (i64 item = GROUP * LANES + LANE; item < it
 /// The text of a kernel with reductions.
 pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<Parts> {
     let folds: Vec<Fold<'_>> = (0..).zip(&kernel.reductions).map(|(at, own)| Fold { kernel, own, at }).collect();
-    let has_run = kernel.reduced.last() == Some(&true);
+    let has_run = kernel.reduced.last() == Some(&true) && !variant.short;
     let (kind, mut text) = if has_run {
         // products of floats must be computed in order
         if folds.iter().any(|fold| fold.own.op == Op::Prod && fold.own.ty.size() > 1 && !fold.own.ty.is_integer()) {
@@ -58,6 +58,17 @@ pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<Parts> {
     let declared = points::declared(kernel, &params);
     let text = text.replace("$PARAMETERS", &declared);
     Some(Parts { text, params, watches, kind })
+}
+
+/// See [`super::short_run`].
+pub(super) fn short_run(kernel: &Kernel) -> i64 {
+    let folds: Vec<Fold<'_>> = (0..).zip(&kernel.reductions).map(|(at, own)| Fold { kernel, own, at }).collect();
+    let has_run = kernel.reduced.last() == Some(&true);
+    // halves are added in f32 within a run, and rounded after each step outside of it
+    if !has_run || folds.iter().any(|fold| fold.partial() != fold.result()) {
+        return 0;
+    }
+    lanes(&folds).map_or(0, |lanes| lanes as i64)
 }
 
 /// The number of lanes of the sums' tree, which all sums have to share.
@@ -291,9 +302,12 @@ pub(super) struct Loops {
 }
 
 impl Loops {
-    pub fn of(kernel: &Kernel) -> Loops {
+    pub fn of(kernel: &Kernel, kind: Kind) -> Loops {
         let rank = kernel.rank();
-        let run = rank - kernel.reduced.iter().rev().take_while(|reduced| **reduced).count();
+        let run = match kind {
+            Kind::Runs { .. } => rank - kernel.reduced.iter().rev().take_while(|reduced| **reduced).count(),
+            Kind::Columns | Kind::Points => rank,
+        };
         let all = |kept: bool| (0..run).filter(|&axis| kernel.reduced[axis] != kept).collect();
         Loops { kept: all(true), outer: all(false), run: (run..rank).collect() }
     }
@@ -301,7 +315,7 @@ impl Loops {
 
 /// Reductions over loops that are not the innermost ones: one work-item per result.
 fn columns(kernel: &Kernel, point: &Point<'_>, folds: &[Fold<'_>], watches: bool) -> Option<String> {
-    let loops = Loops::of(kernel);
+    let loops = Loops::of(kernel, Kind::Columns);
     let mut text = format!("KERNEL void {ENTRY}($PARAMETERS)\n{{\n");
     if watches {
         text.push_str("    u32 met = 0;  // floating-point conditions\n");
@@ -357,7 +371,7 @@ impl Runs<'_> {
     /// Computes the partial result of each leaf. Work-items beside each other take the elements beside each other: each
     /// one those of a lane of the leaf, and the first one of them joins the lanes.
     fn leaves(&self, point: &Point<'_>) -> Option<String> {
-        let loops = Loops::of(self.kernel);
+        let loops = Loops::of(self.kernel, Kind::Runs { lanes: self.lanes });
         let (ix, lanes) = (self.index, self.lanes);
         let mut text = self
             .begun(RUNS[0], "A partial result for each leaf of the tree of each piece; each lane is a work-item's.");
@@ -435,7 +449,7 @@ impl Runs<'_> {
 
     /// Combines the results of all pieces of an output element.
     fn finish(&self) -> Option<String> {
-        let loops = Loops::of(self.kernel);
+        let loops = Loops::of(self.kernel, Kind::Runs { lanes: self.lanes });
         let mut text = self.opened(RUNS[2], "Puts the pieces of each result together, one after the other.");
         text.push_str(&indices(self.kernel, &loops.kept, "item", "i64", 2));
         self.folds.iter().for_each(|fold| text.push_str(&fold.declared("        ")));

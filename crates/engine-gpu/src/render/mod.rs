@@ -51,6 +51,14 @@ pub struct Variant {
     /// Whether a work-item computes several points beside each other, whose elements it loads and stores together (see
     /// [`width`]).
     pub packed: bool,
+    /// Whether the run is so short (see [`short_run`]) that a work-item computes a whole result.
+    pub short: bool,
+}
+
+impl Default for Variant {
+    fn default() -> Variant {
+        Variant { narrow: true, rolled: false, packed: false, short: false }
+    }
 }
 
 /// The meaning of a parameter of the text, in the order of the parameters.
@@ -101,10 +109,17 @@ pub enum Param {
     Positions(usize),
 }
 
-/// The loops of a kernel with reductions: kept loops, reduced loops around the run, and the loops of the run.
-pub fn loops(kernel: &Kernel) -> [Vec<usize>; 3] {
-    let loops = fold::Loops::of(kernel);
+/// The loops of a kernel with reductions: kept loops, reduced loops around the run, and the loops of the run, if it is
+/// launched as one.
+pub fn loops(kernel: &Kernel, kind: Kind) -> [Vec<usize>; 3] {
+    let loops = fold::Loops::of(kernel, kind);
     [loops.kept, loops.outer, loops.run]
+}
+
+/// The extent of a run below which NumPy adds its elements one after the other, so that no tree is needed; zero if the
+/// kernel has no run that may be computed in this way.
+pub fn short_run(kernel: &Kernel) -> i64 {
+    fold::short_run(kernel)
 }
 
 /// The bytes of a partial result of a reduction.
