@@ -222,7 +222,7 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
         _ => None,
     };
     let step = by_number.map_or_else(|| Step::new(call, isa), |func| Some((Step::Loop(func), 0)));
-    let Some((step, raised)) = step else { return false };
+    let Some((mut step, mut raised)) = step else { return false };
     let mut rooms = [const { Room::<ROOM>::new() }; 3];
     let (mut ins, mut sizes) = ([std::ptr::null::<u8>(); 3], [0; 3]);
     let size = call.out.dtype.size();
@@ -236,10 +236,11 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
             if n * size > WHOLE { aside::<BESIDE>(call, watch, isa) } else { aside::<WHOLE>(call, watch, isa) }
         };
     }
-    let mut plain = !shared && op.output_dtype(ty) == call.out.dtype && loops.is_dense(OUT, size);
+    let from = converted(call);
+    let mut plain = !shared && (from.is_some() || op.output_dtype(ty) == call.out.dtype) && loops.is_dense(OUT, size);
     let mut most = n;
     for (at, (input, room)) in call.ins.iter().zip(&mut rooms).enumerate() {
-        let want = op.input_dtype(ty, at);
+        let want = from.unwrap_or_else(|| op.input_dtype(ty, at));
         match input {
             FewInput::View(view) => {
                 plain &= view.dtype == want && loops.is_dense(at, want.size());
@@ -259,6 +260,10 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     unsafe {
         if !plain {
             return pieces(call, &loops, (step, raised), shared, watch, n, isa);
+        }
+        if let Some(from) = from {
+            let Some(cast) = Step::cast(from, call.out.dtype, isa) else { return false };
+            (step, raised) = cast;
         }
         let asked = raised & watch;
         if asked != 0 {
@@ -282,6 +287,17 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
             }
         }
         met & watch == 0 && (asked == 0 || flags::get() & asked == 0)
+    }
+}
+
+/// The dtype of the operand, if the call only converts it, by one conversion.
+#[inline(always)]
+fn converted(call: &SmallCall<'_>) -> Option<DType> {
+    match call.ins {
+        [FewInput::View(view)] if call.op == Op::Copy && view.dtype != call.out.dtype => {
+            (call.ty == view.dtype || call.ty == call.out.dtype).then_some(view.dtype)
+        }
+        _ => None,
     }
 }
 

@@ -178,12 +178,17 @@ pub fn from_type_num(num: c_int) -> Option<DType> {
 pub unsafe fn from_descr(py: Python<'_>, descr: *const PyArray_Descr) -> Option<DType> {
     // SAFETY: the caller vouches for the pointer; these fields have the same offsets in NumPy 1 and 2.
     let (num, order) = unsafe { ((*descr).fields.type_num, (*descr).fields.byteorder as u8) };
+    let dtype = from_type_num(num)?;
+    // most arrays have the object that NumPy keeps for the dtype, which has native order, no metadata and no fields
+    if Numpy::get(py).is_ok_and(|numpy| numpy.descr(py, dtype).as_ptr() == descr.cast_mut().cast()) {
+        return Some(dtype);
+    }
     let swapped = if cfg!(target_endian = "little") { b'>' } else { b'<' };
     // SAFETY: as above; both functions accept every dtype with a native type number.
     let (metadata, names) = unsafe { (PyDataType_METADATA(py, descr), PyDataType_NAMES(py, descr)) };
     // SAFETY: the constant lives as long as the interpreter.
     let nameless = || names.is_null() || names == unsafe { pyo3::ffi::Py_None() };
-    from_type_num(num).filter(|_| order != swapped && metadata.is_null() && nameless())
+    (order != swapped && metadata.is_null() && nameless()).then_some(dtype)
 }
 
 /// The native dtype that a `dtype=` argument stands for; `Ok(None)` if it is a valid dtype that is not native.

@@ -224,8 +224,8 @@ pub fn from_numpy<'py>(obj: &Bound<'py, PyAny>, fresh: bool) -> PyResult<Bound<'
     if !obj.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
         return Ok(obj.clone());
     }
-    let Some(dtype) = RealArray::dtype(obj) else { return not_native(obj) };
     let real = RealArray::of(obj);
+    let Some(dtype) = real.dtype else { return not_native(obj) };
     if let Some(back) = back_to_ours(obj, &real, dtype)? {
         return Ok(back);
     }

@@ -5,7 +5,7 @@
 //! after the call (because the result is a view of it, or a traceback holds it), it becomes an ordinary export; all
 //! others are kept for the next loan (`loan`).
 
-use crate::array::ndarray::NdArray;
+use crate::array::ndarray::{NdArray, exact_native};
 use crate::cpython::calls;
 use crate::cpython::given::Given;
 use crate::numpy::convert::{self, Numpy};
@@ -319,7 +319,8 @@ pub fn call<'py>(
 /// objects, and need not be kept. Other arguments may also be passed unchanged; [`Lent`] finds out.
 fn all_unchanged(given: &Given<'_, '_>, claimable: bool) -> PyResult<bool> {
     let simple = |value: &Bound<'_, PyAny>| -> PyResult<bool> {
-        Ok(is_numpys_own(value) || is_plain(value) || subclass::passes(value, claimable)? || passes(value)?)
+        Ok(!value.is_exact_instance_of::<NdArray>()
+            && (is_numpys_own(value) || is_plain(value) || subclass::passes(value, claimable)? || passes(value)?))
     };
     for value in given.positional() {
         let unchanged = match value.cast_exact::<PyTuple>() {
@@ -334,6 +335,11 @@ fn all_unchanged(given: &Given<'_, '_>, claimable: bool) -> PyResult<bool> {
         }
     }
     Ok(true)
+}
+
+/// Whether all arguments are positional, and are numelt arrays of native dtypes, `None`, Python numbers or strings.
+pub fn is_simple(given: &Given<'_, '_>) -> bool {
+    given.names().is_none() && given.positional().all(|value| exact_native(&value).is_some() || is_plain(&value))
 }
 
 /// Whether the condition holds for all items; those after the first other one are not tested.

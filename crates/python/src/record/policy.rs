@@ -192,19 +192,19 @@ impl Share {
     /// Those of Python code that runs when the arguments' classes are examined.
     pub fn decide(&self, given: &Given<'_, '_>) -> PyResult<Decision<'_>> {
         let native = |most| Terms { most, native: true, ..Terms::ANY };
-        let any_foreign = || lend::has_foreign(given.positional());
+        // arrays whose class or dtype makes the call a fallback
+        let any_special = || -> PyResult<bool> {
+            Ok(!lend::is_simple(given) && (lend::has_foreign(given.positional()) || subclass::among(given)?))
+        };
         Ok(match self {
             Share::All => Decision::FallBack { method: false },
             Share::Method => Decision::FallBack { method: true },
             Share::Declined => Decision::Declined,
-            Share::Few(_) | Share::Foreign if any_foreign() || subclass::among(given)? => {
-                Decision::FallBack { method: false }
-            }
-            Share::None if subclass::among(given)? => Decision::FallBack { method: false },
+            Share::Few(_) | Share::Foreign if any_special()? => Decision::FallBack { method: false },
+            Share::None if !lend::is_simple(given) && subclass::among(given)? => Decision::FallBack { method: false },
             Share::Few(most) if at_once() => Decision::Lend(native(*most)),
             Share::Library(library, most) if !library::is_watched() => {
-                let any = any_foreign() || subclass::among(given)?;
-                Decision::Library(library.get(), if any { Terms::ANY } else { native(*most) })
+                Decision::Library(library.get(), if any_special()? { Terms::ANY } else { native(*most) })
             }
             Share::Uncounted if coverage::in_users_frame(given.py()) => Decision::Lend(Terms::ANY),
             Share::Few(_) | Share::Library(..) | Share::Foreign | Share::Uncounted | Share::None => Decision::Package,
