@@ -90,6 +90,11 @@ impl CpuEngine {
         self.threads.parallel(units, work, f);
     }
 
+    /// Is code compiled while the program runs?
+    pub fn compiles_in_background(&self) -> bool {
+        self.options.jit == Jit::On
+    }
+
     /// The instruction set in use.
     pub fn isa(&self) -> Isa {
         self.isa

@@ -3,6 +3,7 @@
 //!
 //! In: calls of front ends. Out: values in memory. The modules that are named here do the work.
 
+use crate::background::{self, Task};
 use crate::engine::CpuEngine;
 use crate::{fold, library, sorting, streams};
 use numelt_ir::{DType, Op, Result, Scalar};
@@ -10,6 +11,15 @@ use numelt_runtime::{
     BlasTable, Bounded, Draw, Executable, Host, Launch, MaskedRows, PutCall, RandomStream, Sequence, SmallCall,
 };
 use std::ops::Range;
+
+/// A piece of work of the front end, for the background thread.
+struct Work(Box<dyn FnOnce() + Send>);
+
+impl Task for Work {
+    fn run(self: Box<Self>) {
+        (self.0)();
+    }
+}
 
 impl Host for CpuEngine {
     fn puts(&self, executable: &dyn Executable, launch: &Launch<'_>, puts: &[PutCall<'_>]) -> Result<Option<[u8; 2]>> {
@@ -35,6 +45,18 @@ impl Host for CpuEngine {
 
     fn parallel(&self, units: usize, work: u64, f: &(dyn Fn(Range<usize>) + Sync)) {
         self.share(units, work, f);
+    }
+
+    fn has_background(&self) -> bool {
+        self.compiles_in_background()
+    }
+
+    fn in_background(&self, work: Box<dyn FnOnce() + Send>) {
+        if self.compiles_in_background() { background::submit(Box::new(Work(work))) } else { work() }
+    }
+
+    fn continue_background(&self) {
+        background::resume();
     }
 
     fn sorts(&self, dtype: DType) -> bool {

@@ -64,6 +64,22 @@ pub trait Host: Engine {
         f(0..units);
     }
 
+    /// Whether [`Host::in_background`] returns before the work is done. Otherwise the engine's settings ask for code
+    /// that is compiled before it is first needed, or the engine has no thread for such work.
+    fn has_background(&self) -> bool {
+        false
+    }
+
+    /// Compiles something: `work`, on the thread that compiles kernels while the program runs, or else at once. The
+    /// work takes no lock that the caller holds, and is dropped if no thread can be started.
+    fn in_background(&self, work: Box<dyn FnOnce() + Send>) {
+        work();
+    }
+
+    /// In a forked child, continues the work that the parent's thread had not begun. To be called while such work is
+    /// awaited.
+    fn continue_background(&self) {}
+
     /// Whether [`Host::argsort`] can sort values of this dtype, and [`Host::merge_runs`] can merge them.
     fn sorts(&self, dtype: DType) -> bool {
         let _ = dtype;

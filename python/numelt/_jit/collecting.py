@@ -194,7 +194,9 @@ def _loop(code: types.CodeType, key: _Same, is_range: bool) -> _Loop | None:
     arguments = ast.arguments([], parameters, None, [], [], None, [])
     around = ast.FunctionDef("<genexpr>", arguments, [loop], [])
     low = lowered(loop, Scope(around, found.scope), is_resumed=True)
-    unit = _core.JitUnit(low.text, key.namespace, code.co_qualname, code.co_filename, False, False, False)
+    unit = _core.JitUnit(
+        low.text, key.namespace, code.co_qualname, code.co_filename, is_requested=False, is_awaited=True
+    )
     ALL.add(unit)
     reporting.add_units(code, [unit])
     return _Loop(unit, low, bool(node.generators[0].ifs))

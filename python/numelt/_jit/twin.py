@@ -10,12 +10,16 @@ the positions of two units, one that runs the loop from the beginning and one th
         made = units[L](i, s, a)          # None: the loop is not compiled
         if made is not None:
             k, rest, i, s = made          # k = 0: the loop is over
-    if k < 0:
+    if k == -1:
         for i in range(n):                # the loop as written
             s += a[i]
-    elif k > 0:
-        pending()                         # raise the exception of a signal handler, if there is one
-        for i in again(rest, i):          # finish the current iteration from statement k on, then go on
+    elif k != 0:
+        if k == -2:                       # begin a loop whose code is being compiled
+            rest = begun(range(n))
+        else:                             # finish the current iteration from statement k on, then go on
+            pending()                     # raise the exception of a signal handler, if there is one
+            rest = again(rest, i)
+        for i in rest:
             here, k = k, -1
             if here < 0 and units[R]:     # from time to time: can compiled code take over?
                 made = units[R](rest, i, s, a)
@@ -324,10 +328,11 @@ class _Rewriter:
         is_hoisted: bool,
         is_inner: bool = False,
     ) -> list[ast.stmt]:
-        """Return the statements that run a loop as written if `k` < 0, and continue at `k` if `k` > 0.
+        """Return the statements that run a loop as written if `k` = -1, and continue at `k` if `k` > 0.
 
-        Usually these are two copies of the loop. A loop that is part of a resumed loop (`is_inner`) and
-        contains loops itself is written once for both cases, because the code would double with each level.
+        Usually these are two copies of the loop. With `k` = -2, the second one begins. A loop that is part of
+        a resumed loop (`is_inner`) and contains loops itself is written once for all cases, because the code
+        would double with each level.
         """
         self._depth += 1
         self._loops_around += 1
@@ -351,21 +356,24 @@ class _Rewriter:
         else:
             resumed = ast.While(ast.BoolOp(ast.Or(), [_is(k, ast.Gt(), 0), loop.test]), [], [])
         resumed.body = begin + self._partial(loop.body, numbers, here)
+        begin_anew: list[ast.stmt] = []
+        going: list[ast.stmt] = [resumed]
+        if isinstance(loop, ast.For):
+            iterable = ast.Call(_name(BEGUN), [_name(source) if is_hoisted else loop.iter], [])
+            begin_anew = [ast.Assign([_store(rest)], iterable)]
+            # the twin must not keep the iterable alive after the loop
+            going.append(ast.Assign([_store(rest)], ast.Constant(None)))
+        made: list[ast.stmt]
         if is_inner and self._nested(loop):
-            begin_anew: list[ast.stmt] = []
-            if isinstance(loop, ast.For):
-                iterable = ast.Call(_name(BEGUN), [_name(source) if is_hoisted else loop.iter], [])
-                begin_anew = [ast.Assign([_store(rest)], iterable)]
             made = [_if(_is(k, ast.Lt(), 0), begin_anew, [_if(_is(k, ast.Gt(), 0), going_on)])]
-            made.append(_if(_is(k, ast.NotEq(), 0), [resumed]))
+            made.append(_if(_is(k, ast.NotEq(), 0), going))
         else:
             written = self._written(loop, is_hoisted)
-            made = [_if(_is(k, ast.Lt(), 0), [written], [_if(_is(k, ast.Gt(), 0), [*going_on, resumed])])]
+            going = [_if(_is(k, ast.Lt(), 0), begin_anew, going_on), *going]
+            made = [_if(_is(k, ast.Eq(), -1), [written], [_if(_is(k, ast.NotEq(), 0), going)])]
         self._depth -= 1
         self._loops_around -= 1
-        # the twin must not keep the iterable alive after the loop
-        names = [rest, source] if is_hoisted else []
-        return [*made, *([ast.Assign([_store(n) for n in names], ast.Constant(None))] if names else [])]
+        return [*made, *([ast.Assign([_store(source)], ast.Constant(None))] if is_hoisted else [])]
 
     def _written(self, loop: Loop, is_hoisted: bool) -> ast.stmt:
         """Return a loop as written, in which inner loops call their units."""

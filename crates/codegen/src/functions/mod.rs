@@ -157,21 +157,38 @@ pub fn compile(function: &Function, host: Host) -> Result<Compiled> {
     compile_for(function, host, Isa::detect())
 }
 
-/// The same for another instruction set that this machine has: for tests.
+/// Fetches a function's code from the cache on disk, if it is there, as [`compile`] does.
+pub fn fetch(function: &Function, host: Host) -> Option<Compiled> {
+    let (table, effort) = table(function, host, Isa::detect());
+    let machine = kept(&table.source, Part::Main(effort), table.host, table.isa)?;
+    Some(of_table(table, machine))
+}
+
+/// The same as [`compile`] for another instruction set that this machine has: for tests.
 #[doc(hidden)]
 pub fn compile_for(function: &Function, host: Host, isa: Isa) -> Result<Compiled> {
     if !target::runs_here(isa) {
         return Err(Error::Unsupported(format!("{isa:?} code on this processor")));
     }
+    let (table, effort) = table(function, host, isa);
+    main(table, effort)
+}
+
+/// The table of a function, and how carefully the function is compiled at first.
+fn table(function: &Function, host: Host, isa: Isa) -> (Arc<Table>, Effort) {
     let ahead = ahead::outlined(function).iter().map(|_| AheadCode::default()).collect::<Vec<_>>();
     let effort = if ahead.is_empty() { Effort::Default } else { Effort::Quick };
-    main(Arc::new(Table { source: function.clone(), host, isa, ahead }), effort)
+    (Arc::new(Table { source: function.clone(), host, isa, ahead }), effort)
 }
 
 fn main(table: Arc<Table>, effort: Effort) -> Result<Compiled> {
-    let (function, code) = code(&table.source, Part::Main(effort), table.host, table.isa)?;
+    let machine = code(&table.source, Part::Main(effort), table.host, table.isa)?;
+    Ok(of_table(table, machine))
+}
+
+fn of_table(table: Arc<Table>, (function, code): (Machine, image::Code)) -> Compiled {
     let (words, params) = (words(&table.source), table.source.params.len());
-    Ok(Compiled { function, words, params, table, _code: code })
+    Compiled { function, words, params, table, _code: code }
 }
 
 /// The machine code of a part.

@@ -7,6 +7,7 @@
 //! - `arguments` classifies the arguments, `world` looks up names and attributes outside of the loop, and `rest` and
 //!   `results` make the objects that CPython gets when the code stops. `pool` has the memory of arrays that the code
 //!   makes.
+//! - `code` has the machine code of a variant, which may be compiled in the background.
 //! - `ahead` runs iterations ahead (speculatively), and `undo` restores the memory that they have written.
 //! - `worth` estimates whether compiling a loop pays. `kept` stores data of the Python package on disk.
 //!
@@ -14,6 +15,7 @@
 
 pub mod ahead;
 pub mod arguments;
+pub mod code;
 pub mod kept;
 pub mod pool;
 pub mod rest;
@@ -36,6 +38,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(kept::jit_keep, module)?)?;
     module.add_function(wrap_pyfunction!(world::jit_setup, module)?)?;
     module.add_function(wrap_pyfunction!(world::jit_force_exit, module)?)?;
+    module.add_function(wrap_pyfunction!(world::jit_force_entry, module)?)?;
     module.add_function(wrap_pyfunction!(world::jit_iterations_ahead, module)?)?;
     Ok(())
 }

@@ -1,21 +1,24 @@
 //! A unit: a loop of the program, with its code for each combination of argument types. Calling it runs the loop.
 //!
 //! In: the values of the loop's variables. Out: `None` if CPython has to run the loop, and otherwise a tuple: the
-//! number of the statement where CPython goes on (0: the loop is over; -1: the loop has not begun), for each `for`
-//! statement an iterator over its remaining items, and the variables that the loop may assign.
+//! number of the statement where CPython goes on (0: the loop is over; -1: the loop has not begun; [`BEGIN`]), for each
+//! `for` statement an iterator over its remaining items, and the variables that the loop may assign.
 //!
-//! Compiling takes some milliseconds. A loop for which the program requests it (`numelt.jit`) is compiled when it first
-//! runs, others once CPython would take longer for them (`worth`). If the code often stops almost at once, the loop is
-//! left to CPython for good.
+//! Compiling takes some ten milliseconds. A loop for which the program requests it (`numelt.jit`) is compiled when it
+//! first runs, and the program waits. Others are compiled in the background (`code`), once CPython would take longer for
+//! them (`worth`, `when`). If that takes longer than CPython has, CPython runs them meanwhile. If the code often stops
+//! almost at once, the loop is left to CPython for good.
+
+mod when;
 
 use crate::jit::ahead;
 use crate::jit::arguments::{self, Numbers};
+use crate::jit::code;
 use crate::jit::pool::Pool;
 use crate::jit::rest::Rest;
 use crate::jit::results::{ResultReader, Shape};
 use crate::jit::variant::{ParamSource, Variant, add_one, get};
 use crate::jit::world::{self, HostFunction};
-use crate::jit::worth;
 use crate::numpy::coverage;
 use crate::record::{errstate, run};
 use numelt_jit::{Argument, Exit, ObjectKind, StmtKind, Unit, parse_unit};
@@ -27,7 +30,7 @@ use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A loop of the program.
 #[pyclass(module = "numelt._core", frozen, weakref)]
@@ -41,6 +44,10 @@ pub struct JitUnit {
     is_requested: bool,
     /// Does this unit resume a loop that CPython has been running?
     is_resumed: bool,
+    /// Does the program wait while the loop is compiled? Otherwise that happens in the background.
+    is_awaited: bool,
+    /// The number of variants that are being compiled in the background.
+    compiling: Arc<AtomicU64>,
     /// The number of times that `__bool__` still answers "no". For a resuming unit this counts iterations, and for a
     /// loop that does not pay yet, runs.
     due_in: AtomicU64,
@@ -48,6 +55,8 @@ pub struct JitUnit {
     between: AtomicU64,
     /// An estimate of the nanoseconds that CPython has taken for this loop.
     waited: AtomicU64,
+    /// The program waits for code that is being compiled when CPython has taken this many nanoseconds for the loop.
+    waits_from: AtomicU64,
     /// The number of `for` statements in the loop, itself included.
     fors: usize,
     /// When a resuming unit was first called.
@@ -67,7 +76,7 @@ pub struct JitUnit {
 /// The answer to a search for code that fits the arguments.
 enum Found {
     Code(Arc<Variant>),
-    /// There is no code yet; compiling does not pay so far.
+    /// There is no code yet, but compiled code may take over while the loop runs.
     Later,
     Nothing,
 }
@@ -88,16 +97,6 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Unless compiling is requested, a loop is compiled when CPython has taken an estimated total of this many nanoseconds
-/// for it, which is about what compiling takes.
-const WORTH: f64 = 10e6;
-
-/// While compiling does not pay, the unit is not called for some runs, so that estimates cost little. These runs may
-/// take this part of `WORTH`, and there are at most so many of them; fewer for `while` loops, any of which may be long.
-const SMALL_PART: f64 = 0.01;
-const MOST_SKIPPED: u64 = 64;
-const MOST_SKIPPED_WHILE: u64 = 8;
-
 /// A variant that has stopped almost at once this many times, and in more than half of its runs, is not run any more.
 const MOST_EARLY: u64 = 10;
 /// A run has stopped almost at once if it took fewer nanoseconds than this, and did fewer iterations of a `for` loop.
@@ -108,20 +107,18 @@ const AT_ONCE_WHILE: u128 = 100;
 /// A loop that was not requested counts as stopped at once if it ran for fewer nanoseconds than this: CPython runs so
 /// few iterations in the time that calling the unit takes.
 const TINY: u128 = 45;
+/// The answer of a unit that means that CPython begins the loop in the form that compiled code can resume.
+const BEGIN: i64 = -2;
 /// After this many consecutive refusals, the loop is left to CPython for good.
 const MOST_REFUSALS: u64 = 30;
-/// How long CPython must have been running a loop before the code that resumes it is compiled.
-const BUSY: Duration = Duration::from_millis(5);
-const BUSY_IF_REQUESTED: Duration = Duration::from_micros(200);
-/// The largest number of iterations between two attempts to resume a loop.
-const MOST_BETWEEN: u64 = 1024;
 /// The largest number of variants of a loop.
 const MOST_VARIANTS: usize = 16;
 
 #[pymethods]
 impl JitUnit {
     #[new]
-    #[pyo3(signature = (tree, globals, name, filename, is_requested, is_strict=false, is_resumed=false))]
+    #[pyo3(signature = (tree, globals, name, filename, is_requested, is_strict=false, is_resumed=false, is_awaited=false))]
+    #[allow(clippy::too_many_arguments)] // the arguments of a Python class
     fn new(
         tree: &str,
         globals: Bound<'_, PyDict>,
@@ -130,6 +127,7 @@ impl JitUnit {
         is_requested: bool,
         is_strict: bool,
         is_resumed: bool,
+        is_awaited: bool,
     ) -> PyResult<JitUnit> {
         let py = globals.py();
         let mut tree = parse_unit(tree).map_err(PyValueError::new_err)?;
@@ -144,9 +142,12 @@ impl JitUnit {
             is_requested,
             is_strict,
             is_resumed,
-            due_in: AtomicU64::new(0),
+            is_awaited: is_requested || is_awaited,
+            compiling: Arc::default(),
+            due_in: AtomicU64::new(if is_resumed { world::forced_entry().unwrap_or(0) } else { 0 }),
             between: AtomicU64::new(1),
             waited: AtomicU64::new(0),
+            waits_from: AtomicU64::new(0),
             fors,
             first_called: Mutex::default(),
             variants: Mutex::default(),
@@ -170,6 +171,9 @@ impl JitUnit {
             return Ok(None);
         }
         add_one(&self.runs);
+        if !self.is_resumed && world::forced_entry().is_some() {
+            return self.begin_in_python(py, slots).map(Some);
+        }
         let mut objects: Objects<'py> = slots.iter().collect();
         if self.is_resumed {
             self.wait(true);
@@ -198,14 +202,16 @@ impl JitUnit {
                 self.refusals.store(0, Ordering::Relaxed);
                 self.run(py, &variant, &objects, numbers).map(Some)
             }
-            Found::Later => self.begin_in_python(py, slots),
+            Found::Later if self.is_resumed => Ok(None),
+            Found::Later => self.begin_in_python(py, slots).map(Some),
             Found::Nothing => Ok(None),
         }
     }
 
-    /// Shall the unit be called? Not if the next attempt is not due yet, and not after too many refusals.
+    /// Shall the unit be called? Not if the next attempt is not due yet, and not after too many refusals. A unit that
+    /// resumes loops has nothing to offer while its code is being compiled.
     fn __bool__(&self) -> bool {
-        if get(&self.refusals) >= MOST_REFUSALS {
+        if get(&self.refusals) >= MOST_REFUSALS || self.is_resumed && self.is_compiling() {
             return false;
         }
         let due_in = get(&self.due_in);
@@ -295,59 +301,21 @@ thread_local! {
 }
 
 impl JitUnit {
-    /// Has CPython been running the loop for long enough to compile the code that resumes it?
-    fn has_been_busy(&self) -> bool {
-        let mut first = locked(&self.first_called);
-        let first = first.get_or_insert_with(Instant::now);
-        world::forced_exit().is_some() || first.elapsed() >= if self.is_requested { BUSY_IF_REQUESTED } else { BUSY }
-    }
-
-    /// Sets when a resuming unit is called again: at the next iteration, or after twice as many as before.
-    fn wait(&self, longer: bool) {
-        let between = if longer { (2 * get(&self.between)).min(MOST_BETWEEN) } else { 1 };
-        self.between.store(between, Ordering::Relaxed);
-        self.due_in.store(between, Ordering::Relaxed);
-    }
-
     fn types(&self, arguments: &[Argument]) -> String {
         let slots = self.tree.slots.iter().zip(arguments).filter(|(_, argument)| argument.kind == ObjectKind::Value);
         slots.map(|(name, argument)| format!("{name}: {}", argument.ty)).collect::<Vec<_>>().join(", ")
     }
 
-    /// Has CPython taken so long for this loop, this run included, that compiling pays? If not, the unit is not called
-    /// for some of the next runs, because a call takes as long as some iterations.
-    fn is_worth_it(&self, arguments: &[Argument], numbers: &Numbers) -> bool {
-        let Some(now) = worth::nanoseconds(&self.tree, arguments, numbers) else { return true };
-        // runs for which the unit was not called are assumed to be like this one
-        let all = now * get(&self.between) as f64;
-        let before = self.waited.fetch_add(all.min(WORTH) as u64, Ordering::Relaxed);
-        if before as f64 + all >= WORTH {
-            return true;
-        }
-        let is_while = matches!(self.tree.body.kind, StmtKind::While { .. });
-        let most = if is_while { MOST_SKIPPED_WHILE } else { MOST_SKIPPED };
-        let between = ((WORTH * SMALL_PART / now.max(1.0)) as u64).clamp(1, most);
-        self.between.store(between, Ordering::Relaxed);
-        self.due_in.store(between - 1, Ordering::Relaxed);
-        false
-    }
-
-    /// The result for a loop that is not compiled yet. The number of iterations of a `while` loop is unknown, so the
-    /// result says that compiled code has stopped at the end of an iteration, before the first one. CPython then runs
-    /// the resumable form of the loop, and compiled code can take over if the loop is long.
-    fn begin_in_python<'py>(
-        &self,
-        py: Python<'py>,
-        slots: &Bound<'py, PyTuple>,
-    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let StmtKind::While { end, .. } = &self.tree.body.kind else { return Ok(None) };
+    /// The result for a loop that is not compiled yet: it begins in CPython, in the form that compiled code can resume.
+    /// The variables keep their values.
+    fn begin_in_python<'py>(&self, py: Python<'py>, slots: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
         let mut items: SmallVec<[Bound<'py, PyAny>; 16]> = SmallVec::new();
-        items.push(end.into_pyobject(py)?.into_any());
+        items.push(BEGIN.into_pyobject(py)?.into_any());
         items.extend((0..self.fors).map(|_| py.None().into_bound(py)));
         for slot in &self.tree.assigned {
             items.push(slots.get_item(*slot)?);
         }
-        PyTuple::new(py, items).map(Some)
+        PyTuple::new(py, items)
     }
 
     /// Finds the code that fits the arguments, or compiles it.
@@ -367,6 +335,14 @@ impl JitUnit {
                 continue;
             }
             if variant.find(py, objects, numbers)? {
+                if let Some(found) = self.pending(&variant, &arguments, numbers) {
+                    return Ok(found);
+                }
+                if let Some(Err(why)) = variant.code.ready() {
+                    let why = why.to_owned();
+                    locked(&self.variants).retain(|other| !Arc::ptr_eq(other, &variant));
+                    return self.refuse(py, arguments, self.tree.body.line, why);
+                }
                 let given_up = get(&variant.early) >= MOST_EARLY && 2 * get(&variant.early) > get(&variant.runs);
                 if given_up {
                     add_one(&self.refusals);
@@ -384,7 +360,12 @@ impl JitUnit {
             numbers.arrays.truncate(arrays);
         }
         if !self.is_requested && !self.is_resumed && !self.is_worth_it(&arguments, numbers) {
-            return Ok(Found::Later);
+            let is_while = matches!(self.tree.body.kind, StmtKind::While { .. });
+            return Ok(if is_while { Found::Later } else { Found::Nothing });
+        }
+        if self.compiles_in_background() && code::is_compiling() {
+            // perhaps that is an outer loop, and this one need not be compiled
+            return Ok(self.later(&arguments, numbers));
         }
         add_one(&self.refusals);
         let known =
@@ -398,22 +379,56 @@ impl JitUnit {
         if locked(&self.variants).len() >= MOST_VARIANTS {
             return Ok(Found::Nothing);
         }
-        match Variant::compiled(&self.tree, py, arguments.to_vec(), objects, numbers) {
-            Ok(variant) => {
-                let variant = Arc::new(variant);
-                locked(&self.variants).push(variant.clone());
-                Ok(Found::Code(variant))
-            }
-            Err((line, why)) => {
-                locked(&self.refused).push(Refused {
-                    arguments: arguments.into_vec(),
-                    line,
-                    why: why.clone(),
-                    runs: 1,
-                });
-                self.left_to_python(py, line, &why).map(|()| Found::Nothing)
-            }
+        match Variant::specialized(&self.tree, py, arguments.to_vec(), objects, numbers) {
+            Ok(variant) => self.begin_to_compile(py, Arc::new(variant), arguments, numbers),
+            Err((line, why)) => self.refuse(py, arguments, line, why),
         }
+    }
+
+    /// Finds the code of a new variant on disk, or compiles it: now, or in the background.
+    fn begin_to_compile(
+        &self,
+        py: Python<'_>,
+        variant: Arc<Variant>,
+        arguments: SmallVec<[Argument; 12]>,
+        numbers: &Numbers,
+    ) -> PyResult<Found> {
+        // a long loop in which no code can take over waits for its code
+        let waits = !self.is_resumed && self.may_be_long(&arguments, numbers) && !self.can_be_resumed(&arguments);
+        if variant.code.fetch() || waits || !self.compiles_in_background() {
+            if let Err(why) = variant.code.compile() {
+                return self.refuse(py, arguments, self.tree.body.line, why);
+            }
+            locked(&self.variants).push(variant.clone());
+            return Ok(Found::Code(variant));
+        }
+        locked(&self.variants).push(variant.clone());
+        self.refusals.store(0, Ordering::Relaxed);
+        let found = self.later(&arguments, numbers);
+        variant.code.compile_later(&self.compiling);
+        variant.code.wait(self.patience());
+        if self.is_resumed {
+            self.wait(false);
+        }
+        Ok(if variant.code.ready().is_some_and(|code| code.is_ok()) { Found::Code(variant) } else { found })
+    }
+
+    /// How a loop begins if its code for these arguments has not been compiled yet; `None` if there is code.
+    fn pending(&self, variant: &Variant, arguments: &[Argument], numbers: &Numbers) -> Option<Found> {
+        if variant.code.ready().is_some() {
+            return None;
+        }
+        variant.code.compile_later(&self.compiling);
+        self.note_run(arguments, numbers);
+        variant.code.wait(self.patience());
+        variant.code.ready().is_none().then(|| self.later(arguments, numbers))
+    }
+
+    /// Notes that the loop cannot be compiled for some types.
+    fn refuse(&self, py: Python<'_>, arguments: SmallVec<[Argument; 12]>, line: u32, why: String) -> PyResult<Found> {
+        let refused = Refused { arguments: arguments.into_vec(), line, why: why.clone(), runs: 1 };
+        locked(&self.refused).push(refused);
+        self.left_to_python(py, line, &why).map(|()| Found::Nothing)
     }
 
     /// Reports a statement that CPython has to run, if the program requests such reports.
@@ -437,7 +452,8 @@ impl JitUnit {
         }
         let took;
         let pool = HostFunction::Pool(Mutex::default());
-        let mut frame: SmallVec<[u64; 64]> = SmallVec::from_elem(0, variant.code.words());
+        let code = variant.code.current().expect("only code that is ready is run");
+        let mut frame: SmallVec<[u64; 64]> = SmallVec::from_elem(0, code.words());
         {
             let _held = arguments::hold(py, objects, &variant.written, &mut numbers)?;
             let mut scratch: Vec<Box<HostFunction>> = Vec::new();
@@ -452,13 +468,12 @@ impl JitUnit {
                     }
                 };
             }
-            let code = variant.code();
             let start = Instant::now();
             // SAFETY: the frame is as long as the code asks for, the numbers are those of values of the types that it
             // was made for, and the memory of the arrays stays until `_held` is dropped.
             unsafe { code.run(&mut frame) };
             took = start.elapsed();
-            variant.note_time(took.saturating_sub(ahead::spent()));
+            variant.code.note_time(took.saturating_sub(ahead::spent()));
         }
         if PyErr::occurred(py) {
             let error = PyErr::fetch(py);

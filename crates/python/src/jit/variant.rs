@@ -1,21 +1,19 @@
 //! The code of a loop for one combination of types.
 //!
-//! In: the tree of a loop, and its arguments. Out: the compiled code, the sources of its parameters, and the check
+//! In: the tree of a loop, and its arguments. Out: the code (`code`), the sources of its parameters, and the check
 //! whether the code fits the arguments of a later run. Not here: the decision when to compile, and running the code
 //! (`unit`).
 
-use crate::jit::ahead;
 use crate::jit::arguments::{self, Numbers};
+use crate::jit::code::Code;
 use crate::jit::results::Shape;
 use crate::jit::unit::Objects;
 use crate::jit::world::{self, HostFunction, Identity, Outside, Path};
-use numelt_codegen::functions::{Compiled, Host};
 use numelt_jit::{AheadNote, Argument, Exit, ObjectKind, Param, Unit, specialize};
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 /// The code for one combination of types.
 pub struct Variant {
@@ -31,11 +29,7 @@ pub struct Variant {
     /// The types of the variables at each exit.
     pub shapes: Vec<Vec<Shape>>,
     pub written: Vec<u32>,
-    pub code: Compiled,
-    /// The same code compiled with all optimizations, once it is needed; `None` if that failed.
-    optimized: OnceLock<Option<Compiled>>,
-    /// How many nanoseconds the code has run, without iterations ahead.
-    spent: AtomicU64,
+    pub code: Arc<Code>,
     pub text: String,
     /// For each loop, how its iterations run.
     pub ahead: Vec<AheadNote>,
@@ -74,13 +68,10 @@ fn goes_round(exits: &[Exit]) -> bool {
     exits.iter().any(|exit| exit.why == "a signal")
 }
 
-/// Code that was compiled with few optimizations is compiled with all of them when it has run for this long, which is
-/// about what compiling takes.
-const LONG: Duration = Duration::from_millis(20);
-
 impl Variant {
-    /// Compiles the loop for the given arguments. Objects that are found outside are appended to `objects`.
-    pub fn compiled<'py>(
+    /// Specializes the loop for the given arguments; the code is not compiled yet. Objects that are found outside are
+    /// appended to `objects`.
+    pub fn specialized<'py>(
         tree: &Unit,
         py: Python<'py>,
         arguments: Vec<Argument>,
@@ -105,14 +96,6 @@ impl Variant {
         if cfg!(debug_assertions) {
             numelt_func::verify(&made.function).map_err(failed)?;
         }
-        let host = Host {
-            poll: world::poll,
-            call_loop: world::call_loop,
-            poll_ahead: ahead::poll,
-            run_ahead: ahead::run_ahead,
-        };
-        let code = numelt_codegen::functions::compile(&made.function, host);
-        let code = code.map_err(|error| failed(error.to_string()))?;
         let mut starts = Vec::new();
         let mut next = 0;
         for one in &made.arguments {
@@ -149,30 +132,13 @@ impl Variant {
             shapes: made.exits.iter().map(|exit| exit.slots.iter().map(Shape::of).collect()).collect(),
             exits: made.exits,
             written: made.written,
-            code,
-            optimized: OnceLock::new(),
-            spent: AtomicU64::new(0),
             text: made.function.to_string(),
+            code: Code::new(made.function),
             ahead: made.ahead,
             runs: AtomicU64::new(0),
             early: AtomicU64::new(0),
             taken,
         })
-    }
-
-    /// The code to run. It is compiled with all optimizations when it has run for long and is run again. Doing so
-    /// earlier would waste time if the loop runs only once.
-    pub fn code(&self) -> &Compiled {
-        if self.code.is_quick() && get(&self.spent) > LONG.as_nanos() as u64 {
-            let optimized = self.optimized.get_or_init(|| self.code.carefully().ok());
-            return optimized.as_ref().unwrap_or(&self.code);
-        }
-        &self.code
-    }
-
-    /// Records how long the code ran, without iterations ahead.
-    pub fn note_time(&self, took: Duration) {
-        self.spent.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
     }
 
     /// Are these objects, from a number on, those that the code was made for, as far as they are not values?

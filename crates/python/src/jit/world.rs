@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cell::Cell;
 use std::ffi::{c_char, c_void};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -45,6 +45,24 @@ static FORCED: AtomicU32 = AtomicU32::new(0);
 #[pyfunction]
 pub fn jit_force_exit(statement: u32) {
     FORCED.store(statement, Ordering::Relaxed);
+}
+
+/// For tests: the number of iterations after which compiled code takes over. `NEVER` means that this is not forced.
+static FORCED_ENTRY: AtomicU64 = AtomicU64::new(NEVER);
+const NEVER: u64 = u64::MAX;
+
+/// Makes all loops, for tests, begin in CPython in the form that compiled code can resume. Their code is compiled at
+/// once, and takes over at the beginning of an iteration, when CPython has run this number of iterations since compiled
+/// code ran there last. `None` switches this off.
+#[pyfunction]
+#[pyo3(signature = (iterations=None))]
+pub fn jit_force_entry(iterations: Option<u64>) {
+    FORCED_ENTRY.store(iterations.unwrap_or(NEVER), Ordering::Relaxed);
+}
+
+/// The number of iterations after which compiled code must take over, if it must.
+pub fn forced_entry() -> Option<u64> {
+    Some(FORCED_ENTRY.load(Ordering::Relaxed)).filter(|iterations| *iterations != NEVER)
 }
 
 /// Which loops run iterations ahead, if they are compiled from now on.

@@ -1,0 +1,151 @@
+"""Loops that nobody asked to compile are compiled in the background, while CPython runs them."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import numelt as np
+from numelt._jit import loading
+from numelt._jit.reporting import UNITS
+
+pytestmark = pytest.mark.core
+
+LONG = """
+def f(n, k, log):
+    s = 0.5
+    for i in range(n):
+        s = s * 0.999 + (i ^ 3)
+        if i == k:
+            log.append((i, s))
+    return s
+"""
+# what the loop does in its iterations
+SOURCES = {
+    "range": (LONG, lambda n: n),
+    "array": (LONG.replace("range(n)", "n"), lambda n: np.arange(n)),
+    "view": (LONG.replace("range(n)", "n[::-2]"), lambda n: np.arange(2 * n)),
+    "while": (LONG.replace("for i in range(n):", "i = -1\n    while i < n:\n        i += 1"), lambda n: n),
+    "enumerate": (LONG.replace("i in range(n)", "i, _ in enumerate(n)"), lambda n: np.ones(n)),
+    "nested": (LONG.replace("for i in range(n):", "for i in range(n // 100):\n      for j in range(100):")
+               .replace("\n        ", "\n          "), lambda n: n),
+}  # fmt: skip
+
+
+def loaded(text):
+    """Return the names of a file that is loaded as ``--jit-loops`` does."""
+    namespace = {"np": np}
+    exec(loading.code_of(text, "program.py", namespace), namespace)
+    return namespace
+
+
+def runs(namespace):
+    reports = [unit.report() for unit in namespace[UNITS]]
+    return sum(variant["runs"] for report in reports for variant in report["variants"])
+
+
+@pytest.fixture
+def no_cache():
+    before, np.config.cache_dir = np.config.cache_dir, None
+    yield
+    np.config.cache_dir = before
+
+
+@pytest.mark.parametrize("kind", sorted(SOURCES))
+@pytest.mark.parametrize("k", [0, 1, 2, 7000, 50_000])
+def test_results_are_those_of_cpython_whenever_code_takes_over(kind, k, no_cache):
+    text, items = SOURCES[kind]
+    plain, compiled, n = {}, loaded(text), items(60_000)
+    exec(text, plain)
+    wanted, got = [], []
+    for log, names in ((wanted, plain), (got, compiled)):
+        for _ in range(4):
+            log.append(names["f"](n, k, log))
+    assert repr(got) == repr(wanted)
+
+
+def test_compiled_code_takes_over_during_the_first_run(no_cache):
+    compiled = loaded(LONG)
+    plain = {}
+    exec(LONG, plain)
+    n = 4_000_000
+    assert compiled["f"](n, -1, []) == plain["f"](n, -1, [])
+    assert runs(compiled) == 1
+
+
+def test_a_loop_whose_code_takes_long_to_compile(no_cache):
+    lines = [f"        s = s * 0.9{k} + (i ^ {k}) % {k + 2}\n" for k in range(60)]
+    text = LONG.replace("        s = s * 0.999 + (i ^ 3)\n", "".join(lines))
+    compiled, plain = loaded(text), {}
+    exec(text, plain)
+    for n in (2000, 2000, 100_000, 3000):
+        assert compiled["f"](n, n - 2, []) == plain["f"](n, n - 2, [])
+    assert runs(compiled) > 0
+
+
+def test_code_that_was_compiled_for_short_runs_is_used(no_cache):
+    compiled = loaded(LONG)
+    deadline = time.monotonic() + 60
+    while runs(compiled) == 0:
+        compiled["f"](1000, -1, [])
+        assert time.monotonic() < deadline
+
+
+PROGRAM = """
+import os
+def f(n):
+    s, child = 0.5, None
+    for i in range(n):
+        s = s * 0.999 + (i ^ 3)
+        if i == n // 2 and fork:
+            child = os.fork()
+    return s, child
+fork, child = False, 1
+f(200_000)
+fork = True
+s, child = f(800_000)
+if child:
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+print(s, flush=True)
+os._exit(0)
+"""
+
+
+def printed(program, *arguments):
+    command = [sys.executable, "-m", "numelt", "--jit-loops", program, *arguments]
+    environment = {**os.environ, "NUMELT_CACHE_DIR": ""}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100, check=False)
+
+
+def test_programs_fork_while_a_loop_is_compiled(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    plain = {}
+    exec(LONG, plain)
+    got = printed(tmp_path / "program.py")
+    assert got.stderr == ""
+    assert got.stdout.splitlines() == [repr(plain["f"](800_000, -1, []))] * 2
+
+
+@pytest.mark.parametrize("n", [60_000, 90_000, 120_000, 160_000])
+def test_programs_end_while_a_loop_is_compiled(n, tmp_path):
+    (tmp_path / "program.py").write_text(LONG + f"print(f({n}, -1, []))\n")
+    plain = {}
+    exec(LONG, plain)
+    got = printed(tmp_path / "program.py")
+    assert (got.stdout, got.stderr, got.returncode) == (f"{plain['f'](n, -1, [])}\n", "", 0)
+
+
+def test_threads_run_a_loop_while_it_is_compiled(no_cache):
+    compiled, plain = loaded(LONG), {}
+    exec(LONG, plain)
+    got = []
+    threads = [threading.Thread(target=lambda: got.append(compiled["f"](300_000, -1, []))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert got == [plain["f"](300_000, -1, [])] * 4
