@@ -12,7 +12,7 @@ use numelt_func::Function;
 use numelt_runtime::Runtime;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -57,6 +57,31 @@ pub fn continue_background() {
     unsafe { Runtime::global().with_host(|host| host.continue_background()) }
 }
 
+/// A request to the background thread to compile some code. When it is dropped, the code is there, or there is none:
+/// the compiler has failed, or no thread could be started.
+struct Asked {
+    code: Arc<Code>,
+    pending: Arc<AtomicU64>,
+    /// Whoever waits is told when this is dropped.
+    _done: Sender<()>,
+}
+
+impl Asked {
+    fn new(code: &Arc<Code>, pending: &Arc<AtomicU64>, done: Sender<()>) -> Asked {
+        pending.fetch_add(1, Ordering::Relaxed);
+        COMPILING.fetch_add(1, Ordering::Relaxed);
+        Asked { code: code.clone(), pending: pending.clone(), _done: done }
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        let _ = self.code.compiled.set(Err("the compiler has failed".into()));
+        self.pending.fetch_sub(1, Ordering::Release);
+        COMPILING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// The code of a variant, or the function that it will be compiled from.
 pub struct Code {
     /// The function, until it is compiled.
@@ -67,7 +92,7 @@ pub struct Code {
     /// Has the background thread been asked to compile the function, and to optimize it?
     is_submitted: AtomicBool,
     is_optimizing: AtomicBool,
-    /// Receives a message when the background thread has compiled the function.
+    /// Its other end is dropped when the background thread has compiled the function.
     is_done: Mutex<Option<Receiver<()>>>,
     /// How many nanoseconds the code has run, without iterations ahead.
     spent: AtomicU64,
@@ -113,19 +138,12 @@ impl Code {
         if self.is_submitted.swap(true, Ordering::Relaxed) {
             return;
         }
-        pending.fetch_add(1, Ordering::Relaxed);
-        COMPILING.fetch_add(1, Ordering::Relaxed);
-        let (code, pending) = (self.clone(), pending.clone());
         let (done, is_done) = mpsc::channel();
         *locked(&self.is_done) = Some(is_done);
+        let asked = Asked::new(self, pending, done);
         in_background(Box::new(move || {
             // a defect of the compiler must not end the thread
-            if catch_unwind(AssertUnwindSafe(|| code.compile())).is_err() {
-                let _ = code.compiled.set(Err("the compiler has failed".into()));
-            }
-            pending.fetch_sub(1, Ordering::Release);
-            COMPILING.fetch_sub(1, Ordering::Relaxed);
-            let _ = done.send(());
+            let _ = catch_unwind(AssertUnwindSafe(|| asked.code.compile()));
         }));
     }
 
