@@ -65,7 +65,7 @@ def _real(folder: str) -> str:
     beginning.
     """
     above, name = os.path.split(folder)
-    if not name or os.path.islink(folder):
+    if name in ("", ".", "..") or os.path.islink(folder):
         return os.path.realpath(folder)
     return os.path.join(_real(above), name)
 
