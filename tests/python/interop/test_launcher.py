@@ -339,3 +339,16 @@ for package, name in (installed, "numpy"), (linked, "numpy"), (developed, "numel
     assert (package.name, package.part.name) == (name, name), package
 """
     modules_after(tmp_path, program, "-m", "numelt")
+
+
+def test_folders_with_dots_belong_to_what_they_point_at(tmp_path):
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "mine.py").write_text("import numpy\nname = numpy.__name__\n")
+    program = """
+import os, sys
+sys.path.insert(0, os.path.join(os.getcwd(), "site-packages", "..", "own"))
+import mine
+assert mine.name == "numelt", mine.name
+"""
+    modules_after(tmp_path, program, "-m", "numelt")
