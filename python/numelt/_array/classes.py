@@ -97,14 +97,25 @@ def collect_members() -> None:
     _core.set_unbound(_members)
 
 
+def _give_our_ufuncs(cls: type) -> None:
+    """Let NumPy call ``__array_ufunc__`` with our ufunc, which programs compare with ``np.add``."""
+    own = vars(cls).get("__array_ufunc__")
+    if not isinstance(own, types.FunctionType):
+        return
+
+    @functools.wraps(own)
+    def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return own(self, mirror.ufunc_for(ufunc), method, *inputs, **kwargs)
+
+    type.__setattr__(cls, "__array_ufunc__", overrides.knows_ours(__array_ufunc__))
+
+
 class SubclassBase(numpy.ndarray):
     """Base of classes derived from our ``ndarray``: NumPy's array, whose `view` accepts our class."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        own = vars(cls).get("__array_ufunc__")
-        if isinstance(own, types.FunctionType):
-            type.__setattr__(cls, "__array_ufunc__", _with_our_ufunc(own))
+        _give_our_ufuncs(cls)
 
     def _view(self, *args: Any, **kwargs: Any) -> Any:
         """Return a view of the same memory as another dtype or class."""
@@ -148,14 +159,19 @@ def call_view(view: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     return view(*args, **kwargs)
 
 
-def _with_our_ufunc(own: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an ``__array_ufunc__`` that is called with our ufunc, which programs compare with ``np.add``."""
+class OperatorsMixin(numpy.lib.mixins.NDArrayOperatorsMixin):
+    """NumPy's mixin, whose operators call NumPy's ufuncs, for classes of the program."""
 
-    @functools.wraps(own)
-    def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return own(self, mirror.ufunc_for(ufunc), method, *inputs, **kwargs)
+    __slots__ = ()
 
-    return __array_ufunc__
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _give_our_ufuncs(cls)
+
+
+for _name in ("__module__", "__name__", "__qualname__", "__doc__"):
+    setattr(OperatorsMixin, _name, getattr(numpy.lib.mixins.NDArrayOperatorsMixin, _name))
+mirror.replace(numpy.lib.mixins.NDArrayOperatorsMixin, OperatorsMixin)
 
 
 class ArrayType(_core.ArrayMeta):

@@ -358,6 +358,8 @@ def uncounted(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
         function = getattr(function, "_implementation", function)
     elif asked and type(function) is not numpy.ufunc:
         args, kwargs = overrides.as_called(function, args, kwargs)
+    if overrides.calls_ufunc(function):
+        args, kwargs = overrides.stand_ins(args), overrides.stand_ins(kwargs)
     views: Views = {}
     if args:
         args = unwrap(args, views)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy
 
 from numelt import _core
-from numelt._dispatch import fallback, library
+from numelt._dispatch import fallback, library, overrides
 from numelt._dispatch.native import NATIVE, present
 from numelt._dispatch.routine import library_function, routine
 
@@ -65,6 +65,9 @@ def ufunc_for(original: numpy.ufunc) -> Any:
             ours = _core.ufunc(original, None)
         _by_numpy[original] = ours
     return ours
+
+
+overrides.find_ufuncs_by(ufunc_for)
 
 
 def replace(original: Any, ours: Any) -> None:

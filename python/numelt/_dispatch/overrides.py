@@ -1,14 +1,17 @@
-"""``__array_function__`` of classes of the program.
+"""``__array_function__`` and ``__array_ufunc__`` of classes of the program.
 
 In: a call that is about to run in NumPy. Out: the result of the class. NumPy would pass its own function to
-the class, but a program that imports numelt compares it with numelt's. So the protocol is implemented here.
-Classes of installed libraries compare with NumPy's functions, and NumPy calls them.
+the class, but a program that imports numelt compares it with numelt's. So ``__array_function__`` is
+implemented here. Ufuncs are called in NumPy, which gets stand-ins for the objects of such classes; a stand-in
+passes numelt's ufunc on. Classes of installed libraries compare with NumPy's functions, and NumPy calls them.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
+import types
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,7 +20,17 @@ import numpy
 from numelt import _core
 from numelt._dispatch.files import is_installed
 
-__all__ = ["as_called", "asked", "default", "dispatch", "overriding"]
+__all__ = [
+    "as_called",
+    "asked",
+    "calls_ufunc",
+    "default",
+    "dispatch",
+    "find_ufuncs_by",
+    "knows_ours",
+    "overriding",
+    "stand_ins",
+]
 
 _PLAIN: frozenset[type] = frozenset(
     {
@@ -56,7 +69,11 @@ def _arguments(args: Any, kwargs: Any) -> Iterator[Any]:
 
 def _is_installed(value: Any) -> bool:
     """Return whether this argument's class is a library's, which compares with NumPy's functions."""
-    home = sys.modules.get(getattr(type(value).__array_function__, "__module__", None) or "")
+    return _is_librarys(type(value).__array_function__)
+
+
+def _is_librarys(method: Any) -> bool:
+    home = sys.modules.get(getattr(method, "__module__", None) or "")
     return is_installed(str(getattr(home, "__file__", None)))
 
 
@@ -156,3 +173,84 @@ def _is_default(value: Any, default: Any) -> bool:
     return value is default or (
         type(value) is type(default) and type(value) in (str, int, float) and value == default
     )
+
+
+# ---- ufuncs -------------------------------------------------------------------------------------
+
+# ``__array_ufunc__`` methods that are called with our ufunc whoever calls them (`numelt.tools.importing`)
+_knowing: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+_ufunc_for: Callable[[numpy.ufunc], Any]
+
+
+def find_ufuncs_by(function: Callable[[numpy.ufunc], Any]) -> None:
+    """Set the function that finds our ufunc for one of NumPy's, in a module that imports this one."""
+    global _ufunc_for
+    _ufunc_for = function
+
+
+def knows_ours(method: Any) -> Any:
+    """Mark an ``__array_ufunc__`` that replaces NumPy's ufunc by ours itself."""
+    _knowing.add(method)
+    return method
+
+
+def calls_ufunc(function: Any) -> bool:
+    """Return whether this is a ufunc of NumPy, one of its methods, or an operator."""
+    owner = getattr(function, "__self__", None)
+    return type(function) is numpy.ufunc or type(owner) is numpy.ufunc or owner is sys.modules["_operator"]
+
+
+def _claims_ufuncs(kind: type) -> bool:
+    """Return whether this class has an ``__array_ufunc__`` that has to be called with our ufunc."""
+    if kind in _PLAIN or issubclass(kind, numpy.ndarray):
+        return False  # derived classes: `numelt._array.classes`
+    method = getattr(kind, "__array_ufunc__", None)
+    return type(method) is types.FunctionType and method not in _knowing and not _is_librarys(method)
+
+
+class _StandIn:
+    """An object whose ``__array_ufunc__`` calls that of an object of the program with our ufunc."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        kwargs = {key: _meant(value) for key, value in kwargs.items()}
+        own = type(self._value).__array_ufunc__
+        return own(self._value, _ufunc_for(ufunc), method, *map(_meant, inputs), **kwargs)
+
+    def __repr__(self) -> str:
+        return repr(self._value)
+
+
+# by class of the program. NumPy asks objects of subclasses first, so the stand-ins of a subclass are derived
+# from those of its bases.
+_stand_in_classes: weakref.WeakKeyDictionary[type, type[_StandIn]] = weakref.WeakKeyDictionary()
+
+
+def _stand_in_class(kind: type) -> type[_StandIn]:
+    made = _stand_in_classes.get(kind)
+    if made is None:
+        bases = tuple(_stand_in_class(base) for base in kind.__mro__[1:] if _claims_ufuncs(base))
+        made = type(kind.__name__, bases or (_StandIn,), {"__module__": kind.__module__})
+        _stand_in_classes[kind] = made
+    return made
+
+
+def _meant(value: Any) -> Any:
+    """Return the object that a stand-in stands for, also in the tuple of outputs; other values unchanged."""
+    if type(value) is tuple:
+        return tuple(map(_meant, value))
+    return value._value if isinstance(value, _StandIn) else value
+
+
+def stand_ins(value: Any) -> Any:
+    """Replace objects of the program that claim ufuncs, also in tuples and dictionaries of arguments."""
+    kind = type(value)
+    if kind is tuple:
+        return tuple(map(stand_ins, value))
+    if kind is dict:
+        return {key: stand_ins(item) for key, item in value.items()}
+    return _stand_in_class(kind)(value) if _claims_ufuncs(kind) else value

@@ -21,7 +21,7 @@ import types
 from collections.abc import Sequence
 from typing import Any, cast
 
-from numelt._dispatch import fallback, files
+from numelt._dispatch import fallback, files, overrides
 from numelt._dispatch.files import is_users
 from numelt._dispatch.mirror import ours_for
 from numelt.compat import running, watching
@@ -155,7 +155,7 @@ def _knowing_ours(cls: type, method: types.FunctionType) -> Any:
     def call(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
         return method(self, ours_for(function), *args, **kwargs)
 
-    return call
+    return overrides.knows_ours(call)
 
 
 # protocols of NumPy and of pandas' windows: how their methods are wrapped
