@@ -12,9 +12,10 @@ This package deals with Python's syntax. The compiler and the code that runs com
 
 Modules: `decorator` has `numelt.jit`, and `loading` loads whole files. `source` finds the syntax tree of a
 function, and `scopes`, `flow` and `numbering` analyse it. `lower` and `trees` write loops as text for the
-compiler. `twin` makes twins, `units` has the names that they use, and `resuming` makes the iterators with
-which CPython or compiled code continues a loop. `vectorizing`, `operators`, `collecting` and `calling` run
-functions that the program passes to NumPy. `reporting` tells what became of a loop.
+compiler. `idling` finds loops that are left out, `twin` makes twins, `units` has the names that they use,
+and `resuming` makes the iterators with which CPython or compiled code continues a loop. `vectorizing`,
+`operators`, `collecting` and `calling` run functions that the program passes to NumPy. `reporting` tells what
+became of a loop.
 """
 
 import os

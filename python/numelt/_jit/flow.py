@@ -21,7 +21,7 @@ Names = dict[ast.stmt, frozenset[str]]
 
 def bound_at_loops(scope: Scope, bound: Iterable[str]) -> tuple[Names, Names]:
     """Return the names that are certainly bound before each loop of a scope, and those bound in its body."""
-    flow = _Flow(scope.unbinds)
+    flow = _Flow(scope.survey.unbinds)
     flow.block(scope.body, frozenset(bound))
     return flow.before, flow.inside
 

@@ -10,15 +10,20 @@ from __future__ import annotations
 import importlib.util
 import marshal
 import os
+import re
 import sys
 import types
 import warnings
 from typing import Any
 
 from numelt import _core
+from numelt._dispatch import fallback
 from numelt._jit import units
 
 __all__ = ["code_of"]
+
+# these statements begin a line of the program; a line of a longer text may begin in this way, too
+_LOOP = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t\f]*(?:for|while)\b")
 
 
 def code_of(text: bytes | str, filename: str, namespace: dict[str, Any]) -> types.CodeType:
@@ -33,58 +38,60 @@ def code_of(text: bytes | str, filename: str, namespace: dict[str, Any]) -> type
     namespace : dict
         The namespace in which the code will run. The names that the twin uses are added to it.
     """
-    key, is_main = _key(text, filename), namespace.get("__name__") == "__main__"
+    if _LOOP.search(_bytes(text)) is None:
+        return compile(text, filename, "exec", dont_inherit=True)
+    key = _key(text, filename)
     kept = _read(_core.jit_kept(key))
     if kept is None:
-        return _made(text, filename, namespace, key, is_main)
-    code, loops, warns = kept
-    if warns and is_main:
+        return _made(text, filename, namespace, key)
+    code, loops, idle, warns = kept
+    if warns and namespace.get("__name__") == "__main__":
         # the main file is compiled only to show its warnings, which CPython does in each run
         compile(text, filename, "exec", dont_inherit=True)
     units.LOADED.setdefault(filename, []).append((code, text))
+    units.IDLE[filename] = idle
     if loops:
         namespace.update(units.hidden(loops, namespace, filename))
     return code
 
 
-def _made(
-    text: bytes | str, filename: str, namespace: dict[str, Any], key: bytes, is_main: bool
-) -> types.CodeType:
+def _made(text: bytes | str, filename: str, namespace: dict[str, Any], key: bytes) -> types.CodeType:
     """Make the code of a file's twin, and keep it on disk."""
     from numelt._jit.twin import module_twin  # not needed for a file whose twin is on disk
 
     made = None
     try:
-        warns = is_main and _warns(text, filename)
-        if warns:
-            # show the warnings of the file's own code; the twin contains some statements twice
-            compile(text, filename, "exec", dont_inherit=True)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                made = module_twin(text, filename, namespace)
-        else:
-            made = module_twin(text, filename, namespace)
+        with warnings.catch_warnings(record=True) as caught:
+            # no code runs yet that could notice the changed filters
+            warnings.simplefilter("always")
+            made = module_twin(text, filename, namespace, has_idle=_reports_loops())
     except (SyntaxError, RecursionError):
         pass
+    if made is None or caught:
+        # the twin is nested too deeply, or the file has an error or warnings, which are shown here; the twin
+        # contains some statements twice
+        code = compile(text, filename, "exec", dont_inherit=True)
     if made is None:
-        # the twin is nested too deeply, or the file itself has an error, which is raised here
-        return compile(text, filename, "exec", dont_inherit=True)
-    _core.jit_keep(key, marshal.dumps((*made, warns)))
-    return made[0]
+        return code
+    units.IDLE[filename] = made.idle
+    _core.jit_keep(key, marshal.dumps((*made, bool(caught))))
+    return made.code
 
 
-def _warns(text: bytes | str, filename: str) -> bool:
-    """Does compiling the main file show warnings? No code runs yet that could notice the changed filters."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        compile(text, filename, "exec", dont_inherit=True)
-    return bool(caught)
+def _reports_loops() -> bool:
+    """Does the program want to know at once of each loop that CPython runs?"""
+    return fallback.policy() != "silent"
+
+
+def _bytes(text: bytes | str) -> bytes:
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
 def _key(text: bytes | str, filename: str) -> bytes:
     """Return the key of a twin on disk: everything that the twin depends on."""
-    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    about = "twin", importlib.util.MAGIC_NUMBER, sys.version, sys.flags.optimize, _sources(), filename
+    data = _bytes(text)
+    version = importlib.util.MAGIC_NUMBER, sys.version, sys.flags.optimize, _sources()
+    about = "twin", *version, filename, _reports_loops()
     return repr((about, type(text).__name__, len(data))).encode("utf-8", "surrogatepass") + data
 
 
@@ -99,12 +106,14 @@ def _sources() -> list[tuple[str, int, int]]:
     return sorted(found)
 
 
-def _read(data: bytes | None) -> tuple[types.CodeType, list[tuple[str, str, bool]], bool] | None:
-    """Decode a twin from the disk: its code, its loops, and whether compiling the file shows warnings."""
+def _read(
+    data: bytes | None,
+) -> tuple[types.CodeType, list[tuple[str, str, bool]], list[tuple[str, int, str]], bool] | None:
+    """Decode a twin from the disk: what `twin.module_twin` returns, and whether the file has warnings."""
     if data is None:
         return None
     try:
-        code, loops, warns = marshal.loads(data)
+        code, loops, idle, warns = marshal.loads(data)
     except (EOFError, ValueError, TypeError):
         return None
-    return code, loops, warns
+    return code, loops, idle, warns

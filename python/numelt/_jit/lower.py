@@ -19,15 +19,14 @@ from __future__ import annotations
 import ast
 import inspect
 import types
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from numelt._jit import numbering, source
 from numelt._jit.numbering import Loop, Span
-from numelt._jit.scopes import Function, Scope, argument_names, own_nodes
+from numelt._jit.scopes import Function, Scope, Survey, argument_names
 from numelt._jit.trees import BINARY, Writer, constant, is_target, quoted
 
-__all__ = ["REST", "Lowered", "callee", "lowered", "stored_globals", "unit"]
+__all__ = ["REST", "Lowered", "WrittenLoop", "callee", "lowered", "reason_to_leave", "stored_globals", "unit"]
 
 REST = "__numelt_rest__"
 """The slot that holds the iterable of the outermost loop, if the loop is resumed or its iterable was computed
@@ -43,8 +42,7 @@ _OTHER_PROTOCOLS = (
 )
 
 
-@dataclass(frozen=True)
-class Lowered:
+class Lowered(NamedTuple):
     """A loop as text for the compiler, and what the caller of its unit has to know."""
 
     text: str
@@ -62,22 +60,48 @@ def unit(loop: Loop, scope: Scope) -> str:
 
 
 def lowered(loop: Loop, scope: Scope, is_resumed: bool = False) -> Lowered:
-    """Return a loop as text for the compiler.
+    """Return a loop as text for the compiler; see `WrittenLoop.lowered`."""
+    return WrittenLoop(loop, scope).lowered(is_resumed)
 
-    With `is_resumed`, a ``for`` loop iterates over the variable `REST`, which is its first slot. A loop is
-    written so if it is resumed, and also if the twin computes its iterable before it calls the unit.
-    """
-    writer = Writer(scope, stored_globals(loop, scope))
-    statements = _Statements(writer, numbering.spans(loop))
-    if is_resumed and isinstance(loop, ast.For):
-        statements.rest = f"(slot {writer.slot(REST)})"
-    body = statements.write(loop)
-    slots, assigned = tuple(writer.slots), sorted(writer.assigned)
-    text = (
-        f"(unit {quoted(scope.name)} {_names('slots', slots)} (assigned{_numbers(assigned)})"
-        f" {_names('inputs', writer.inputs)} {body})"
-    )
-    return Lowered(text, slots, tuple(slots[n] for n in assigned), tuple(statements.loops))
+
+class WrittenLoop:
+    """A loop whose statements have been written, but not its iterable, which has two forms."""
+
+    def __init__(self, loop: Loop, scope: Scope) -> None:
+        self._loop = loop
+        self._name = scope.name
+        self._writer = Writer(scope, stored_globals(loop, scope))
+        self._statements = _Statements(self._writer, numbering.spans(loop))
+        self._is_for = isinstance(loop, ast.For) and reason_to_leave(loop, scope) is None
+        if not self._is_for:
+            self._parts = self._statements.write(loop), ""
+        else:
+            self._parts = self._statements.parts_of_for(loop)  # type: ignore[arg-type]
+
+    def lowered(self, is_resumed: bool) -> Lowered:
+        """Return the loop as text for the compiler.
+
+        With `is_resumed`, a ``for`` loop iterates over the variable `REST`. A loop is written so if it is
+        resumed, and also if the twin computes its iterable before it calls the unit.
+        """
+        writer, body = self._writer, self._parts[0]
+        slots, inputs = writer.slots, writer.inputs
+        if self._is_for:
+            # what the iterable adds to the names belongs to this form only
+            writer.slots, writer.inputs = dict(slots), dict(inputs)
+            iterable = (
+                f"(slot {writer.slot(REST)})"
+                if is_resumed
+                else writer.expression(cast(ast.For, self._loop).iter)
+            )
+            body = iterable.join(self._parts)
+        names, assigned = tuple(writer.slots), sorted(writer.assigned)
+        text = (
+            f"(unit {quoted(self._name)} {_names('slots', names)} (assigned{_numbers(assigned)})"
+            f" {_names('inputs', writer.inputs)} {body})"
+        )
+        writer.slots, writer.inputs = slots, inputs
+        return Lowered(text, names, tuple(names[n] for n in assigned), tuple(self._statements.loops))
 
 
 def callee(function: Any) -> tuple[str, dict[str, Any]] | None:
@@ -128,9 +152,8 @@ def stored_globals(loop: Loop, scope: Scope) -> frozenset[str]:
     """Return the global variables to which a loop assigns."""
     if not scope.shared:
         return frozenset()
-    own = own_nodes([loop])
-    stored = {n.id for n in own if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    return frozenset(stored & scope.shared)
+    survey = scope.survey.loops.get(loop)
+    return frozenset((survey or Survey([loop])).counts.keys() & scope.shared)
 
 
 def _names(tag: str, names: Any) -> str:
@@ -141,21 +164,46 @@ def _numbers(numbers: list[int]) -> str:
     return "".join(f" {number}" for number in numbers)
 
 
+def reason_to_leave(node: ast.stmt, scope: Scope, in_function: bool = False) -> str | None:
+    """Return why CPython has to run a statement, whatever the types of the variables are, or None.
+
+    The expressions in the statement are not considered.
+    """
+    if not hasattr(_Statements, _method_of(node)):
+        return type(node).__name__.lower()
+    if isinstance(node, ast.For | ast.While) and node.orelse:
+        return "a loop with else"
+    if isinstance(node, ast.For) and not is_target(node.target):
+        return "an attribute as the loop's variable"
+    if isinstance(node, ast.Assign) and not all(map(is_target, node.targets)):
+        return "assignment to an attribute or with a star"
+    if isinstance(node, ast.AnnAssign) and (scope.is_module or not is_target(node.target)):
+        return "an annotation"
+    if isinstance(node, ast.AugAssign) and not is_target(node.target):
+        return "assignment to an attribute"
+    return "return" if isinstance(node, ast.Return) and not in_function else None
+
+
+def _method_of(node: ast.stmt) -> str:
+    """Return the name of the method of `_Statements` that writes a statement."""
+    return f"_{type(node).__name__.lower()}"
+
+
 class _Statements:
-    """Writes statements as text."""
+    """Writes statements as text, if there is no reason to leave them to CPython."""
 
     def __init__(self, writer: Writer, spans: dict[ast.stmt, Span], in_function: bool = False) -> None:
         self._writer = writer
         self._spans = spans
         self._in_function = in_function
         self.loops: list[ast.For] = []
-        # the text of the outermost loop's iterable, if that is not the expression in the program
-        self.rest: str | None = None
 
     def write(self, node: ast.stmt) -> str:
         """Return the text of a statement."""
-        write = getattr(self, f"_{type(node).__name__.lower()}", None)
-        return write(node) if write is not None else self._exit(node, type(node).__name__.lower())
+        why = reason_to_leave(node, self._writer.scope, self._in_function)
+        if why is not None:
+            return f"(exit {self._at(node)} {quoted(why)})"
+        return cast(str, getattr(self, _method_of(node))(node))
 
     def _block(self, body: list[ast.stmt]) -> str:
         return f"({' '.join(self.write(statement) for statement in body)})"
@@ -167,22 +215,16 @@ class _Statements:
         span = self._spans[node]
         return f"{span.first} {span.last} {node.lineno}"
 
-    def _exit(self, node: ast.stmt, why: str) -> str:
-        return f"(exit {self._at(node)} {quoted(why)})"
+    def parts_of_for(self, node: ast.For) -> tuple[str, str]:
+        """Return the text before and after the iterable."""
+        self.loops.append(node)
+        target = self._writer.target(node.target)
+        return f"(for {self._head(node)} {target} ", f" {self._block(node.body)})"
 
     def _for(self, node: ast.For) -> str:
-        if node.orelse:
-            return self._exit(node, "a loop with else")
-        if not is_target(node.target):
-            return self._exit(node, "an attribute as the loop's variable")
-        self.loops.append(node)
-        iterable, self.rest = self.rest or self._writer.expression(node.iter), None
-        target = self._writer.target(node.target)
-        return f"(for {self._head(node)} {target} {iterable} {self._block(node.body)})"
+        return self._writer.expression(node.iter).join(self.parts_of_for(node))
 
     def _while(self, node: ast.While) -> str:
-        if node.orelse:
-            return self._exit(node, "a loop with else")
         test = self._writer.expression(node.test)
         return f"(while {self._head(node)} {test} {self._block(node.body)})"
 
@@ -191,23 +233,17 @@ class _Statements:
         return f"(if {self._head(node)} {test} {self._block(node.body)} {self._block(node.orelse)})"
 
     def _assign(self, node: ast.Assign) -> str:
-        if not all(is_target(target) for target in node.targets):
-            return self._exit(node, "assignment to an attribute or with a star")
         value = self._writer.expression(node.value)
         targets = " ".join(self._writer.target(target) for target in node.targets)
         return f"(assign {self._at(node)} ({targets}) {value})"
 
     def _annassign(self, node: ast.AnnAssign) -> str:
-        if self._writer.scope.is_module or not is_target(node.target):
-            return self._exit(node, "an annotation")
         if node.value is None:
             return f"(pass {self._spans[node].first})"
         value = self._writer.expression(node.value)
         return f"(assign {self._at(node)} ({self._writer.target(node.target)}) {value})"
 
     def _augassign(self, node: ast.AugAssign) -> str:
-        if not is_target(node.target):
-            return self._exit(node, "assignment to an attribute")
         value = self._writer.expression(node.value)
         target = self._writer.target(node.target)
         return f"(aug {self._at(node)} {BINARY[type(node.op)]} {target} {value})"
@@ -223,8 +259,6 @@ class _Statements:
         return f"(assert {self._at(node)} {self._writer.expression(node.test)})"
 
     def _return(self, node: ast.Return) -> str:
-        if not self._in_function:
-            return self._exit(node, "return")
         value = "(none)" if node.value is None else self._writer.expression(node.value)
         return f"(return {self._at(node)} {value})"
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from numelt._dispatch import fallback
-from numelt._jit.units import ALL, UNITS
+from numelt._jit.units import ALL, IDLE, UNITS
 
 __all__ = ["Gap", "add_driver", "add_units", "explanation", "forget", "gaps", "note", "units"]
 
@@ -35,7 +35,8 @@ class Gap(NamedTuple):
     filename, lineno : str, int
         The position of the statement.
     calls : int
-        How many times compiled code stopped there, or the loop ran in CPython because of it.
+        How many times compiled code stopped there, or the loop ran in CPython because of it. It is 0 for a
+        loop that is not compiled because its code would stop there in each iteration; these are not counted.
     reason : str
         The construct or the types that cannot be compiled.
     types : str
@@ -83,6 +84,10 @@ def gaps() -> list[Gap]:
             key = gap.function, gap.filename, gap.lineno, gap.reason
             before = found.get(key)
             found[key] = gap if before is None else before._replace(calls=before.calls + gap.calls)
+    for filename, loops in IDLE.items():
+        for function, line, reason in loops:
+            key = function, filename, line, reason
+            found.setdefault(key, Gap(function, filename, line, 0, reason, ""))
     return sorted(found.values(), key=lambda gap: (-gap.calls, gap.filename, gap.lineno))
 
 
@@ -124,11 +129,18 @@ def _of_twin(function: types.FunctionType) -> list[Any]:
 def explanation(function: types.FunctionType, code: bool = False) -> str:
     """Describe the loops of a function: types, exits by line and, on request, the intermediate code."""
     reports = [unit.report() for unit in units(function)]
-    if not reports:
+    filename = function.__code__.co_filename
+    idle = [found for found in IDLE.get(filename, ()) if found[0] == function.__qualname__]
+    if not reports and not idle:
         return f"{function.__qualname__} has no compiled loops (numelt.jit and --jit-loops compile loops)\n"
-    lines = [f"{function.__qualname__}, {reports[0]['filename']}"]
+    lines = [f"{function.__qualname__}, {reports[0]['filename'] if reports else filename}"]
     for report in reports:
         lines += _loop(report, code)
+    for _, line, reason in idle:
+        lines.append(
+            f"  a loop is run by CPython because its code would stop here in each iteration: {reason}"
+        )
+        lines.append(f"    {_source({'filename': filename}, line)}")
     return "\n".join(lines) + "\n"
 
 

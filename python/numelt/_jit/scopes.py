@@ -7,6 +7,7 @@ of an enclosing function, or a global, by the rules of CPython's compiler.
 from __future__ import annotations
 
 import ast
+import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -14,8 +15,8 @@ __all__ = [
     "LOOPS",
     "Function",
     "Scope",
+    "Survey",
     "argument_names",
-    "bound_names",
     "children",
     "own_nodes",
     "statements",
@@ -26,7 +27,10 @@ __all__ = [
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 LOOPS = (ast.For, ast.While)
 
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_COMPREHENSIONS = frozenset({ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp})
+_DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda})
+# expressions and statements that suspend the frame, which compiled code cannot do
+_SUSPENDING = frozenset({ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith})
 # builtin functions that read the local variables of their caller
 _LOOKING = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
@@ -46,7 +50,20 @@ def own_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 # fields that hold neither statements nor expressions
 _BARE = frozenset(
-    {"ctx", "op", "ops", "id", "attr", "name", "names", "kind", "type_comment", "level", "module"}
+    {
+        "ctx",
+        "op",
+        "ops",
+        "id",
+        "attr",
+        "name",
+        "names",
+        "kind",
+        "type_comment",
+        "level",
+        "module",
+        "kwd_attrs",
+    }
 )
 _parts: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
 
@@ -60,8 +77,8 @@ def children(node: ast.AST) -> list[ast.AST]:
     found: list[ast.AST] = []
     for name in fields:
         value = getattr(node, name, None)
-        if isinstance(value, list):
-            found.extend(item for item in value if isinstance(item, ast.AST))
+        if type(value) is list:
+            found += [item for item in value if item is not None] if None in value else value
         elif isinstance(value, ast.AST):
             found.append(value)
     return found
@@ -101,33 +118,10 @@ def argument_names(arguments: ast.arguments) -> list[str]:
     return [argument.arg for argument in found]
 
 
-def bound_names(nodes: Iterable[ast.AST], inside: bool = False) -> Iterator[str]:
-    """Yield the names that nodes bind in the frame in which they run.
-
-    Within a comprehension (`inside`), only ``:=`` binds names of the function.
-    """
-    open_nodes = [(node, inside) for node in nodes]
-    open_nodes.reverse()
-    while open_nodes:
-        node, inside = open_nodes.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            if not isinstance(node, ast.Lambda):
-                yield node.name
-            open_nodes.extend((part, inside) for part in reversed(_outer_parts(node)))
-        elif isinstance(node, ast.NamedExpr):
-            yield node.target.id
-            open_nodes.append((node.value, inside))
-        else:
-            if not inside:
-                yield from _bound_by(node)
-            inside = inside or isinstance(node, _COMPREHENSIONS)
-            open_nodes.extend((child, inside) for child in reversed(children(node)))
-
-
-def _bound_by(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a node binds, without those that its children bind."""
-    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-        yield node.id
+def _names_of_statement(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a node other than an `ast.Name` binds, without those that its children bind."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name
     elif isinstance(node, ast.Import | ast.ImportFrom):
         for alias in node.names:
             yield alias.asname or alias.name.partition(".")[0]
@@ -154,25 +148,106 @@ def statements(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
                 yield from statements(inner)
 
 
-class Scope:
-    """The names of a module, a class or a function.
+class Survey:
+    """What the statements of a scope bind, declare and contain, without the bodies of functions in them.
 
     Attributes
     ----------
     counts : Counter of str
-        How many times the statements of this scope bind each name.
-    names : set of str
-        The names that belong to this scope.
-    outer : set of str
-        The names that it declares ``nonlocal``.
-    shared : set of str
-        The global names that it may assign: those declared ``global``; in a module, all that it binds.
+        How many times the statements bind each name.
+    declared, outer : set of str
+        The names declared ``global`` and ``nonlocal``.
+    loaded : set of str
+        The names that occur in expressions and targets.
     unbinds : bool
-        Whether one of its statements may unbind a name.
-    is_watched : bool
-        Whether the code may read all local variables at once, as ``locals()`` does. It would see the
-        variables that a twin adds, so such a scope has no compiled loops.
+        Whether one of the statements may unbind a name.
+    suspends : bool
+        Whether one of them may suspend the frame, as ``yield`` and ``await`` do.
+    definitions : list of nodes
+        The functions and classes that the statements define.
+    loops : dict of ast.stmt to Survey
+        The same for each loop.
     """
+
+    def __init__(self, body: Iterable[ast.AST]) -> None:
+        self.counts: Counter[str] = Counter()
+        self.declared: set[str] = set()
+        self.outer: set[str] = set()
+        self.loaded: set[str] = set()
+        self.unbinds = self.suspends = False
+        self.definitions: list[ast.AST] = []
+        self.loops: dict[ast.stmt, Survey] = {}
+        self._add(list(body), False)
+
+    def _add(self, open_nodes: list[ast.AST], is_inside: bool) -> None:
+        """Add nodes. Within a comprehension (`is_inside`), only ``:=`` binds names of the frame."""
+        loaded, counts = self.loaded, self.counts
+        while open_nodes:
+            node = open_nodes.pop()
+            kind = type(node)
+            if kind is ast.Name:
+                name: str = node.id  # type: ignore[attr-defined]
+                loaded.add(name)
+                if type(node.ctx) is not ast.Load:  # type: ignore[attr-defined]
+                    self.unbinds = self.unbinds or type(node.ctx) is ast.Del  # type: ignore[attr-defined]
+                    if not is_inside:
+                        counts[name] += 1
+            elif kind in _PLAIN:
+                open_nodes += children(node)
+            elif isinstance(node, LOOPS):
+                self._add_loop(node)
+            else:
+                self._add_other(node, kind, open_nodes, is_inside)
+
+    def _add_loop(self, loop: ast.For | ast.While) -> None:
+        inner = Survey(children(loop))
+        self.counts.update(inner.counts)
+        self.declared |= inner.declared
+        self.outer |= inner.outer
+        self.loaded |= inner.loaded
+        self.unbinds = self.unbinds or inner.unbinds
+        self.suspends = self.suspends or inner.suspends
+        self.definitions += inner.definitions
+        self.loops.update(inner.loops)
+        self.loops[loop] = inner
+
+    def _add_other(
+        self, node: ast.AST, kind: type[ast.AST], open_nodes: list[ast.AST], is_inside: bool
+    ) -> None:
+        if kind in _DEFINITIONS:
+            open_nodes += _outer_parts(node)
+            self.definitions.append(node)
+        elif kind in _COMPREHENSIONS:
+            self._add(children(node), True)
+        elif isinstance(node, ast.NamedExpr):
+            self.loaded.add(node.target.id)
+            self.counts[node.target.id] += 1
+            open_nodes.append(node.value)
+        else:
+            if isinstance(node, ast.Global):
+                self.declared.update(node.names)
+            elif isinstance(node, ast.Nonlocal):
+                self.outer.update(node.names)
+            self.unbinds = self.unbinds or unbound_by(node) is not None
+            self.suspends = self.suspends or kind in _SUSPENDING
+            open_nodes += children(node)
+        if not is_inside:
+            self.counts.update(_names_of_statement(node))
+
+
+# nodes that bind, declare and unbind nothing themselves
+_PLAIN = frozenset(
+    {
+        ast.Constant, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Call, ast.keyword,
+        ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Expr, ast.Assign, ast.AugAssign,
+        ast.AnnAssign, ast.Return, ast.If, ast.With, ast.Raise, ast.Assert, ast.Pass, ast.Break,
+        ast.Continue, ast.Delete, ast.withitem, ast.JoinedStr, ast.FormattedValue, ast.Starred, ast.Dict,
+    }
+)  # fmt: skip
+
+
+class Scope:
+    """The names of a module, a class or a function. Its statements are examined at the first question."""
 
     def __init__(self, node: ast.AST, parent: Scope | None = None) -> None:
         self.node = node
@@ -183,19 +258,37 @@ class Scope:
         if isinstance(node, Function):
             body = [ast.Expr(node.body)] if isinstance(node, ast.Lambda) else node.body
         self.body: list[ast.stmt] = list(body)
-        own = list(own_nodes(self.body))
-        declared = {n for node in own if isinstance(node, ast.Global) for n in node.names}
-        self.outer = {n for node in own if isinstance(node, ast.Nonlocal) for n in node.names}
-        self.unbinds = any(map(unbound_by, own))
-        self.counts = Counter(bound_names(self.body))
-        self.names = set(self.counts) - declared - self.outer
-        if isinstance(node, Function):
-            self.names |= set(argument_names(node.args))
         self.parameters = {parameter.name for parameter in getattr(node, "type_params", ())}
-        self.shared = self.names if self.is_module else declared
-        loaded = {node.id for node in own if isinstance(node, ast.Name)}
+
+    @functools.cached_property
+    def survey(self) -> Survey:
+        """What its statements bind, declare and contain."""
+        return Survey(self.body)
+
+    @functools.cached_property
+    def names(self) -> set[str]:
+        """The names that belong to this scope."""
+        names = set(self.survey.counts) - self.survey.declared - self.survey.outer
+        return names | set(argument_names(self.node.args)) if isinstance(self.node, Function) else names
+
+    @property
+    def outer(self) -> set[str]:
+        """The names that it declares ``nonlocal``."""
+        return self.survey.outer
+
+    @property
+    def shared(self) -> set[str]:
+        """The global names that it may assign: those declared ``global``; in a module, all that it binds."""
+        return self.names if self.is_module else self.survey.declared
+
+    @functools.cached_property
+    def is_watched(self) -> bool:
+        """Whether the code may read all local variables at once, as ``locals()`` does.
+
+        It would see the variables that a twin adds, so such a scope has no compiled loops.
+        """
         looking = _LOOKING | {"globals"} if self.shared else _LOOKING
-        self.is_watched = any(not self.is_local(name) for name in loaded & looking)
+        return any(not self.is_local(name) for name in self.survey.loaded & looking)
 
     @property
     def name(self) -> str:
@@ -235,15 +328,3 @@ class Scope:
             return name
         owner = getattr(scope.node, "name", "").lstrip("_")
         return f"_{owner}{name}" if owner else name
-
-
-def globals_of_functions(tree: ast.AST, parent: Scope | None = None) -> set[str]:
-    """Return the global names that the functions below a node use."""
-    found: set[str] = set()
-    scope = Scope(tree, parent)
-    for node in own_nodes(scope.body):
-        if isinstance(node, ast.Name) and isinstance(tree, Function) and not scope.is_local(node.id):
-            found.add(scope.mangled(node.id))
-        if isinstance(node, Function | ast.ClassDef):
-            found |= globals_of_functions(node, scope)
-    return found

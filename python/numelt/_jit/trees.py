@@ -10,7 +10,7 @@ import ast
 
 from numelt._jit.scopes import Scope
 
-__all__ = ["BINARY", "Writer", "constant", "is_target", "quoted"]
+__all__ = ["BINARY", "Writer", "can_be_written", "constant", "is_target", "quoted"]
 
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mult", ast.Div: "div", ast.FloorDiv: "floordiv",
@@ -34,6 +34,8 @@ _LONGEST_INTEGER = 4096
 
 def quoted(text: str) -> str:
     """Return a text in double quotes, with the escapes that the parser of crate ``jit`` reads."""
+    if text.isidentifier():
+        return f'"{text}"'
     named = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
     escaped = (named.get(c) or (f"\\u{ord(c):04x}" if ord(c) < 32 else c) for c in text)
     return '"' + "".join(escaped) + '"'
@@ -183,3 +185,8 @@ class Writer:
         arguments = self._all(node.args).strip()
         keywords = "".join(f" ({quoted(k.arg or '')} {self.expression(k.value)})" for k in node.keywords)
         return f"(call {self.expression(node.func)} ({arguments}){keywords})"
+
+
+def can_be_written(node: ast.expr) -> bool:
+    """Have expressions of this kind a compiled form? Their parts are not considered."""
+    return isinstance(node, ast.Slice) or hasattr(Writer, f"_{type(node).__name__.lower()}")

@@ -41,43 +41,45 @@ import ast
 import copy
 import math
 import types
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from numelt._jit import source
 from numelt._jit.flow import bound_at_loops
-from numelt._jit.lower import REST, Lowered, lowered
+from numelt._jit.idling import blocking_statement
+from numelt._jit.lower import REST, Lowered, WrittenLoop, reason_to_leave
 from numelt._jit.numbering import Loop, Span, is_numbered_loop, spans
 from numelt._jit.scopes import (
     Function,
     Scope,
     argument_names,
-    bound_names,
     children,
-    own_nodes,
     statements,
     with_loops,
 )
 from numelt._jit.units import AGAIN, BEGUN, NAME_ERROR, PENDING, UNBOUND, UNITS, hidden
 
-__all__ = ["Template", "function_twin", "instance", "module_twin", "template"]
+__all__ = ["ModuleTwin", "Template", "function_twin", "instance", "module_twin", "template"]
 
 # loops nested more deeply than this have no units of their own, because each level adds to the code
 _DEEPEST = 4
 # calling a unit does not pay for an inner loop with at most this many iterations
 _SHORT = 16
-# expressions and statements that suspend the frame, which compiled code cannot do
-_LEAVES = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
 
 class _Units:
     """The loops of a function or module that get units, in order."""
 
-    def __init__(self, filename: str, is_requested: bool, is_strict: bool = False) -> None:
+    def __init__(
+        self, filename: str, is_requested: bool, is_strict: bool = False, has_idle: bool = True
+    ) -> None:
         self._filename = filename
         self._flags = is_requested, is_strict
+        # do loops for which compiled code stops at once get units, too?
+        self.has_idle = has_idle
         self.texts: list[tuple[str, str, bool]] = []
+        # the loops without units: function, line and reason
+        self.idle: list[tuple[str, int, str]] = []
 
     def add(self, text: str, name: str, is_resumed: bool) -> int:
         """Add a loop, and return the position of its unit. Loops with the same text share a unit."""
@@ -125,10 +127,12 @@ class _Rewriter:
         self._depth = 0
         self._loops_around = 0
         # a loop occurs several times in the twin; these cache what is known of it
+        self._written_loops: dict[Loop, WrittenLoop] = {}
         self._lowered: dict[tuple[Loop, bool], Lowered] = {}
+        self._forgets: dict[tuple[Loop, str], ast.stmt] = {}
+        self._looks: dict[tuple[Loop, str], ast.stmt] = {}
         self._spans: dict[Loop, dict[ast.stmt, Span]] = {}
         self._suitable: dict[Loop, bool] = {}
-        self._names_in: dict[ast.stmt, Counter[str]] = {}
         self._shared = self._shared_names()
 
     def made(self) -> list[ast.stmt]:
@@ -167,10 +171,19 @@ class _Rewriter:
         if not is_numbered_loop(node) or self._depth >= _DEEPEST or self._scope.is_watched:
             return False
         if node not in self._suitable:
-            is_left = self._scope.is_class or any(isinstance(inner, _LEAVES) for inner in own_nodes([node]))
-            self._suitable[node] = not is_left and any(not isinstance(n, ast.Pass) for n in node.body)
+            is_left = self._scope.is_class or self._scope.survey.loops[node].suspends
+            does_something = any(not isinstance(n, ast.Pass) for n in node.body)
+            self._suitable[node] = not is_left and does_something and not self._is_idle(node)
         # calling the unit takes as long as a few iterations, and the enclosing loop has a unit
         return self._suitable[node] and not (self._loops_around and self._is_short(node))
+
+    def _is_idle(self, loop: Loop) -> bool:
+        """Does a loop get no unit because compiled code would stop at once in each iteration?"""
+        found = None if self._units.has_idle else blocking_statement(loop, self._scope)
+        if found is not None:
+            why = reason_to_leave(found, self._scope) or "an expression that has no compiled form"
+            self._units.idle.append((self._scope.name, found.lineno, why))
+        return found is not None
 
     def _is_short(self, loop: Loop) -> bool:
         """Does a loop certainly have few iterations, and contain no other loops?"""
@@ -179,7 +192,9 @@ class _Rewriter:
     def _lower(self, loop: Loop, is_resumed: bool) -> Lowered:
         key = loop, is_resumed
         if key not in self._lowered:
-            self._lowered[key] = lowered(loop, self._scope, is_resumed)
+            if loop not in self._written_loops:
+                self._written_loops[loop] = WrittenLoop(loop, self._scope)
+            self._lowered[key] = self._written_loops[loop].lowered(is_resumed)
         return self._lowered[key]
 
     def _unit(self, loop: Loop) -> list[ast.stmt]:
@@ -190,9 +205,7 @@ class _Rewriter:
         if loop not in self._spans:
             self._spans[loop] = spans(loop)
         statements += self._go_on(loop, self._spans[loop], k, 0, self._is_hoisted(loop))
-        for statement in statements:
-            ast.copy_location(statement, loop)
-        return statements
+        return _placed(statements, loop)
 
     def _k(self, loop: ast.stmt) -> str:
         return f"__numelt_k{loop.lineno}_{loop.col_offset}__"
@@ -278,14 +291,14 @@ class _Rewriter:
     ) -> list[ast.stmt]:
         """Return the statements that call a unit and assign its results, followed by `then`."""
         answer = f"__numelt_r{loop.lineno}_{loop.col_offset}__"
-        statements: list[ast.stmt] = [self._look(name) for name in unsure]
+        statements: list[ast.stmt] = [self._look(loop, name) for name in unsure]
         statements.append(ast.Assign([_store(answer)], ast.Call(unit, list(values), [])))
         target = ast.Tuple([_store(name) for name in taken], ast.Store())
         something = ast.Compare(_name(answer), [ast.IsNot()], [ast.Constant(None)])
         taken_over: list[ast.stmt] = [ast.Assign([target], _name(answer))]
-        taken_over += [self._forget(name) for name in assigned if name not in unsure]
+        taken_over += [self._forget(loop, name) for name in assigned if name not in unsure]
         statements.append(_if(something, taken_over))
-        statements += [self._forget(name) for name in unsure]
+        statements += [self._forget(loop, name) for name in unsure]
         # if the unit has returned None, `then` does nothing: the variable that it tests has not changed
         return statements + then
 
@@ -293,10 +306,8 @@ class _Rewriter:
         """Return the variables that certainly have no value before a loop: only the loop assigns them."""
         if self._loops_around or not isinstance(self._scope.node, Function):
             return frozenset()
-        if loop not in self._names_in:
-            self._names_in[loop] = Counter(bound_names([loop]))
-        inside = self._names_in[loop]
-        return frozenset(n for n in inside if inside[n] == self._scope.counts[n] and n not in self._shared)
+        inside, counts = self._scope.survey.loops[loop].counts, self._scope.survey.counts
+        return frozenset(n for n in inside if inside[n] == counts[n] and n not in self._shared)
 
     def _shared_names(self) -> frozenset[str]:
         """Return the variables that may have a value before the statements of this function assign them."""
@@ -304,20 +315,25 @@ class _Rewriter:
         if not isinstance(node, Function):
             return frozenset()
         shared = {*argument_names(node.args), *self._scope.outer, *self._scope.shared}
-        for inner in statements(self._scope.body):
+        for inner in statements(self._scope.survey.definitions):
             if isinstance(inner, ast.Nonlocal):
                 shared.update(inner.names)
         return frozenset(shared)
 
-    def _forget(self, name: str) -> ast.stmt:
+    def _forget(self, loop: Loop, name: str) -> ast.stmt:
         """Return the statement that unbinds a variable if it holds the marker for "no value"."""
-        is_unbound = ast.Compare(_name(name), [ast.Is()], [_name(UNBOUND)])
-        return _if(is_unbound, [ast.Delete([_name(name, ast.Del())])])
+        if (loop, name) not in self._forgets:
+            is_unbound = ast.Compare(_name(name), [ast.Is()], [_name(UNBOUND)])
+            self._forgets[loop, name] = _if(is_unbound, [ast.Delete([_name(name, ast.Del())])])
+        return self._forgets[loop, name]
 
-    def _look(self, name: str) -> ast.stmt:
+    def _look(self, loop: Loop, name: str) -> ast.stmt:
         """Return the statement that stores the marker for "no value" in a variable that is not bound."""
-        handler = ast.ExceptHandler(_name(NAME_ERROR), None, [ast.Assign([_store(name)], _name(UNBOUND))])
-        return ast.Try([ast.Expr(_name(name))], [handler], [], [])
+        if (loop, name) not in self._looks:
+            marked = ast.Assign([_store(name)], _name(UNBOUND))
+            handler = ast.ExceptHandler(_name(NAME_ERROR), None, [marked])
+            self._looks[loop, name] = ast.Try([ast.Expr(_name(name))], [handler], [], [])
+        return self._looks[loop, name]
 
     def _go_on(
         self,
@@ -402,7 +418,7 @@ class _Rewriter:
                 made.append(_if(_is(k, ast.LtE(), span.last), [branches]))
             else:
                 made.append(_if(here, self._statement(node)))
-            ast.copy_location(made[-1], node)
+            _placed(made[-1:], node)
         return made
 
     def _inner(self, loop: Loop, numbers: dict[ast.stmt, Span], k: str) -> list[ast.stmt]:
@@ -418,9 +434,7 @@ class _Rewriter:
         begin = _if(_is(k, ast.LtE(), numbers[loop].first), ask, moved)
         is_hoisted = self._is_unit(loop) and self._is_hoisted(loop)
         made: list[ast.stmt] = [begin, *self._go_on(loop, numbers, own, shift, is_hoisted, True)]
-        for statement in made:
-            ast.copy_location(statement, loop)
-        return made
+        return _placed(made, loop)
 
 
 def _trip_count(iterable: ast.expr) -> float:
@@ -445,24 +459,22 @@ def _loaded(target: ast.expr) -> ast.expr:
     return made
 
 
-def _located(module: ast.Module) -> ast.Module:
-    """Give nodes without a position that of their parent, as `ast.fix_missing_locations` does.
+def _placed(statements: list[ast.stmt], at: ast.stmt) -> list[ast.stmt]:
+    """Give nodes without a position that of a statement of the program, and return them.
 
-    An expression that has a position comes from the program, so that all its parts have positions, too.
+    A node that has a position comes from the program, or has been here before, so that all its parts have
+    positions, too.
     """
-    open_nodes: list[tuple[ast.AST, tuple[int, int, int, int]]] = [(module, (1, 0, 1, 0))]
+    position = at.lineno, at.col_offset, at.end_lineno, at.end_col_offset
+    open_nodes: list[ast.AST] = list(statements)
     while open_nodes:
-        node, around = open_nodes.pop()
+        node = open_nodes.pop()
         if "lineno" in node._attributes:
-            line = getattr(node, "lineno", None)
-            if line is None:
-                node.lineno, node.col_offset, node.end_lineno, node.end_col_offset = around  # type: ignore[attr-defined]
-            elif isinstance(node, ast.expr):
+            if hasattr(node, "lineno"):
                 continue
-            else:
-                around = line, node.col_offset, node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
-        open_nodes.extend((child, around) for child in children(node))
-    return module
+            node.lineno, node.col_offset, node.end_lineno, node.end_col_offset = position  # type: ignore[attr-defined]
+        open_nodes += children(node)
+    return statements
 
 
 def _idle(*_: Any) -> None:
@@ -561,7 +573,7 @@ def _compiled(
     factory = ast.FunctionDef("__numelt_factory__", parameters, [node], [], None, None)
     if hasattr(factory, "type_params"):
         factory.type_params = []
-    module = _located(ast.Module([ast.copy_location(factory, node)], []))
+    module = ast.Module(_placed([factory], node), [])
     flags = function.__code__.co_flags & source.FUTURE
     try:
         made = compile(module, function.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
@@ -582,21 +594,37 @@ def _renamed(code: types.CodeType, old: str, new: str) -> types.CodeType:
     return code.replace(co_qualname=new + code.co_qualname[len(old) :], co_consts=constants)
 
 
-def module_twin(
-    text: bytes | str, filename: str, namespace: dict[str, Any], is_requested: bool = False
-) -> tuple[types.CodeType, list[tuple[str, str, bool]]]:
-    """Return the code of a module's twin, and its loops in the form that `units.hidden` takes.
+class ModuleTwin(NamedTuple):
+    """The code of a module's twin."""
 
-    The names that the twin uses are added to the namespace. For `is_requested` see `function_twin`.
+    code: types.CodeType
+    loops: list[tuple[str, str, bool]]
+    """The loops that have units, in the form that `units.hidden` takes."""
+    idle: list[tuple[str, int, str]]
+    """Loops that have none because compiled code would stop at once: function, line and reason."""
+
+
+def module_twin(
+    text: bytes | str,
+    filename: str,
+    namespace: dict[str, Any],
+    is_requested: bool = False,
+    has_idle: bool = True,
+) -> ModuleTwin:
+    """Return the code of a module's twin.
+
+    The names that the twin uses are added to the namespace. For `is_requested` see `function_twin`. Without
+    `has_idle`, loops for which compiled code would stop at once in each iteration (see `idling`) have no
+    units.
     """
     tree = ast.parse(text, filename)
-    units = _Units(filename, is_requested)
+    units = _Units(filename, is_requested, has_idle=has_idle)
     holding = with_loops(tree)
     made = ast.Module(
         _Rewriter(units, tree, Scope(tree), holding).made() if holding else tree.body, tree.type_ignores
     )
-    code = compile(_located(made), filename, "exec", dont_inherit=True)
+    code = compile(made, filename, "exec", dont_inherit=True)
     source.register(code, tree)
     if units.texts:
         namespace.update(units.hidden(namespace))
-    return code, units.texts
+    return ModuleTwin(code, units.texts, units.idle)

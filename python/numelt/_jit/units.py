@@ -15,7 +15,7 @@ from typing import Any
 from numelt import _core
 from numelt._jit import resuming
 
-__all__ = ["AGAIN", "ALL", "BEGUN", "LOADED", "NAME_ERROR", "PENDING", "UNBOUND", "UNITS", "hidden"]
+__all__ = ["AGAIN", "ALL", "BEGUN", "IDLE", "LOADED", "NAME_ERROR", "PENDING", "UNBOUND", "UNITS", "hidden"]
 
 UNITS, UNBOUND = "__numelt_units__", "__numelt_unbound__"
 PENDING, NAME_ERROR = "__numelt_pending__", "__numelt_NameError__"
@@ -27,6 +27,11 @@ ALL: weakref.WeakSet[Any] = weakref.WeakSet()
 LOADED: dict[str, list[tuple[types.CodeType, bytes | str]]] = {}
 """By file name: the code of module twins that were read from the disk, each with the text of its file.
 `source` parses the text, and removes the entry, when it needs the syntax tree."""
+
+
+IDLE: dict[str, list[tuple[str, int, str]]] = {}
+"""By file name: the loops that have no units because compiled code would stop at once in each iteration, each
+with the name of the function, and the line and the reason of the stop."""
 
 
 def hidden(
