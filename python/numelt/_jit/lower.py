@@ -174,7 +174,7 @@ def reason_to_leave(node: ast.stmt, scope: Scope, in_function: bool = False) -> 
     if isinstance(node, ast.For | ast.While) and node.orelse:
         return "a loop with else"
     if isinstance(node, ast.For) and not is_target(node.target):
-        return "an attribute as the loop's variable"
+        return "an attribute or a star as the loop's variable"
     if isinstance(node, ast.Assign) and not all(map(is_target, node.targets)):
         return "assignment to an attribute or with a star"
     if isinstance(node, ast.AnnAssign) and (scope.is_module or not is_target(node.target)):

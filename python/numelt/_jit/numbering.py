@@ -15,6 +15,7 @@ import ast
 from typing import NamedTuple, TypeGuard
 
 from numelt._jit.scopes import LOOPS
+from numelt._jit.trees import is_target
 
 __all__ = ["Loop", "Span", "is_numbered_loop", "spans"]
 
@@ -32,8 +33,13 @@ class Span(NamedTuple):
 
 
 def is_numbered_loop(node: ast.AST) -> TypeGuard[Loop]:
-    """Is this a loop whose statements are numbered? Loops with ``else`` count as simple statements."""
-    return isinstance(node, LOOPS) and not node.orelse
+    """Is this a loop whose statements are numbered?
+
+    Loops with ``else``, and loops whose variable is an attribute or has a star, count as simple statements.
+    """
+    if not isinstance(node, LOOPS) or node.orelse:
+        return False
+    return isinstance(node, ast.While) or is_target(node.target)
 
 
 def spans(loop: Loop) -> dict[ast.stmt, Span]:

@@ -155,3 +155,34 @@ def test_the_main_file_warns_in_each_run(folder):
     for _ in range(2):
         assert run(folder, "--jit-loops", **settings).stderr == wanted.stderr
         assert run(folder, "--jit-loops", **settings, PYTHONWARNINGS="ignore").stderr == ""
+
+
+TARGETS = """
+class Box:
+    pass
+
+def variables(n):
+    box, total, kept = Box(), 0, []
+    for i in range(n):
+        for k, *rest in [(i, 1, 2), (i,)]:
+            total += k
+            kept.append(rest)
+            for box.x in range(3):
+                total += box.x * len(rest)
+        for [p, [*q, z]] in [[1, [2, 3]]]:
+            total += p * z
+    return total, box.x, rest, kept[-2:], q
+
+print(variables(20000))
+for first, *others in [(1, 2, 3), "ab"] * 5000:
+    total = 0
+    for j in range(len(others)):
+        total += j
+print(first, others, total)
+"""
+
+
+def test_variables_of_loops_may_have_a_star_or_be_attributes(folder):
+    (folder / "program.py").write_text(TARGETS)
+    wanted, got = run(folder), run(folder, "--jit-loops", NUMELT_JIT="sync")
+    assert (got.stdout, got.stderr) == (wanted.stdout, "")
