@@ -35,6 +35,9 @@ CORE = [
     "engine/test_stencils_in_place.py",
 ]
 
+# the tests of matrix products and of masks, which choose the engine by themselves
+CALLS = ["engine/test_products_on_devices.py", "engine/test_masks_on_devices.py"]
+
 # The sizes of the papers' programs at which their arrays fill a device: 30 million numbers each, where
 # the program has so many at once. Programs that are not listed have too little parallel work for that.
 FILLING = {
@@ -99,13 +102,13 @@ def rust_tests(folder):
 
 def test(engine, count, timeout, folder):
     """Run the tests on the engine; return lines that describe the outcome."""
-    tests = [str(ROOT / "tests" / "python" / name) for name in [*CORE, f"engine/test_{engine}.py"]]
+    tests = [str(ROOT / "tests" / "python" / name) for name in [*CORE, f"engine/test_{engine}.py", *CALLS]]
     settings = {"NUMELT_ENGINE": engine, "NUMELT_AT_ONCE": "0", "NUMELT_PIECEMEAL": "0"}
     python = [sys.executable, "-m", "pytest", "-q"]
     random = f"operations, functions, reductions and {count} random programs against the interpreter"
     runs = [
         ("core tests", [*python, "-m", "core", str(ROOT / "tests" / "python")], settings),
-        ("tests of warnings, sums and loops", [*python, *tests], settings),
+        ("tests of warnings, sums, loops, products and masks", [*python, *tests], settings),
     ]
     settings = {"NUMELT_TEST_ENGINE": engine, "NUMELT_TEST_PROGRAMS": str(count)}
     for command in rust_tests(folder):
@@ -136,7 +139,7 @@ def seconds(run, rounds=7):
     taken = []
     for _ in range(rounds + 2):
         start = time.perf_counter()
-        float(run().ravel()[-1])
+        abs(run().ravel()[-1])
         taken.append(time.perf_counter() - start)
     return statistics.median(taken[2:])
 
@@ -211,6 +214,56 @@ def compiled_elsewhere(expression, dtype, elements):
         x, y = (torch.arange(elements, device="cuda").to(getattr(torch, dtype)) + number for number in (1, 2))
         compiled = torch.compile(lambda x, y: expression(torch, x, y))
         yield "torch.compile", waited(lambda: compiled(x, y), lambda _: torch.cuda.synchronize())
+
+
+# Shapes of factors, multiplied by a size: matrices, a matrix and a vector, stacks of small matrices.
+FACTORS = {
+    "matrices": ((1, 1), (1, 1)),
+    "a matrix and a vector": ((1, 1), (1,)),
+    "stacks of matrices of 64 rows": ((64, 64), (64, 64)),
+}
+
+
+def factors(name, size, dtype):
+    """Return two factors of NumPy's, with numbers between -1 and 1."""
+    rng = numpy.random.default_rng(3)
+
+    def of(shape):
+        shape = (size, *shape) if name.startswith("stacks") else tuple(extent * size for extent in shape)
+        x = rng.random(shape, "float32") * 2 - 1
+        return (x + 1j * x[::-1] if numpy.dtype(dtype).kind == "c" else x).astype(dtype)
+
+    return [of(shape) for shape in FACTORS[name]]
+
+
+def products(numelt, size):
+    """Return for each dtype and form whether products are within their bound, and the operations per second.
+
+    The bound is checked on a few rows, against products of the next wider dtype by NumPy.
+    """
+    cupy = installed("cupy")
+    for dtype in ("float32", "float64", "complex64", "complex128"):
+        for name in FACTORS:
+            a, b = factors(name, size, dtype)
+            x, y = numelt.array(a), numelt.array(b)
+            before = numelt._core.stats()["declined"]
+            got = numpy.asarray((x @ y)[:4])
+            there = numelt._core.stats()["declined"] == before
+            some = (a[:4], b[:4]) if name.startswith("stacks") else (a[:4], b)
+            wide = {"float32": "float64", "complex64": "complex128"}.get(dtype, "longdouble")
+            wide = "clongdouble" if dtype == "complex128" else wide
+            want = numpy.matmul(*(each.astype(wide) for each in some))
+            bound = numpy.matmul(*(abs(each).astype("float64") for each in some))
+            bound *= (a.shape[-1] + 2) * numpy.finfo(dtype).eps
+            right = there and bool((abs(got - want) <= bound).all())
+            steps = a.size * (b.shape[-1] if b.ndim > 1 else 1) * (8 if a.dtype.kind == "c" else 2)
+            line = f"{dtype} {name}: {steps / seconds(lambda x=x, y=y: x @ y) / 1e12:.2f} Tflop/s"
+            if cupy:
+                u, v = cupy.asarray(a), cupy.asarray(b)
+                took = waited(lambda u=u, v=v: cupy.matmul(u, v), lambda _: cupy.cuda.Device().synchronize())
+                line += f", cupy.matmul {steps / took / 1e12:.2f}"
+            words = "within the bound" if right else "WRONG" if there else "NOT ON THE DEVICE"
+            yield right, f"{line}; {words}"
 
 
 def waited(run, wait, rounds=7):
@@ -304,9 +357,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--engine", default="cuda", choices=["cuda", "opencl"])
     parser.add_argument("--wheel", help="a wheel to check, as two words")
-    parser.add_argument("--parts", nargs="*", default=["tests", "bandwidth", "workloads"])
+    parser.add_argument("--parts", nargs="*", default=["tests", "bandwidth", "products", "workloads"])
     parser.add_argument("--programs", type=int, default=2000, help="random programs")
     parser.add_argument("--elements", type=int, default=1 << 27, help="elements of an array for bandwidths")
+    parser.add_argument("--factors", type=int, default=4096, help="rows of the matrices of products")
     parser.add_argument("--small", action="store_true", help="programs at sizes that a test can afford")
     parser.add_argument("--rust-tests", type=Path, help="a folder of compiled Rust tests, if no cargo")
     parser.add_argument("--libraries", nargs="*", default=["numpy", "cupy", "jax"], help="to compare with")
@@ -325,6 +379,7 @@ def main():
     parts = {
         "tests": lambda: test(engine, arguments.programs, arguments.timeout, arguments.rust_tests),
         "bandwidth": lambda: ((True, line) for line in bandwidth(numelt, engine, arguments.elements)),
+        "products": lambda: products(numelt, arguments.factors),
         "workloads": lambda: (
             (True, line) for line in workloads(numelt, arguments.small, arguments.libraries)
         ),

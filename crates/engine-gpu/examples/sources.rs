@@ -1,5 +1,5 @@
 //! Writes kernels as CUDA C++ into a folder, for `scripts/gpu_compile_check.py`: one for each elementwise operation,
-//! random stream, scan and scatter with each dtype, and the kernels of random programs.
+//! random stream, scan, scatter and mask with each dtype, and the kernels of random programs.
 //!
 //! ```text
 //! cargo run -p numelt-engine-gpu --example sources -- FOLDER PROGRAMS
@@ -53,9 +53,11 @@ fn main() -> std::io::Result<()> {
             write(format!("program{seed}_{at}"), &step.kernel, seed % 3 == 0)?;
         }
     }
-    for &op in Op::ALL.iter().filter(|op| op.kind() == OpKind::Scan || op.scatter_step().is_some()) {
+    let calls = |op: &&Op| op.kind() == OpKind::Scan || op.scatter_step().is_some() || **op == Op::Nonzero;
+    for &op in Op::ALL.iter().filter(calls) {
         for ty in op.info().dtypes.iter() {
-            let form = CallForm { op, ty, out: ty, input: ty, lead: 1, rest: 1 };
+            let out = if op == Op::Nonzero { DType::I64 } else { ty };
+            let form = CallForm { op, ty, out, input: ty, lead: 1, rest: 1 };
             if let Some(source) = calls::render(&form, Dialect::Cuda, true) {
                 count += 1;
                 fs::write(folder.join(format!("{}_{ty}.cu", op.name())), source.text)?;

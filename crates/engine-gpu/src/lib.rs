@@ -5,8 +5,9 @@
 //! library is loaded when a device is first asked for. Not here: when work runs on a device, and what happens if it
 //! cannot, which the runtime decides.
 //!
-//! Unsafe code: the libraries' functions (`library.rs`, `cuda/api.rs`, `cuda/nvrtc.rs`, `opencl/api.rs`), signal handlers
-//! (`opencl/signals.rs`), and launches, which `device/launch.rs` and `device/calls.rs` hand to a driver (`device/driver.rs`, `cuda/mod.rs`,
+//! Unsafe code: the libraries' functions (`library.rs`, `cuda/api.rs`, `cuda/cublas.rs`, `cuda/nvrtc.rs`,
+//! `cuda/toolkit.rs`, `opencl/api.rs`, `opencl/clblast.rs`), signal handlers (`opencl/signals.rs`), and launches, which
+//! `device/launch.rs`, `device/calls.rs` and `device/products.rs` hand to a driver (`device/driver.rs`, `cuda/mod.rs`,
 //! `opencl/mod.rs`).
 
 mod cuda;

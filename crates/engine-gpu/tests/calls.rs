@@ -1,5 +1,6 @@
-//! Compares scans and scatters with the reference interpreter: lines of all lengths along each axis, strides of both
-//! signs, operands of other dtypes; equal positions, positions beyond the end, with and without rows.
+//! Compares scans, scatters and positions of masks with the reference interpreter: lines of all lengths along each axis,
+//! strides of both signs, operands of other dtypes; equal positions, positions beyond the end, with and without rows;
+//! masks of all sizes and dtypes, with more and with fewer rows than true elements.
 
 mod support;
 
@@ -117,4 +118,46 @@ fn scatters() {
     }
     println!("{done} scatters");
     assert!(done > 20, "{done}");
+}
+
+#[test]
+fn positions_of_masks() {
+    let Some(device) = device() else { return };
+    assert!(device.supports(&Task::Call(Op::Nonzero, DType::Bool)));
+    // shape, rows of the result, and whether the mask is reversed
+    let masks: &[(&[i64], i64, bool)] = &[
+        (&[1], 1, false),
+        (&[0], 3, false),
+        (&[70], 40, true),
+        (&[64], 64, false),
+        (&[5000], 2400, false),
+        (&[5000], 5000, true),
+        (&[300_001], 150_000, false),
+        (&[40, 50], 900, true),
+        (&[7, 1, 30, 11], 1300, false),
+        (&[3, 0, 4], 2, false),
+    ];
+    let dtypes = [DType::Bool, DType::I8, DType::F16, DType::F64, DType::C64];
+    for (at, &(shape, rows, reversed)) in masks.iter().enumerate() {
+        // each of the first ones has one dtype only, because a driver compiles each text
+        for ty in if at == 2 { &dtypes[..] } else { &dtypes[at % 2..=at % 2] } {
+            let (size, points) = (ty.size() as i64, shape.iter().product::<i64>());
+            let mut strides = vec![if reversed { -size } else { size }; shape.len()];
+            for axis in (0..shape.len() - 1).rev() {
+                strides[axis] = strides[axis + 1] * shape[axis + 1];
+            }
+            // the columns of the result come first
+            let text = format!(
+                "base %0 {} in\nbase %1 {} out\n%1[i64 ({rows}, {rank}):(8, {})] = nonzero.bool %0[{ty} +{} ({}):({})]\n",
+                points * size,
+                rows * shape.len() as i64 * 8,
+                rows * 8,
+                if reversed { (points - 1) * size } else { 0 },
+                list(shape),
+                list(&strides),
+                rank = shape.len(),
+            );
+            check(&*device, &text, at as u64);
+        }
+    }
 }

@@ -13,5 +13,6 @@ pub const NAME: &str = "cuda";
 /// If there is no driver, no device or no compiler.
 pub fn engine(config: &Config) -> Result<Cuda> {
     let cache_dir = super::opencl::cache_folder(config);
-    Cuda::new(&Options { devices: Devices::Accelerators, memory: config.device_memory, cache_dir })
+    let (memory, exact_products) = (config.device_memory, config.exact_products);
+    Cuda::new(&Options { devices: Devices::Accelerators, memory, cache_dir, exact_products })
 }

@@ -16,7 +16,8 @@ pub const NAME: &str = "opencl";
 pub fn engine(config: &Config) -> Result<OpenCl> {
     let automatic = config.engine == super::AUTO && !config.devices.iter().any(|device| device == NAME);
     let devices = if automatic { Devices::Accelerators } else { Devices::All };
-    OpenCl::new(&Options { devices, memory: config.device_memory, cache_dir: cache_folder(config) })
+    let (memory, exact_products) = (config.device_memory, config.exact_products);
+    OpenCl::new(&Options { devices, memory, cache_dir: cache_folder(config), exact_products })
 }
 
 /// Where programs are stored: in the directory of the settings; nowhere if that is an empty path; by default in the

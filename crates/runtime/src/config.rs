@@ -86,6 +86,8 @@ pub struct Config {
     pub devices: Vec<String>,
     /// Cap on the bytes of arrays on a device.
     pub device_memory: Option<usize>,
+    /// Whether matrix products run on the host, with NumPy's bits, also if a device has a library for them.
+    pub exact_products: bool,
     /// How an engine is chosen if there are several: [`Rule::Cost`] or [`Rule::Random`].
     pub placement: Rule,
     /// Whether each flush is printed to standard error.
@@ -123,6 +125,7 @@ impl Default for Config {
             memory_limit: None,
             devices: Vec::new(),
             device_memory: None,
+            exact_products: false,
             placement: Rule::Cost,
             trace: false,
             progress: 2.0,
@@ -142,7 +145,7 @@ const NAMING_FILES: [&str; 1] = ["cache_dir"];
 const LONGEST: u64 = 1 << 20;
 
 /// Names of all settings, as in the file.
-pub const KEYS: [&str; 21] = [
+pub const KEYS: [&str; 22] = [
     "threads",
     "engine",
     "jit",
@@ -156,6 +159,7 @@ pub const KEYS: [&str; 21] = [
     "memory_limit",
     "devices",
     "device_memory",
+    "exact_products",
     "placement",
     "trace",
     "progress",
@@ -279,6 +283,7 @@ impl Config {
             "device_memory" => {
                 self.device_memory = parse_bytes(value).ok_or_else(|| bad("a size such as 512M or 8G"))?;
             }
+            "exact_products" => self.exact_products = parse_bool(value).ok_or_else(|| bad("0 or 1"))?,
             "placement" => {
                 self.placement = parse_placement(value).ok_or_else(|| bad("cost, random or random:SEED"))?;
             }
@@ -328,6 +333,7 @@ impl Config {
             "memory_limit" => self.memory_limit.unwrap_or(0).to_string(),
             "devices" => self.devices.join(","),
             "device_memory" => self.device_memory.unwrap_or(0).to_string(),
+            "exact_products" => u8::from(self.exact_products).to_string(),
             "placement" => match self.placement {
                 Rule::Random(seed) => format!("random:{seed}"),
                 Rule::Host | Rule::Always(_) | Rule::Cost => "cost".into(),
@@ -483,6 +489,7 @@ mod tests {
             ("put_off", "8"),
             ("devices", "one,other"),
             ("device_memory", "67108864"),
+            ("exact_products", "1"),
             ("placement", "random:7"),
         ] {
             config.set(key, value).unwrap();

@@ -301,6 +301,12 @@ pub trait Engine: Storage {
         None
     }
 
+    /// Returns the name of a library by which the engine does calls of an operation, if the last places of its results
+    /// may be others than NumPy's; none by default.
+    fn library(&self, _op: Op, _ty: DType) -> Option<&'static str> {
+        None
+    }
+
     /// Queues work, or does it. The effect is that of doing all work in the order of submission.
     ///
     /// # Errors

@@ -211,7 +211,7 @@ unsafe impl Send for Context {}
 unsafe impl Sync for Context {}
 
 /// Makes the context this thread's current one until the value is dropped.
-struct Entered(&'static Api);
+pub struct Entered(&'static Api);
 
 impl Drop for Entered {
     fn drop(&mut self) {
@@ -277,6 +277,19 @@ impl Stream {
         check("cuMemPoolSetAttribute", code)?;
         drop(entered);
         Ok(Stream(Arc::new(made)))
+    }
+
+    /// Makes the stream's context this thread's current one, as other libraries of CUDA need it.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn enter(&self) -> Result<Entered> {
+        self.0.enter()
+    }
+
+    /// The stream, for another library.
+    pub fn handle(&self) -> *mut c_void {
+        self.0.stream
     }
 
     /// Allocates memory for work that is submitted to the stream from now on.
@@ -408,6 +421,11 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// Where it begins.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
     /// The address of some of its bytes.
     fn place(&self, offset: usize, bytes: usize) -> Result<u64> {
         match offset.checked_add(bytes) {

@@ -1,16 +1,19 @@
 //! NVIDIA's devices, through the CUDA driver and NVRTC.
 
 mod api;
+mod cublas;
 mod nvrtc;
 mod staging;
+mod toolkit;
 
 use self::api::{Attribute, DeviceId, Function, Memory, Module, Stream};
+use self::cublas::CuBlas;
 use self::nvrtc::Nvrtc;
 use self::staging::Staging;
-use crate::device::{Argument, Capabilities, Code, Devices, Driver};
+use crate::device::{Argument, Capabilities, Code, Devices, Driver, Gemm};
 use crate::render::Dialect;
 use numelt_ir::{Error, Result};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The number of work-items of a group. Kernels are compiled for at most this many (see the dialect's `KERNEL`).
 const GROUP: usize = 256;
@@ -21,8 +24,11 @@ const PARAMETER_BYTES: usize = 4096;
 /// A CUDA device.
 pub struct CudaDriver {
     staging: Mutex<Staging>,
+    products: OnceLock<Option<CuBlas>>,
     stream: Stream,
     compiler: Nvrtc,
+    /// The newest toolkit whose libraries the driver accepts.
+    toolkit: i32,
     /// The version of its instructions, as 90 for 9.0.
     arch: i32,
     identity: String,
@@ -66,8 +72,8 @@ impl Driver for CudaDriver {
         };
         let options = compiler.options(arch).join(" ");
         let identity = format!("{}\0NVRTC {:?}\0{options}", capabilities.name, compiler.version);
-        let staging = Mutex::default();
-        Ok((CudaDriver { staging, stream, compiler, arch, identity }, capabilities))
+        let (staging, products, toolkit) = (Mutex::default(), OnceLock::new(), version / 1000);
+        Ok((CudaDriver { staging, products, stream, compiler, toolkit, arch, identity }, capabilities))
     }
 
     fn identity(&self) -> &str {
@@ -103,6 +109,18 @@ impl Driver for CudaDriver {
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe { self.stream.launch(function, arguments, groups, size) }
+    }
+
+    fn products(&self) -> Option<&'static str> {
+        let library = self.products.get_or_init(|| CuBlas::open(self.toolkit, &self.stream));
+        library.as_ref().map(|_| "cuBLAS")
+    }
+
+    unsafe fn multiply(&self, product: &Gemm<'_, Memory>) -> Result<()> {
+        let missing = || Error::Engine("cuda: cuBLAS is missing".into());
+        let library = self.products.get().and_then(Option::as_ref).ok_or_else(missing)?;
+        // SAFETY: the caller's promise; all memory is of this context.
+        unsafe { library.multiply(product) }
     }
 
     /// The driver submits queued work by itself.

@@ -4,13 +4,10 @@
 //! The library comes with CUDA toolkits and as PyPI packages, on which the extras `cuda12` and `cuda13` of numelt
 //! depend.
 
-use crate::library::{Library, functions};
+use super::toolkit;
+use crate::library::functions;
 use numelt_ir::{Error, Result};
-use std::env;
-use std::ffi::{CStr, CString, c_char, c_void};
-use std::mem::MaybeUninit;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::ffi::{CString, c_char, c_void};
 use std::ptr::{null, null_mut};
 
 type Handle = *mut c_void;
@@ -32,9 +29,6 @@ functions! {
     destroy "nvrtcDestroyProgram" (*mut Handle) -> i32;
 }
 
-/// The oldest and the newest toolkit whose NVRTC is searched for.
-const TOOLKITS: [i32; 2] = [12, 13];
-
 /// The version since which it can leave out what kernels do not use, which takes it a quarter of the time of a small
 /// one.
 const MINIMAL: (i32, i32) = (12, 9);
@@ -54,10 +48,9 @@ impl Nvrtc {
     /// # Errors
     /// If there is none.
     pub fn open(toolkit: i32) -> Result<Nvrtc> {
-        let majors = (TOOLKITS[0]..=TOOLKITS[1].min(toolkit)).rev();
-        let library = majors.clone().flat_map(candidates).find_map(|path| Library::open(&path));
+        let library = toolkit::library("nvrtc", "cuda_nvrtc", toolkit);
         let missing = || {
-            let extra = toolkit.clamp(TOOLKITS[0], TOOLKITS[1]);
+            let extra = toolkit.clamp(toolkit::OLDEST, toolkit::NEWEST);
             let text = "cuda: the compiler NVRTC is missing (pip install 'numelt[cuda";
             Error::Engine(format!("{text}{extra}]', or libnvrtc.so.{extra} of a CUDA toolkit)"))
         };
@@ -152,45 +145,13 @@ impl Drop for Program<'_> {
     }
 }
 
-/// The possible locations of a toolkit's NVRTC: beside numelt in site-packages, where PyPI's package puts it; the
-/// loader's path; the folder of a toolkit.
-fn candidates(major: i32) -> impl Iterator<Item = CString> {
-    let file = format!("libnvrtc.so.{major}");
-    let packages = own_path().and_then(|path| Some(path.parent()?.parent()?.to_owned()));
-    let folder = if major == 12 { "nvidia/cuda_nvrtc/lib".to_owned() } else { format!("nvidia/cu{major}/lib") };
-    let wheel = packages.map(|packages| packages.join(folder).join(&file));
-    let homes = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os).map(PathBuf::from);
-    let toolkits: Vec<PathBuf> =
-        homes.chain([PathBuf::from("/usr/local/cuda")]).map(|home| home.join("lib64").join(&file)).collect();
-    let all = wheel.into_iter().chain([PathBuf::from(&file)]).chain(toolkits);
-    all.filter_map(|path| CString::new(path.as_os_str().as_bytes()).ok())
-}
-
-/// The file that contains this code: numelt's compiled module, or a Rust program.
-fn own_path() -> Option<PathBuf> {
-    let mut found = MaybeUninit::<libc::Dl_info>::zeroed();
-    let address = own_path as fn() -> Option<PathBuf> as *const c_void;
-    // SAFETY: any address, and room for the answer.
-    if unsafe { libc::dladdr(address, found.as_mut_ptr()) } == 0 {
-        return None;
-    }
-    // SAFETY: the call has filled it; the name is a C string of the loader's, or null.
-    let name = unsafe { found.assume_init() }.dli_fname;
-    if name.is_null() {
-        return None;
-    }
-    // SAFETY: as above.
-    let name = unsafe { CStr::from_ptr(name) };
-    Some(Path::new(std::ffi::OsStr::from_bytes(name.to_bytes())).to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// NVRTC, if there is one; `LD_LIBRARY_PATH` may say where.
     fn nvrtc() -> Option<Nvrtc> {
-        Nvrtc::open(TOOLKITS[1]).inspect_err(|why| eprintln!("not tested: {why}")).ok()
+        Nvrtc::open(toolkit::NEWEST).inspect_err(|why| eprintln!("not tested: {why}")).ok()
     }
 
     const TEXT: &str = include_str!("../../tests/texts/elementwise.cu");

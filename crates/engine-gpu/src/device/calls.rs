@@ -1,4 +1,4 @@
-//! Library calls on the device: scans and scatters.
+//! Library calls on the device: scans, scatters, and positions of masks.
 //!
 //! In: a call. Out: the launches of the functions of its text, or a refusal if the host takes less time.
 
@@ -6,6 +6,7 @@ use super::compiled::Compiler;
 use super::launch::{FEW_RESULTS, queue};
 use super::{Argument, Device, Driver, State};
 use crate::render::calls::{self, CallForm, CallParam, SCATTER};
+use crate::render::nonzero::{FAN, NONZERO};
 use crate::render::unit;
 use numelt_ir::{DType, Error, Op, OpKind, Result};
 use numelt_runtime::{LibraryCall, Operand};
@@ -50,10 +51,11 @@ impl<D: Driver> Calls<D> {
 
 /// Whether there is a text for calls of an operation, whatever its operands are.
 pub fn has_text(op: Op, ty: DType, wide: bool) -> bool {
-    if !matches!(op.kind(), OpKind::Scan) && op.scatter_step().is_none() {
+    if !matches!(op.kind(), OpKind::Scan) && op.scatter_step().is_none() && op != Op::Nonzero {
         return false;
     }
-    let form = CallForm { op, ty, out: ty, input: ty, lead: 0, rest: 0 };
+    let out = if op == Op::Nonzero { DType::I64 } else { ty };
+    let form = CallForm { op, ty, out, input: ty, lead: 0, rest: 0 };
     calls::render(&form, crate::render::Dialect::OpenCl, wide).is_some()
 }
 
@@ -69,6 +71,9 @@ pub fn call<D: Driver>(
     }
     let word = if call.op.kind() == OpKind::Scan {
         scan(engine, state, known, call)?
+    } else if call.op == Op::Nonzero {
+        nonzero(engine, state, known, call)?;
+        None
     } else {
         scatter(engine, state, known, call)?;
         None
@@ -90,6 +95,8 @@ struct Order<'a, D: Driver> {
     chunk: i64,
     parts: i64,
     word: i64,
+    /// The first number of a level of sums, and how many it has.
+    level: (i64, i64),
     scratch: Option<D::Memory>,
 }
 
@@ -108,6 +115,7 @@ impl<D: Driver> Order<'_, D> {
         let scans = self.call.op.kind() == OpKind::Scan;
         let own = match at {
             _ if scans => self.lead[axis],
+            _ if self.call.op == Op::Nonzero => axis,
             // values have the axes of positions, then those of the target except its first
             Some(1 | 2) => axis,
             _ => axis - self.lead.len() + 1,
@@ -118,6 +126,7 @@ impl<D: Driver> Order<'_, D> {
     fn extent(&self, axis: usize) -> i64 {
         match self.lead.get(axis) {
             Some(&own) if self.call.op.kind() == OpKind::Scan => self.call.out.view.shape[own],
+            Some(&own) if self.call.op == Op::Nonzero => self.call.ins[0].view.shape[own],
             Some(&own) => self.call.ins[2].view.shape[own],
             None => self.call.out.view.shape[axis - self.lead.len() + 1],
         }
@@ -134,6 +143,10 @@ impl<D: Driver> Order<'_, D> {
             CallParam::Chunk => self.chunk,
             CallParam::Parts => self.parts,
             CallParam::Word => self.word,
+            CallParam::Total => self.call.ins[0].view.size(),
+            CallParam::First => self.level.0,
+            CallParam::Length => self.level.1,
+            CallParam::Column => self.units(None, self.call.out.view.strides[1]),
             // memory, which `run` has found
             CallParam::Memory(_) | CallParam::Scratch | CallParam::Conditions => 0,
         }
@@ -194,8 +207,8 @@ fn scan<D: Driver>(
     let parts = (run + chunk - 1) / chunk;
     let bytes = calls::scratch_bytes(&form) * (lines * parts) as usize;
     let scratch = if splits { Some(engine.driver().memory(bytes)?) } else { None };
-    let word_number = word.unwrap_or(0) as i64;
-    let order = Order { engine, state, call, lead, axis, run, chunk, parts, word: word_number, scratch };
+    let (word_number, level) = (word.unwrap_or(0) as i64, (0, 0));
+    let order = Order { engine, state, call, lead, axis, run, chunk, parts, word: word_number, level, scratch };
     if splits {
         order.run(ready, "numelt_fold", lines * parts)?;
         order.run(ready, "numelt_join", lines)?;
@@ -237,6 +250,7 @@ fn scatter<D: Driver>(
         chunk: 0,
         parts,
         word: 0,
+        level: (0, 0),
         scratch,
     };
     let [copy, clear, claim, put] = [SCATTER[0], SCATTER[1], SCATTER[2], SCATTER[3]];
@@ -248,4 +262,38 @@ fn scatter<D: Driver>(
         order.run(ready, claim, count)?;
     }
     order.run(ready, put, count * parts)
+}
+
+fn nonzero<D: Driver>(
+    engine: &Device<D>,
+    state: &State<D>,
+    known: &mut Calls<D>,
+    call: &LibraryCall<'_>,
+) -> Result<()> {
+    let [mask] = call.ins else { return Err(Error::Invalid("nonzero of one operand".into())) };
+    if mask.view.dtype.real() == DType::F64 && !engine.capabilities.double {
+        return Err(Error::Unsupported("nonzero of doubles".into()));
+    }
+    let (total, rank) = (mask.view.size(), mask.view.rank());
+    let form =
+        CallForm { op: call.op, ty: call.ty, out: call.out.view.dtype, input: mask.view.dtype, lead: rank, rest: 0 };
+    let ready = known.ready(&form, engine.capabilities.wide, &engine.compiler)?;
+    let items = (engine.capabilities.group * engine.capabilities.groups) as i64;
+    let chunk = (total / items + 1).max(LEAST_CHUNK);
+    let parts = ((total + chunk - 1) / chunk).max(1);
+    // the first number and the length of each level; the last one is a single group
+    let levels: Vec<(i64, i64)> = std::iter::successors(Some((0, parts)), |&(first, length)| {
+        (length > FAN).then_some((first + length, (length + FAN - 1) / FAN))
+    })
+    .collect();
+    let numbers: i64 = levels.iter().map(|(_, length)| length).sum::<i64>() + 1;
+    let scratch = Some(engine.driver().memory(calls::scratch_bytes(&form) * numbers as usize)?);
+    let (lead, run) = ((0..rank).collect(), call.out.view.shape[0]);
+    let mut order = Order { engine, state, call, lead, axis: 0, run, chunk, parts, word: 0, level: (0, 0), scratch };
+    order.run(ready, NONZERO[0], parts)?;
+    for level in levels {
+        order.level = level;
+        order.run(ready, NONZERO[1], (level.1 + FAN - 1) / FAN)?;
+    }
+    order.run(ready, NONZERO[2], parts)
 }

@@ -74,6 +74,15 @@ impl Capabilities {
         }
     }
 
+    /// Whether the device's arithmetic suits matrix products of this dtype by a library.
+    pub fn multiply(&self, ty: DType) -> bool {
+        match ty {
+            DType::F32 | DType::C64 => self.single,
+            DType::F64 | DType::C128 => self.double,
+            _ => false,
+        }
+    }
+
     /// Whether an operation's results are right, as far as the device's arithmetic determines them.
     fn computes(&self, op: Op, ty: DType) -> bool {
         let single = matches!(ty.real(), DType::F32 | DType::F16);

@@ -1,6 +1,6 @@
 //! The interface between the engine and a driver.
 
-use super::{Capabilities, Devices};
+use super::{Capabilities, Devices, Gemm};
 use crate::render::Dialect;
 use numelt_ir::Result;
 
@@ -81,6 +81,21 @@ pub trait Driver: Send + Sync + Sized + 'static {
         groups: usize,
         size: usize,
     ) -> Result<()>;
+
+    /// The name of the library that multiplies matrices on the device; `None` if there is none. The first call loads
+    /// it.
+    fn products(&self) -> Option<&'static str>;
+
+    /// Queues products of matrices by that library. The values that were in the memory of the results
+    /// before have no influence.
+    ///
+    /// # Safety
+    /// Each element of the factors and of the results lies inside of the memory that they name, and no result is an
+    /// element of a factor.
+    ///
+    /// # Errors
+    /// Those of the library; results may then be written in part.
+    unsafe fn multiply(&self, product: &Gemm<'_, Self::Memory>) -> Result<()>;
 
     /// Submits queued work to the device.
     ///

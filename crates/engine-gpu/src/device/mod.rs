@@ -2,22 +2,26 @@
 //!
 //! There is one device with one queue, which works in the order of submission. Waiting for a ticket means reading what
 //! the launch has written, or waiting for the queue. A kernel that may meet floating-point conditions collects them in
-//! a word of the device's memory, which is read when somebody waits for the kernel. Not here: calls of a driver's
-//! library.
+//! a word of the device's memory, which is read when somebody waits for the kernel. Matrix products are computed by a
+//! library, if there is one for the device. Not here: calls of a driver's library.
 
 mod calls;
 mod capabilities;
 mod compiled;
 mod driver;
+mod gemm;
 mod launch;
+mod products;
 
 pub use self::capabilities::Capabilities;
 pub use self::driver::{Argument, Code, Driver};
+pub use self::gemm::{Factor, Gemm};
 
 use self::calls::Calls;
 use self::compiled::{Compiled, Compiler};
+use self::products::Products;
 use crate::render::{self, Variant};
-use numelt_ir::{Error, Result, warn};
+use numelt_ir::{DType, Error, Op, Result, warn};
 use numelt_opt::{Kernel, Target};
 use numelt_runtime::{Buffer, Engine, Executable, Storage, Task, Ticket, Work};
 use std::collections::{HashMap, VecDeque};
@@ -45,6 +49,8 @@ pub struct Options {
     pub memory: Option<usize>,
     /// The folder in which compiled programs are kept between processes; `None` keeps none.
     pub cache_dir: Option<PathBuf>,
+    /// Whether matrix products are left to the host, which computes NumPy's bits.
+    pub exact_products: bool,
 }
 
 /// An engine for one device.
@@ -54,6 +60,8 @@ pub struct Device<D: Driver> {
     // dropped before the driver, so that memory is freed before its context
     state: Mutex<State<D>>,
     calls: Mutex<Calls<D>>,
+    products: Mutex<Products<D>>,
+    exact_products: bool,
     compiler: Compiler<D>,
 }
 
@@ -93,7 +101,9 @@ impl<D: Driver> Device<D> {
         };
         let target = capabilities.target();
         let compiler = Compiler::new(driver, options.cache_dir.as_deref());
-        Ok(Device { target, capabilities, state: Mutex::new(state), calls: Mutex::default(), compiler })
+        let (state, calls, products) = (Mutex::new(state), Mutex::default(), Mutex::default());
+        let exact_products = options.exact_products;
+        Ok(Device { target, capabilities, state, calls, products, exact_products, compiler })
     }
 
     /// Name of the device and version of its driver.
@@ -103,6 +113,10 @@ impl<D: Driver> Device<D> {
 
     fn driver(&self) -> &D {
         &self.compiler.driver
+    }
+
+    fn products(&self) -> MutexGuard<'_, Products<D>> {
+        self.products.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn state(&self) -> MutexGuard<'_, State<D>> {
@@ -193,6 +207,7 @@ impl<D: Driver> Engine for Device<D> {
     fn supports(&self, task: &Task<'_>) -> bool {
         match task {
             Task::Kernel(kernel, None) => self.capabilities.run(kernel),
+            Task::Call(op, ty) if op.is_product() => self.library(*op, *ty).is_some(),
             Task::Call(op, ty) => self.capabilities.call(*op, *ty),
             Task::Kernel(_, Some(_)) | Task::Nest(_) => false,
         }
@@ -207,6 +222,11 @@ impl<D: Driver> Engine for Device<D> {
         render::render(kernel, D::DIALECT, variant).map(|source| source.text)
     }
 
+    fn library(&self, op: Op, ty: DType) -> Option<&'static str> {
+        let may = op.is_product() && self.capabilities.multiply(ty) && !self.exact_products;
+        if may && !self.products().refuses(ty) { self.driver().products() } else { None }
+    }
+
     fn submit(&self, work: &Work<'_>) -> Result<Ticket> {
         let mut state = self.state();
         let word = match work {
@@ -214,6 +234,11 @@ impl<D: Driver> Engine for Device<D> {
                 let compiled = executable.as_any().downcast_ref::<Compiled<D>>();
                 let compiled = compiled.ok_or_else(|| Error::Engine("a kernel compiled by another engine".into()))?;
                 launch::launch(self, &mut state, compiled, launch)?
+            }
+            Work::Call(call) if call.op.is_product() => {
+                products::product(self, &mut state, &mut self.products(), call)?;
+                self.driver().flush()?;
+                None
             }
             Work::Call(call) => {
                 let mut known = self.calls.lock().unwrap_or_else(PoisonError::into_inner);

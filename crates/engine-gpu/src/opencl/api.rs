@@ -15,7 +15,8 @@ use std::sync::OnceLock;
 type Int = i32;
 type Uint = u32;
 type Bits = u64;
-type Handle = *mut c_void;
+/// An object of OpenCL's.
+pub type Handle = *mut c_void;
 
 /// The file names of the loader library.
 const NAMES: [&CStr; 2] = [c"libOpenCL.so.1", c"libOpenCL.so"];
@@ -69,7 +70,10 @@ fn load() -> std::result::Result<Api, String> {
 }
 
 /// OpenCL's error code as an error: out of memory, a device that is lost, or something else.
-fn check(function: &str, code: Int) -> Result<()> {
+///
+/// # Errors
+/// That error, unless the code says that nothing failed.
+pub fn check(function: &str, code: Int) -> Result<()> {
     match code {
         SUCCESS => Ok(()),
         // allocation failed, out of resources, out of host memory, invalid size
@@ -382,7 +386,19 @@ impl KernelObject {
     }
 }
 
+impl Memory {
+    /// The object, for another library.
+    pub fn handle(&self) -> Handle {
+        self.0
+    }
+}
+
 impl Queue {
+    /// The object, for another library.
+    pub fn handle(&self) -> Handle {
+        self.0
+    }
+
     /// Queues a launch of `groups` groups of `size` work-items.
     ///
     /// # Safety

@@ -1,10 +1,12 @@
 //! OpenCL devices: graphics cards, other accelerators, processors.
 
 mod api;
+mod clblast;
 mod signals;
 
 use self::api::{Context, DeviceId, KernelObject, Memory, Program, Query, Queue};
-use crate::device::{Argument, Capabilities, Code, Devices, Driver};
+use self::clblast::ClBlast;
+use crate::device::{Argument, Capabilities, Code, Devices, Driver, Gemm};
 use crate::render::Dialect;
 use numelt_ir::{Error, Result};
 use std::ffi::{CStr, CString};
@@ -130,6 +132,16 @@ impl Driver for OpenClDriver {
         }
         // SAFETY: the caller's promise.
         unsafe { self.queue.launch(function, groups, size) }
+    }
+
+    fn products(&self) -> Option<&'static str> {
+        ClBlast::get().map(|_| "CLBlast")
+    }
+
+    unsafe fn multiply(&self, product: &Gemm<'_, Memory>) -> Result<()> {
+        let library = ClBlast::get().ok_or_else(|| Error::Engine("opencl: CLBlast is missing".into()))?;
+        // SAFETY: the caller's promise; all memory is of this context.
+        unsafe { library.multiply(&self.queue, product) }
     }
 
     fn flush(&self) -> Result<()> {

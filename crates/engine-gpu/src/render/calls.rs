@@ -1,4 +1,4 @@
-//! Scans and scatters in C: the library calls that a device runs.
+//! Scans, scatters and positions of masks (`nonzero.rs`) in C: the library calls that a device runs.
 //!
 //! In: the form of a call, on which alone its text depends. Out: the text, and the parameters of its functions.
 //! Extents, strides and positions are parameters, in units of the memory to which they belong (see [`super::unit`]).
@@ -11,6 +11,7 @@
 //! extremes of integers are combined by atomic operations, whose order does not matter.
 
 use super::library::needed_by;
+use super::nonzero::nonzero;
 use super::types::{cast, name, stored, unsigned};
 use super::{Dialect, ops};
 use numelt_ir::warn::{DIVIDE, INVALID, OVER, UNDER};
@@ -26,9 +27,9 @@ pub struct CallForm {
     pub ty: DType,
     /// The dtype of the output.
     pub out: DType,
-    /// The dtype of a scan's input.
+    /// The dtype of the input of a scan, or of a mask.
     pub input: DType,
-    /// The number of axes of a scan besides the one along which it goes, or of a scatter's positions.
+    /// The number of axes of a scan besides the one along which it goes, of a scatter's positions, or of a mask.
     pub lead: usize,
     /// The number of axes of a scatter's target besides the first.
     pub rest: usize,
@@ -43,20 +44,28 @@ pub enum CallParam {
     Memory(Option<usize>),
     /// The position of element zero of the output or of an input.
     Offset(Option<usize>),
-    /// Extent of an axis: those of the lines or positions first, then those of the rest of a scatter's target.
+    /// Extent of an axis: those of the lines, positions or mask first, then those of the rest of a scatter's target.
     Extent(usize),
     /// Stride along such an axis, of the output or of an input.
     Stride(Option<usize>, usize),
-    /// Elements along the axis of a scan, or the largest position of a scatter.
+    /// Elements along the axis of a scan, the largest position of a scatter, or the rows of the positions of a mask.
     Run,
-    /// Stride along that axis.
+    /// Stride along that axis, or from one row to the next.
     Step(Option<usize>),
-    /// Elements of a part of a line.
+    /// Elements of a part of a line or of a mask.
     Chunk,
-    /// Parts of a line, or values of a scatter's position.
+    /// Parts of a line or of a mask, or values of a scatter's position.
     Parts,
     /// Memory for the results of the parts, or for the last value of each position.
     Scratch,
+    /// Elements of a mask.
+    Total,
+    /// The first number of a level of sums, in scratch memory.
+    First,
+    /// The numbers of that level.
+    Length,
+    /// The stride from one column of the positions of a mask to the next.
+    Column,
     /// The memory in which conditions are collected.
     Conditions,
     /// The index of the word for conditions.
@@ -81,9 +90,13 @@ pub const SCAN: &[&str] = &["numelt_fold", "numelt_join", "numelt_scan"];
 /// The functions of a scatter: copy the target, clear the positions, find the last value of each position, store.
 pub const SCATTER: &[&str] = &["numelt_copy", "numelt_clear", "numelt_claim", "numelt_put"];
 
-/// The bytes of the result of a part of a scan, or of a value's number.
+/// The bytes of the result of a part of a scan or of a mask, or of a value's number.
 pub fn scratch_bytes(form: &CallForm) -> usize {
-    if form.op.kind() == OpKind::Scan { stored(form.ty).size() } else { 4 }
+    match form.op.kind() {
+        OpKind::Scan => stored(form.ty).size(),
+        _ if form.op == Op::Nonzero => 8,
+        _ => 4,
+    }
 }
 
 /// Whether the bits of a scan do not depend on the order of its steps.
@@ -99,6 +112,7 @@ pub fn is_associative(op: Op, ty: DType) -> bool {
 pub fn render(form: &CallForm, dialect: Dialect, wide: bool) -> Option<CallSource> {
     let (params, body, functions, watches) = match form.op.kind() {
         OpKind::Scan => scan(form)?,
+        _ if form.op == Op::Nonzero => nonzero(form)?,
         _ => scatter(form, wide)?,
     };
     let functions_text = format!("{}\n{body}", needed_by(&body));
@@ -111,7 +125,8 @@ pub fn render(form: &CallForm, dialect: Dialect, wide: bool) -> Option<CallSourc
     Some(CallSource { text: text + "\n" + &functions_text, params, functions, watches })
 }
 
-fn declared(params: &[CallParam], memory: impl Fn(Option<usize>) -> String, scratch: &str) -> String {
+/// The declarations of parameters.
+pub(super) fn declared(params: &[CallParam], memory: impl Fn(Option<usize>) -> String, scratch: &str) -> String {
     let declared = params.iter().map(|param| match *param {
         CallParam::Items => "i64 items".to_owned(),
         CallParam::Memory(at) => memory(at),
@@ -122,6 +137,10 @@ fn declared(params: &[CallParam], memory: impl Fn(Option<usize>) -> String, scra
         CallParam::Step(at) => format!("i64 {}step", place(at)),
         CallParam::Chunk => "i64 chunk".to_owned(),
         CallParam::Parts => "i64 parts".to_owned(),
+        CallParam::Total => "i64 total".to_owned(),
+        CallParam::First => "i64 first".to_owned(),
+        CallParam::Length => "i64 length".to_owned(),
+        CallParam::Column => "i64 column".to_owned(),
         CallParam::Scratch => format!("GLOBAL {scratch} *scratch"),
         CallParam::Conditions => "GLOBAL u32 *conditions".to_owned(),
         CallParam::Word => "i64 word".to_owned(),
@@ -130,11 +149,12 @@ fn declared(params: &[CallParam], memory: impl Fn(Option<usize>) -> String, scra
 }
 
 /// The first letter of the names for an operand: `t` for the output (the target), `a` to `c` for the inputs.
-fn place(operand: Option<usize>) -> char {
+pub(super) fn place(operand: Option<usize>) -> char {
     operand.map_or('t', |at| char::from(b'a' + at as u8))
 }
 
-const LOOP: &str = "    for (i64 item = GROUP * LANES + LANE; item < items; item += GROUPS * LANES) {\n";
+/// The first line of a function, which gives each work-item its share.
+pub(super) const LOOP: &str = "    for (i64 item = GROUP * LANES + LANE; item < items; item += GROUPS * LANES) {\n";
 
 /// Lines that turn `number` into the indices of some axes, and move the positions of operands accordingly.
 fn walk(number: &str, axes: std::ops::Range<usize>, moved: &[Option<usize>]) -> String {
@@ -151,7 +171,7 @@ fn walk(number: &str, axes: std::ops::Range<usize>, moved: &[Option<usize>]) -> 
 }
 
 /// The element at a position, in its own dtype.
-fn element(memory: &str, at: &str, ty: DType) -> String {
+pub(super) fn element(memory: &str, at: &str, ty: DType) -> String {
     match ty {
         DType::Bool => format!("({memory}[{at}] != 0)"),
         _ if ty.is_complex() => format!("make_{ty}({memory}[{at}], {memory}[{at} + 1])"),
@@ -169,7 +189,7 @@ fn stores(memory: &str, at: &str, value: &str, ty: DType) -> String {
 }
 
 /// Parameters, text, names of functions, and whether conditions are collected.
-type Parts = (Vec<CallParam>, String, &'static [&'static str], bool);
+pub(super) type Parts = (Vec<CallParam>, String, &'static [&'static str], bool);
 
 const FOLD: &str = "\
 // What each part of a line comes to.

@@ -12,6 +12,7 @@ mod fold;
 mod functions;
 mod lanes;
 mod library;
+pub mod nonzero;
 mod ops;
 mod points;
 mod streams;

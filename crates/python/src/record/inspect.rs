@@ -301,8 +301,19 @@ fn config_get(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 }
 
 /// The settings from which engines are made: a change makes new engines.
-const ENGINE_KEYS: [&str; 10] =
-    ["threads", "engine", "jit", "variants", "isa", "block", "cache_dir", "devices", "device_memory", "placement"];
+const ENGINE_KEYS: [&str; 11] = [
+    "threads",
+    "engine",
+    "jit",
+    "variants",
+    "isa",
+    "block",
+    "cache_dir",
+    "devices",
+    "device_memory",
+    "exact_products",
+    "placement",
+];
 
 #[pyfunction]
 fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {

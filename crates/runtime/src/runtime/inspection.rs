@@ -5,7 +5,7 @@
 use super::{Runtime, State, WATCHED};
 use crate::exec;
 use crate::heap::base::ArrayView;
-use crate::heap::copies::Moved;
+use crate::heap::copies::{Device, Moved};
 use crate::placement::Rule;
 use crate::progress::ProgressSnapshot;
 use crate::stats::{FlushReport, Stats};
@@ -161,7 +161,7 @@ impl State {
         };
         let names = |able: bool| {
             let found = device.iter().filter(|device| exec::supports(device, plan, step) == able);
-            found.map(|device| device.engine.name()).collect::<Vec<_>>().join(" or ")
+            found.map(|device| named(device, plan, step)).collect::<Vec<_>>().join(" or ")
         };
         match (self.placement.rule, names(true), names(false)) {
             (_, able, unable) if able.is_empty() => format!("{host} ({unable} cannot do it)"),
@@ -169,5 +169,23 @@ impl State {
             (Rule::Cost, able, _) => format!("{host} or {able}, wherever it takes less time then"),
             (Rule::Host | Rule::Always(_), able, _) => able,
         }
+    }
+}
+
+/// The name of a device and, if it does a step with a library whose bits may differ from NumPy's, that of the library.
+fn named(device: &Device, plan: &Plan, step: &Step) -> String {
+    let library = match step {
+        Step::Call(at) => {
+            let instr = &plan.program.instrs[*at];
+            device.engine.library(instr.op, instr.ty)
+        }
+        Step::Kernel(_) | Step::Nest(_) => None,
+    };
+    let name = device.engine.name();
+    match library {
+        Some(library) => {
+            format!("{name}, by {library}, whose last bits may differ from NumPy's (exact_products = 1 uses the host)")
+        }
+        None => name.into(),
     }
 }
