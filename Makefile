@@ -17,12 +17,12 @@ export PATH := $(VENV)/bin:$(PATH)
 export PYO3_PYTHON := $(PY)
 
 PYTEST_ARGS ?= -q -n auto
-# what runs again under each hostile setting, with a fifth of the parity driver's combinations
+# what runs again under each hostile setting, with a small part of the parity driver's combinations
 # (files without such tests are left out: collecting them took a tenth of the time)
 CORE_FILES = $(shell grep -rl --include='test_*.py' mark.core tests/python)
-CORE = NUMELT_PARITY_STEP=23 $(PY) -m pytest $(PYTEST_ARGS) -m core $(CORE_FILES)
-# the same without compiled loops, for settings of when array operations run
-CORE_ARRAYS = NUMELT_PARITY_STEP=23 $(PY) -m pytest $(PYTEST_ARGS) -m core $(filter-out tests/python/jit/%,$(CORE_FILES))
+CORE = NUMELT_PARITY_STEP=41 $(PY) -m pytest $(PYTEST_ARGS) -m core $(CORE_FILES)
+# the same without compiled loops, for settings of where and when array operations run
+CORE_ARRAYS = NUMELT_PARITY_STEP=41 $(PY) -m pytest $(PYTEST_ARGS) -m core $(filter-out tests/python/jit/%,$(CORE_FILES))
 # the part of it that runs on an OpenCL device: warnings, the order of sums, loops in place
 OPENCL_CORE := $(addprefix tests/python/,ufunc/test_floating_point_warnings.py api/test_reduction_bits.py engine/test_stencils_in_place.py)
 
@@ -76,7 +76,8 @@ lint: setup ## rustfmt, clippy, ruff, mypy, which crates and files may use what
 
 test-rust: setup ## the Rust tests, the file tests among them, the examples of the Rust API's documentation, and its functions compared with NumPy's
 	cargo nextest run --workspace
-	cargo test --quiet --doc -p numelt --all-features
+# all crates, so that they are compiled with the features that the line above compiled them with
+	cargo test --quiet --doc --workspace
 	$(PY) scripts/rust_conformance.py
 
 test-python: setup ## pytest against the numelt in .venv (make build)
@@ -91,14 +92,14 @@ test-with: setup ## the Python tests under another interpreter, in an environmen
 	VIRTUAL_ENV=$(OTHER) PYO3_PYTHON=$(OTHER)/bin/python maturin develop --release --features far
 	PATH=$(OTHER)/bin:$$PATH $(OTHER)/bin/python -m pytest $(PYTEST_ARGS)
 
+# Settings that have nothing to do with each other share a run.
 test-hostile: setup ## the core tests again: no fast paths into our own types, no compiler, compiled at once, one thread, nothing fused, nothing at once, all or nothing planned, odd blocks, a device
 	NUMELT_FAST_PATHS=0 NUMELT_JIT=off NUMELT_BLOCK=7 NUMELT_THREADS=5 $(CORE)
-	NUMELT_JIT=sync $(CORE)
+	NUMELT_JIT=sync NUMELT_PIECEMEAL=0 $(CORE)
 	NUMELT_THREADS=1 NUMELT_FUSE=singleton $(CORE)
 	NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=18446744073709551615 $(CORE_ARRAYS)
-	NUMELT_PIECEMEAL=0 $(CORE_ARRAYS)
 	NUMELT_PUT_OFF=1 NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=0 $(CORE_ARRAYS)
-	NUMELT_ENGINE=far NUMELT_DEVICE_MEMORY=64M $(CORE)
+	NUMELT_ENGINE=far NUMELT_DEVICE_MEMORY=64M $(CORE_ARRAYS)
 	NUMELT_ENGINE=auto NUMELT_DEVICES=far NUMELT_PLACEMENT=random:3 $(CORE)
 # a driver compiles each kernel anew, so that all core tests would take an hour
 	NUMELT_ENGINE=opencl NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=0 $(PY) -m pytest $(PYTEST_ARGS) -m core $(OPENCL_CORE)

@@ -167,7 +167,8 @@ def main():
     options = parser.parse_args()
     chosen = [case for case in cases() if options.only in (None, case[0])]
     lines = ["|".join([name, *map(argument, args)]) for name, _, args in chosen]
-    build = ["cargo", "build", "--quiet", "-p", "numelt", "--example", "conformance"]
+    # of the whole workspace, so that nothing is compiled that its tests have not
+    build = ["cargo", "build", "--quiet", "--workspace", "--example", "conformance"]
     subprocess.run(build, cwd=ROOT, check=True)
     program = ROOT / "target/debug/examples/conformance"
     answers = subprocess.run(

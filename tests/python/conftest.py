@@ -1,5 +1,6 @@
 """Property tests use the same examples in every run; NUMELT_EXPLORE=1 searches for new ones."""
 
+import gc
 import os
 
 import pytest
@@ -10,6 +11,12 @@ import numelt
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("explore" if os.environ.get("NUMELT_EXPLORE") == "1" else "same")
+
+
+def pytest_collection_finish():
+    """Leave the tests themselves, which are many objects, out of all garbage collections."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
