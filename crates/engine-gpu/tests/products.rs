@@ -143,6 +143,16 @@ fn products_that_conjugate_their_first_factor() {
 }
 
 #[test]
+fn long_stacks_are_cut() {
+    let Some(device) = multiplier() else { return };
+    let forms = [Form::Rows, Form::Apart, Form::Rows];
+    check(&*device, &program(Op::Matmul, DType::F32, &[70_000], [1, 2, 1], forms), 3);
+    // the axes of these stacks are not one
+    let forms = [Form::Spread, Form::Rows, Form::Rows];
+    check(&*device, &program(Op::Matmul, DType::F32, &[2, 65_540], [1, 1, 1], forms), 4);
+}
+
+#[test]
 fn factors_of_other_dtypes_are_converted() {
     let Some(device) = multiplier() else { return };
     for (from, ty) in [(DType::I8, DType::F32), (DType::I8, DType::C128), (DType::Bool, DType::F64)] {

@@ -12,13 +12,12 @@ import numelt
 from ..support.compare import as_numpy, assert_same
 from . import test_cuda, test_opencl
 
-ENGINES = [
-    pytest.param("opencl", marks=test_opencl.NEEDS_DEVICE),
-    pytest.param("cuda", marks=test_cuda.NEEDS_DEVICE),
-    pytest.param(
-        "far", marks=pytest.mark.skipif("far" not in numelt._core.engines(), reason="this build has no far")
-    ),
-]
+FOUND = {
+    "opencl": test_opencl.has_device(),
+    "cuda": test_cuda.has_device(),
+    "far": "far" in numelt._core.engines(),
+}
+ENGINES = [name for name, is_here in FOUND.items() if is_here]
 
 
 @pytest.fixture(params=ENGINES)

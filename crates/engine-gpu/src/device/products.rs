@@ -15,6 +15,10 @@ use numelt_runtime::{Buffer, Launch, LibraryCall, Operand};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// The most products of a stack in one call of the library. With more, a library may need a larger grid than a device
+/// has.
+const MOST: i64 = 65_535;
+
 /// What products need besides the library.
 pub struct Products<D: Driver> {
     /// The kernels that copy matrices, compiled.
@@ -205,6 +209,9 @@ impl<D: Driver> Order<'_, D> {
         let (rows, columns) = (matrix[0], matrix[1]);
         let mut axes = joined(batch, [&left.1, &right.1, &out.1]);
         let (count, steps) = axes.pop().unwrap_or((1, [0; 3]));
+        // the last axis is the one of a call; with too many products, it is cut
+        let calls = (count + MOST - 1) / MOST;
+        axes.push((calls, steps.map(|step| step * MOST)));
         let extents = [(rows, depth), (depth, columns), (rows, columns)];
         let [Some(left_lines), Some(right_lines), Some(lines)] =
             std::array::from_fn(|at| [left, right, out][at].1.lines(extents[at], self.call.ty.size() as i64))
@@ -226,7 +233,7 @@ impl<D: Driver> Order<'_, D> {
                 m: m as usize,
                 n: n as usize,
                 k: depth as usize,
-                count: count as usize,
+                count: MOST.min(count - index.last().map_or(0, |at| at * MOST)) as usize,
                 left: factor(first)?,
                 right: factor(second)?,
                 out: factor((out, lines, 2))?,

@@ -22,34 +22,11 @@ const TRANSPOSED: i32 = 112;
 /// Its code for scratch memory that could not be allocated.
 const NO_SCRATCH: i32 = -2050;
 
-/// The functions of one product, whose types differ in that of the literals: layout, transpositions, extents, the factor
-/// of the product, both matrices with offset and leading dimension, the factor of the old result, the result in the
-/// same form, queue, and event.
-type One<T> = unsafe extern "C" fn(
-    i32,
-    i32,
-    i32,
-    usize,
-    usize,
-    usize,
-    T,
-    Handle,
-    usize,
-    usize,
-    Handle,
-    usize,
-    usize,
-    T,
-    Handle,
-    usize,
-    usize,
-    *mut Handle,
-    *mut Handle,
-) -> i32;
-
-/// The functions of a stack of products. Each matrix has a step from one to the next, and their number is before the
-/// queue.
-type Many<T> = unsafe extern "C" fn(
+/// The functions of stacks of products, whose types differ in that of the literals: layout, transpositions, extents, the
+/// factor of the product, both matrices with offset, leading dimension and step to the next one, the factor of the old
+/// result, the result in the same form, the number of products, queue, and event. A single product is a stack, too:
+/// other functions would be compiled in addition, which takes a driver seconds.
+type Multiply<T> = unsafe extern "C" fn(
     i32,
     i32,
     i32,
@@ -77,8 +54,7 @@ type Many<T> = unsafe extern "C" fn(
 
 /// The functions for one dtype, with the literals one and zero.
 struct Routines<T> {
-    one: One<T>,
-    many: Many<T>,
+    multiply: Multiply<T>,
     unit: T,
     zero: T,
 }
@@ -134,17 +110,14 @@ impl ClBlast {
 
 impl<T: Copy> Routines<T> {
     fn find(library: Library, letter: char, unit: T, zero: T) -> Option<Routines<T>> {
-        let address = |name: &str| -> Option<*mut c_void> {
-            let address = library.address(&CString::new(format!("CLBlast{letter}{name}")).ok()?);
-            (!address.is_null()).then_some(address)
-        };
-        let (one, many) = (address("gemm")?, address("gemmStridedBatched")?);
-        // SAFETY: the library's header gives the functions with this letter these types. Its complex literals are two
+        let address = library.address(&CString::new(format!("CLBlast{letter}gemmStridedBatched")).ok()?);
+        if address.is_null() {
+            return None;
+        }
+        // SAFETY: the library's header gives the function with this letter this type. Its complex literals are two
         // numbers that are passed as such a struct of the host is.
-        let (one, many) = unsafe {
-            (std::mem::transmute::<*mut c_void, One<T>>(one), std::mem::transmute::<*mut c_void, Many<T>>(many))
-        };
-        Some(Routines { one, many, unit, zero })
+        let multiply = unsafe { std::mem::transmute::<*mut c_void, Multiply<T>>(address) };
+        Some(Routines { multiply, unit, zero })
     }
 
     /// Queues products of matrices of the functions' dtype.
@@ -156,57 +129,35 @@ impl<T: Copy> Routines<T> {
         let turned = |factor: &Factor<'_, Memory>| if factor.transposed { TRANSPOSED } else { PLAIN };
         let (a, b, c) = (left.memory.handle(), right.memory.handle(), out.memory.handle());
         let mut queue = queue.handle();
+        // the library refuses results without a step, also if there is one result only
+        let out_step = out.step.max(1);
         // SAFETY: a queue and memory of one context, and the caller's promise; no event is asked for.
         let code = unsafe {
-            if *count == 1 {
-                (self.one)(
-                    BY_COLUMNS,
-                    turned(left),
-                    turned(right),
-                    *m,
-                    *n,
-                    *k,
-                    self.unit,
-                    a,
-                    left.offset,
-                    left.leading,
-                    b,
-                    right.offset,
-                    right.leading,
-                    self.zero,
-                    c,
-                    out.offset,
-                    out.leading,
-                    &raw mut queue,
-                    null_mut(),
-                )
-            } else {
-                (self.many)(
-                    BY_COLUMNS,
-                    turned(left),
-                    turned(right),
-                    *m,
-                    *n,
-                    *k,
-                    self.unit,
-                    a,
-                    left.offset,
-                    left.leading,
-                    left.step,
-                    b,
-                    right.offset,
-                    right.leading,
-                    right.step,
-                    self.zero,
-                    c,
-                    out.offset,
-                    out.leading,
-                    out.step,
-                    *count,
-                    &raw mut queue,
-                    null_mut(),
-                )
-            }
+            (self.multiply)(
+                BY_COLUMNS,
+                turned(left),
+                turned(right),
+                *m,
+                *n,
+                *k,
+                self.unit,
+                a,
+                left.offset,
+                left.leading,
+                left.step,
+                b,
+                right.offset,
+                right.leading,
+                right.step,
+                self.zero,
+                c,
+                out.offset,
+                out.leading,
+                out_step,
+                *count,
+                &raw mut queue,
+                null_mut(),
+            )
         };
         match code {
             NO_SCRATCH => Err(Error::OutOfMemory(0)),
