@@ -72,3 +72,40 @@ def test_small_assignments(dtype):
             assert_same(ours[0], theirs[0], context=str(at))
         else:
             assert isinstance(ours[1], tuple) == isinstance(theirs[1], tuple), at
+
+
+# numbers at the limits of what a dtype holds exactly
+EDGES = [
+    *(
+        sign * (2**bits + step)
+        for bits in (7, 8, 15, 16, 24, 31, 32, 53, 63, 64)
+        for step in (-1, 0, 1)
+        for sign in (1, -1)
+    ),
+    *(0, 1, -1, True, False, 0.0, -0.0, 0.1, -0.9, 2.5, 255.9, -1.0, 1e39, -1e39, 65519.0, 65520.0),
+    *(3.4028235677973362e38, 3.4028235677973366e38, 5e-324, 2.0**53, math.nan, math.inf, -math.inf, 1 + 2j),
+    *(2**24 + 1, 2**25 + 1, 2**54 + 3, 2**60 + 2**6 + 1),
+]
+
+
+def _fits(value: int, dtype: numpy.dtype) -> bool:
+    return dtype.kind not in "iu" or value <= numpy.iinfo(dtype).max
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_numbers_of_every_kind_in_one_element(dtype):
+    numbers = list(EDGES)
+    for scalar in map(numpy.dtype, "?bBhHiIlLefdFD"):
+        with numpy.errstate(all="ignore"):
+            numbers += list(numpy.array([float(v.real) for v in EDGES]).astype(scalar))
+            numbers += [
+                scalar.type(v) for v in (2**7, 2**15, 2**24 + 1, 2**31, 2**63 - 1) if _fits(v, scalar)
+            ]
+    for number in numbers:
+        both = []
+        for np in (numelt, numpy):
+            x = np.zeros((2, 3), dtype)
+            told = [outcome(x.__setitem__, (1, 2), number), outcome(x[0].__setitem__, -1, number)]
+            both.append((told, x.tobytes()))
+        assert both[0] == both[1], (number, type(number))

@@ -13,9 +13,11 @@ use crate::numpy::hooks;
 use crate::numpy::{foreign, subclass};
 use crate::record::{policy, run};
 use numelt::Error;
+use numelt::assign::{literal, overflowed};
+use numelt::rules::resolve::Weak;
 use numelt::rules::shape;
 use numelt::rules::slicing::{self, Part, Selection, slice, within};
-use numelt_ir::{DType, DTypeKind, Dims};
+use numelt_ir::{DType, DTypeKind, Dims, Scalar};
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyFloat, PyInt, PySlice, PyTuple};
@@ -375,7 +377,7 @@ fn set_quickly<'py>(
 ) -> Option<PyResult<()>> {
     let view = array.get().view().filter(|_| array.get().writeable())?;
     if let Some(offset) = element(view, key) {
-        return write_plain(view, offset, value).then_some(Ok(()));
+        return (write_plain(view, offset, value) || write_converted(view, offset, value)).then_some(Ok(()));
     }
     if let Some(positions) = exact_native(key).and_then(NdArray::view) {
         return advanced::set_few(array.py(), view, positions, value);
@@ -457,13 +459,56 @@ fn write_plain(view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> bool 
     match view.dtype {
         DType::F64 => match value.cast_exact::<PyFloat>() {
             Ok(value) => write(py, view, offset, value.value().to_ne_bytes()),
-            Err(_) => convert::numpy_float64(value).is_some_and(|value| write(py, view, offset, value.to_ne_bytes())),
+            Err(_) => convert::numpy_float64(value)
+                .or_else(|| integer(value).map(|value| value as f64))
+                .is_some_and(|value| write(py, view, offset, value.to_ne_bytes())),
         },
         DType::I64 => integer(value).is_some_and(|value| write(py, view, offset, value.to_ne_bytes())),
+        // a number that does not fit is an error or a warning
+        DType::F32 => {
+            let whole = || integer(value).filter(|value| value.unsigned_abs() <= 1 << f32::MANTISSA_DIGITS);
+            let number = value.cast_exact::<PyFloat>().map(|value| value.value()).ok();
+            number.or_else(|| whole().map(|value| value as f64)).is_some_and(|number| {
+                let stored = number as f32;
+                stored.is_finite() == number.is_finite() && write(py, view, offset, stored.to_ne_bytes())
+            })
+        }
+        DType::I32 => {
+            let fitting = integer(value).and_then(|value| i32::try_from(value).ok());
+            fitting.is_some_and(|value| write(py, view, offset, value.to_ne_bytes()))
+        }
+        DType::U8 => {
+            let fitting = integer(value).and_then(|value| u8::try_from(value).ok());
+            fitting.is_some_and(|value| write(py, view, offset, [value]))
+        }
         DType::Bool => {
             value.cast_exact::<PyBool>().is_ok_and(|value| write(py, view, offset, [value.is_true().into()]))
         }
         _ => false,
+    }
+}
+
+/// Stores a number in an element of another dtype at once; false if that is not possible here, or NumPy raises or warns.
+#[inline(never)]
+fn write_converted(view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> bool {
+    let weak = || match value.cast_exact::<PyBool>() {
+        Ok(value) => Some(Weak::Bool(value.is_true())),
+        Err(_) => convert::exact_weak(value),
+    };
+    let number = match weak() {
+        Some(weak) => numelt::Operand::Weak(weak),
+        None => match convert::numpy_int64(value).map(Scalar::I64).or_else(|| convert::numpy_scalar_value(value)) {
+            Some(value) => numelt::Operand::Value(value),
+            None => return false,
+        },
+    };
+    match literal(&number, view.dtype).filter(|&stored| !overflowed(&number, stored)) {
+        Some(stored) => {
+            let (bytes, size) = (stored.to_bytes(), view.dtype.size());
+            let store = |memory: &mut [u8]| memory[offset as usize..][..size].copy_from_slice(&bytes[..size]);
+            run::poke(value.py(), &view.base, store).is_some()
+        }
+        None => false,
     }
 }
 
