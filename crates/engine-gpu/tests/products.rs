@@ -111,9 +111,7 @@ fn check(device: &dyn Engine, text: &str, seed: u64) {
     check_engine(Tested::device(device), &program, seed, Fuse::Greedy).unwrap_or_else(|why| panic!("{why}\n{text}"));
 }
 
-#[test]
-fn products_of_all_forms() {
-    let Some(device) = multiplier() else { return };
+fn products_of_all_forms(device: &dyn Engine) {
     let extents = [[1, 1, 1], [5, 7, 3], [1, 9, 4], [6, 8, 1], [1, 70, 1], [33, 1, 2], [40, 65, 36], [3, 0, 2]];
     let mut seed = 0;
     for ty in DTYPES {
@@ -123,43 +121,48 @@ fn products_of_all_forms() {
                 let other = FORMS[(which * 5 + at) % FORMS.len()];
                 let to = [Form::Rows, Form::Transposed, Form::Spread, Form::Apart][(which + at) % 4];
                 let batch: &[i64] = [&[][..], &[3], &[2, 2]][(which + at) % 3];
-                check(&*device, &program(Op::Matmul, ty, batch, extents, [form, other, to]), seed);
+                check(device, &program(Op::Matmul, ty, batch, extents, [form, other, to]), seed);
                 seed += 1;
             }
         }
     }
 }
 
-#[test]
-fn products_that_conjugate_their_first_factor() {
-    let Some(device) = multiplier() else { return };
+fn products_that_conjugate_their_first_factor(device: &dyn Engine) {
     let all = [(Op::Vdot, [1, 9, 1]), (Op::Vecdot, [1, 4, 1]), (Op::Vecmat, [1, 6, 5]), (Op::Matvec, [5, 6, 1])];
     for (seed, (op, extents)) in (0..).zip(all) {
         for ty in DTYPES {
             let batch: &[i64] = if op == Op::Vdot { &[] } else { &[7] };
-            check(&*device, &program(op, ty, batch, extents, [Form::Rows, Form::Reversed, Form::Rows]), seed);
+            check(device, &program(op, ty, batch, extents, [Form::Rows, Form::Reversed, Form::Rows]), seed);
         }
     }
 }
 
-#[test]
-fn long_stacks_are_cut() {
-    let Some(device) = multiplier() else { return };
+fn long_stacks_are_cut(device: &dyn Engine) {
     let forms = [Form::Rows, Form::Apart, Form::Rows];
-    check(&*device, &program(Op::Matmul, DType::F32, &[70_000], [1, 2, 1], forms), 3);
+    check(device, &program(Op::Matmul, DType::F32, &[70_000], [1, 2, 1], forms), 3);
     // the axes of these stacks are not one
     let forms = [Form::Spread, Form::Rows, Form::Rows];
-    check(&*device, &program(Op::Matmul, DType::F32, &[2, 65_540], [1, 1, 1], forms), 4);
+    check(device, &program(Op::Matmul, DType::F32, &[2, 65_540], [1, 1, 1], forms), 4);
 }
 
-#[test]
-fn factors_of_other_dtypes_are_converted() {
-    let Some(device) = multiplier() else { return };
+fn factors_of_other_dtypes_are_converted(device: &dyn Engine) {
     for (from, ty) in [(DType::I8, DType::F32), (DType::I8, DType::C128), (DType::Bool, DType::F64)] {
         let text = format!(
             "base %0 35 in\nbase %1 {} in out\n%1[{ty} (5, 5)] = matmul.{ty} %0[{from} (5, 7)], %0[{from} (7, 5)]\n",
             25 * ty.size()
         );
-        check(&*device, &text, 7);
+        check(device, &text, 7);
     }
+}
+
+/// All parts are one test: tests run in processes of their own, and in each of those that begin together the driver would
+/// compile the library's functions again.
+#[test]
+fn products() {
+    let Some(device) = multiplier() else { return };
+    products_of_all_forms(&*device);
+    products_that_conjugate_their_first_factor(&*device);
+    long_stacks_are_cut(&*device);
+    factors_of_other_dtypes_are_converted(&*device);
 }
