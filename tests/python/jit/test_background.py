@@ -94,8 +94,10 @@ def test_code_that_was_compiled_for_short_runs_is_used(no_cache):
         assert time.monotonic() < deadline
 
 
+# From Python 3.12 on, a fork warns in any process that has other threads.
 PROGRAM = """
-import os
+import os, warnings
+warnings.filterwarnings("ignore", ".* is multi-threaded", DeprecationWarning)
 def f(n):
     s, child = 0.5, None
     for i in range(n):
