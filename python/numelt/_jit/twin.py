@@ -509,7 +509,8 @@ def template(
     units = _Units(function.__code__.co_filename, is_requested, is_strict)
     node = copy.copy(found.node)
     node.body = _Rewriter(units, found.node, found.scope, with_loops(found.node)).made()
-    node.decorator_list = []
+    # not evaluated: the code of a decorated function begins at the line of its first decorator
+    node.decorator_list = [ast.copy_location(ast.Constant(None), d) for d in found.node.decorator_list[:1]]
     if not units.texts:
         return None
     hidden = units.hidden(function.__globals__)
@@ -581,8 +582,7 @@ def _compiled(
         return None
     outer = next(code for code in made.co_consts if isinstance(code, types.CodeType))
     code = next(c for c in outer.co_consts if isinstance(c, types.CodeType) and c.co_name == node.name)
-    code = _renamed(code, code.co_qualname, function.__qualname__)
-    return code.replace(co_firstlineno=function.__code__.co_firstlineno)
+    return _renamed(code, code.co_qualname, function.__qualname__)
 
 
 def _renamed(code: types.CodeType, old: str, new: str) -> types.CodeType:

@@ -540,3 +540,32 @@ def test_numpys_integers_are_rounded_as_floats(function, dtype):
         x = numpy.array([1, number]).astype(dtype)
         wanted = outcome(function, (x, numpy.zeros(2, "i8")))
         assert outcome(np.jit(function), (x, numpy.zeros(2, "i8"))) == wanted
+
+
+def _same(function):
+    return function
+
+
+DECORATED = """
+{decorators}
+def quotients(x):
+    s = 0.0
+    for i in range(len(x) + 1):
+        s += 1 / x[i]
+    return s
+"""
+
+
+@pytest.mark.parametrize(
+    "decorators", ["@way", "@way\n@same", "@same\n@way", "@way\n\n@(\n  same\n)", "@same\n@same\n@way"]
+)
+def test_decorated_functions_have_their_own_lines(decorators, tmp_path):
+    path = tmp_path / "decorated.py"
+    path.write_text(DECORATED.format(decorators=decorators))
+    both = []
+    for way in (np.jit, _same):
+        space = {"way": way, "same": _same}
+        exec(compile(path.read_text(), str(path), "exec"), space)
+        found = outcome(space["quotients"], (np.array([1.0, 0.0, 2.0]),))
+        both.append((found, space["quotients"].__code__.co_firstlineno))
+    assert both[0] == both[1]
