@@ -6,7 +6,7 @@ iterator for each ``for`` loop, and the new values of the variables. The twin go
 the positions of two units, one that runs the loop from the beginning and one that resumes it::
 
     k = -1
-    if units[L]:                          # false while calling the unit would gain nothing
+    if due[L] and units[L]:               # false while calling the unit would gain nothing
         made = units[L](i, s, a)          # None: the loop is not compiled
         if made is not None:
             k, rest, i, s = made          # k = 0: the loop is over
@@ -21,7 +21,7 @@ the positions of two units, one that runs the loop from the beginning and one th
             rest = again(rest, i)
         for i in rest:
             here, k = k, -1
-            if here < 0 and units[R]:     # from time to time: can compiled code take over?
+            if here < 0 and due[R] and units[R]:  # from time to time: can compiled code take over?
                 made = units[R](rest, i, s, a)
                 if made is not None:
                     here, more, i, s = made
@@ -57,7 +57,7 @@ from numelt._jit.scopes import (
     statements,
     with_loops,
 )
-from numelt._jit.units import AGAIN, BEGUN, NAME_ERROR, PENDING, UNBOUND, UNITS, hidden
+from numelt._jit.units import AGAIN, BEGUN, DUE, NAME_ERROR, PENDING, UNBOUND, UNITS, hidden
 
 __all__ = ["ModuleTwin", "Template", "function_twin", "instance", "module_twin", "template"]
 
@@ -242,11 +242,13 @@ class _Rewriter:
         new = self._new_in(loop)
         own = [name for name in made.slots if name != REST]
         unsure = [n for n in own if n not in bound and n not in new and not self._scope.is_free(n)]
-        unit = self._of_unit(self._units.add(made.text, self._scope.name, False))
+        number = self._units.add(made.text, self._scope.name, False)
+        unit = self._of_unit(number)
         values = [_name(UNBOUND if name in new else name) for name in made.slots]
         values = [_name(self._source(loop)) if value.id == REST else value for value in values]
         taken = [self._k(loop), *(self._rest(inner) for inner in made.loops), *made.assigned]
-        return [_if(unit, self._call(loop, unit, values, taken, made.assigned, unsure, []))]
+        is_due = ast.BoolOp(ast.And(), [self._of_unit(number, DUE), unit])
+        return [_if(is_due, self._call(loop, unit, values, taken, made.assigned, unsure, []))]
 
     def _ask_again(self, loop: Loop, here: str, shift: int) -> list[ast.stmt]:
         """Return the statement that calls the unit that resumes a loop, at the start of an iteration."""
@@ -255,7 +257,8 @@ class _Rewriter:
         bound = self._bound_inside.get(loop, frozenset())
         own = [name for name in made.slots if name != REST]
         unsure = [n for n in own if n not in bound and not self._scope.is_free(n)]
-        unit = self._of_unit(self._units.add(made.text, self._scope.name, True))
+        number = self._units.add(made.text, self._scope.name, True)
+        unit = self._of_unit(number)
         values = [_name(self._rest(loop) if name == REST else name) for name in made.slots]
         rests = [self._more(loop) if inner is loop else self._rest(inner) for inner in made.loops]
         follow = ast.Attribute(_name(self._rest(loop)), "follow", ast.Load())
@@ -270,11 +273,11 @@ class _Rewriter:
             _if(_is(here, ast.Gt(), 0), go_on),
         ]
         call = self._call(loop, unit, values, [here, *rests, *made.assigned], made.assigned, unsure, then)
-        due = ast.BoolOp(ast.And(), [_is(here, ast.Lt(), 0), unit])
-        return [_if(due, call)]
+        is_due = ast.BoolOp(ast.And(), [_is(here, ast.Lt(), 0), self._of_unit(number, DUE), unit])
+        return [_if(is_due, call)]
 
-    def _of_unit(self, number: int) -> ast.expr:
-        return ast.Subscript(_name(UNITS), ast.Constant(number), ast.Load())
+    def _of_unit(self, number: int, names: str = UNITS) -> ast.expr:
+        return ast.Subscript(_name(names), ast.Constant(number), ast.Load())
 
     def _more(self, loop: ast.stmt) -> str:
         return f"__numelt_m{loop.lineno}_{loop.col_offset}__"

@@ -15,8 +15,22 @@ from typing import Any
 from numelt import _core
 from numelt._jit import resuming
 
-__all__ = ["AGAIN", "ALL", "BEGUN", "IDLE", "LOADED", "NAME_ERROR", "PENDING", "UNBOUND", "UNITS", "hidden"]
+__all__ = [
+    "AGAIN",
+    "ALL",
+    "BEGUN",
+    "DUE",
+    "IDLE",
+    "LOADED",
+    "NAME_ERROR",
+    "PENDING",
+    "UNBOUND",
+    "UNITS",
+    "hidden",
+]
 
+# for each unit, whether the twin asks it; a unit writes False when it leaves its loop to CPython for good
+DUE = "__numelt_due__"
 UNITS, UNBOUND = "__numelt_units__", "__numelt_unbound__"
 PENDING, NAME_ERROR = "__numelt_pending__", "__numelt_NameError__"
 AGAIN, BEGUN = "__numelt_again__", "__numelt_begun__"
@@ -54,13 +68,18 @@ def hidden(
     is_requested, is_strict : bool
         See `twin.function_twin`.
     """
+    loops = tuple(loops)
+    due = [True] * len(loops)
     made = tuple(
-        _core.JitUnit(text, namespace, name, filename, is_requested, is_strict, is_resumed)
-        for text, name, is_resumed in loops
+        _core.JitUnit(
+            text, namespace, name, filename, is_requested, is_strict, is_resumed, due=(due, position)
+        )
+        for position, (text, name, is_resumed) in enumerate(loops)
     )
     ALL.update(made)
     return {
         UNITS: made,
+        DUE: due,
         UNBOUND: _core.jit_unbound,
         PENDING: _core.jit_pending,
         NAME_ERROR: NameError,

@@ -6,7 +6,7 @@ import pytest
 
 import numelt as np
 from numelt._jit import loading
-from numelt._jit.reporting import UNITS
+from numelt._jit.units import DUE, UNITS
 
 pytestmark = pytest.mark.core
 
@@ -95,3 +95,63 @@ def test_inner_loops_of_few_iterations_have_no_units_of_their_own():
     found, _ = ran("def f(n):\n    for j in range():\n        n += j\n    return n\n")
     with pytest.raises(TypeError, match="range expected"):
         found["f"](1)
+
+
+def test_code_that_stops_early_again_and_again_is_given_up():
+    # Fibonacci numbers are beyond 64 bits after 92 iterations; CPython does the others
+    text = "def f(n):\n    a, b = 0, 1\n    for i in range(n):\n        a, b = b, a + b\n    return a\n"
+    text += "all = [f(n) for _ in range(k)]\n"
+    found, runs = ran(text, n=3000, k=600)
+    plain = {"n": 3000, "k": 1}
+    exec(text, plain)
+    assert found["all"] == plain["all"] * 600
+    assert 0 < runs < 400
+    assert found[DUE][0] is False
+
+
+@pytest.mark.parametrize(
+    "items", ["range(n)", "np.arange(n)", "enumerate(range(n))", "zip(range(n), range(n))"]
+)
+def test_code_that_stops_is_not_given_up_if_it_is_resumed(items):
+    text = "def f(n, log):\n    s = 0\n    for i in ITEMS:\n        s += i if ISINT else i[0]\n"
+    text = text.replace("ISINT", str(items[0] not in "ez")).replace("ITEMS", items)
+    text += "        if s == 45:\n            log.append(s)\n    return s\n"
+    text += "log = []\nall = [f(n, log) for _ in range(k)]\n"
+    found, _ = ran(text, n=6000, k=300)
+    assert found["all"] == [17_997_000] * 300
+    assert found["log"] == [45] * 300
+    # compiled code cannot take over again in loops over `enumerate` and `zip`
+    is_resumed = items[0] not in "ez"
+    before = found[UNITS][0].report()["variants"][0]["runs"]
+    assert found["f"](6000, []) == 17_997_000
+    assert found[UNITS][0].report()["variants"][0]["runs"] == before + is_resumed
+
+
+def test_loops_that_stop_in_their_inner_loops_are_not_compiled():
+    text = "def f(m):\n    t = 0\n    for i in range(60):\n        for j in range(60):\n"
+    text += "            t += m[i][j]\n    return t\nall = [f([[1] * 60] * 60) for _ in range(k)]\n"
+    found, runs = ran(text, k=100)
+    assert (found["all"], runs) == ([3600] * 100, 0)
+    assert all(not unit.report()["variants"] for unit in found[UNITS])
+    # once no unit has anything to offer, the program does not ask any more
+    assert not any(
+        due for due, unit in zip(found[DUE], found[UNITS], strict=True) if unit.report()["runs"] > 30
+    )
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "for j in range(i % 3):\n            t += 2\n            break",
+        "while True:\n            t += 2\n            break",
+        "for j in range(2):\n            t += 1",
+        "for j in range(2):\n            if t < 0:\n                m.append(j)\n            t += 1",
+    ],
+)
+def test_loops_whose_inner_loops_run_are_compiled(inner):
+    text = "def f(m):\n    t = 0\n    for i in range(n):\n        INNER\n    return t\nall = f([])\n"
+    text = text.replace("INNER", inner)
+    found, runs = ran(text, n=300_000)
+    plain = {"n": 300_000}
+    exec(text, plain)
+    assert (found["all"], runs > 0) == (plain["all"], True)

@@ -2,6 +2,7 @@
 
 use crate::array::fresh;
 use crate::array::ndarray::{NdArray, Payload};
+use crate::jit::account::Account;
 use crate::jit::pool::Pool;
 use crate::jit::rest::Rest;
 use crate::jit::{arguments, world};
@@ -15,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyRange, PyTuple};
 use smallvec::SmallVec;
 use std::cell::RefCell;
+use std::sync::Arc;
 
 /// A type, with everything that is needed to read a value of it. It is computed once per exit.
 pub struct Shape {
@@ -181,32 +183,45 @@ impl<'py> ResultReader<'_, 'py> {
     }
 
     /// Reads an iterable of a `for` statement and its position, and makes an iterator over the remaining items.
-    pub fn rest(&mut self, source: &Source) -> PyResult<Bound<'py, PyAny>> {
+    ///
+    /// The items that CPython takes from it are added to the account.
+    pub fn rest(&mut self, source: &Source, account: Option<&Arc<Account>>) -> PyResult<Bound<'py, PyAny>> {
         let count = source_parts(source);
         let position = self.words[count] as i64;
-        let rest = self.rest_from(source, position + 1)?;
+        let rest = self.rest_from(source, position + 1, account)?;
         self.take();
         Ok(rest)
     }
 
-    fn rest_from(&mut self, source: &Source, position: i64) -> PyResult<Bound<'py, PyAny>> {
+    fn rest_from(
+        &mut self,
+        source: &Source,
+        position: i64,
+        account: Option<&Arc<Account>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         let builtins = py.import("builtins")?;
         match source {
             Source::Items(ty) => {
                 let items = self.value(&Shape::of(ty))?;
                 if matches!(ty, Type::Range | Type::Array { .. }) {
-                    return Ok(Bound::new(py, Rest::new(items, position as isize))?.into_any());
+                    let rest = match account {
+                        Some(account) => Rest::after_exit(items, position as isize, account),
+                        None => Rest::new(items, position as isize),
+                    };
+                    return Ok(Bound::new(py, rest)?.into_any());
                 }
                 world::rest(items, position)
             }
             Source::Enumerate(inner) => {
-                let items = self.rest_from(inner, position)?;
+                let items = self.rest_from(inner, position, account)?;
                 let start = self.take() as i64;
                 builtins.getattr("enumerate")?.call1((items, start + position))
             }
             Source::Zip(sources) => {
-                let items = sources.iter().map(|source| self.rest_from(source, position));
+                // the first iterator counts the items for all
+                let items = sources.iter().enumerate();
+                let items = items.map(|(n, source)| self.rest_from(source, position, account.filter(|_| n == 0)));
                 let items = items.collect::<PyResult<Vec<_>>>()?;
                 builtins.getattr("zip")?.call1(PyTuple::new(py, items)?)
             }

@@ -11,6 +11,7 @@
 
 mod when;
 
+use crate::jit::account::Account;
 use crate::jit::ahead;
 use crate::jit::arguments::{self, Numbers};
 use crate::jit::code;
@@ -19,6 +20,7 @@ use crate::jit::rest::Rest;
 use crate::jit::results::{ResultReader, Shape};
 use crate::jit::variant::{ParamSource, Variant, add_one, get};
 use crate::jit::world::{self, HostFunction};
+use crate::jit::worth;
 use crate::numpy::coverage;
 use crate::record::{errstate, run};
 use numelt_jit::{Argument, Exit, ObjectKind, StmtKind, Unit, parse_unit};
@@ -46,6 +48,9 @@ pub struct JitUnit {
     is_resumed: bool,
     /// Does the program wait while the loop is compiled? Otherwise that happens in the background.
     is_awaited: bool,
+    /// A list of the twin, and the position in it where the unit writes `False` when it leaves the loop to CPython for
+    /// good: the twin then does not even ask it.
+    due: Option<(Py<PyList>, usize)>,
     /// The number of variants that are being compiled in the background.
     compiling: Arc<AtomicU64>,
     /// The number of times that `__bool__` still answers "no". For a resuming unit this counts iterations, and for a
@@ -117,7 +122,7 @@ const MOST_VARIANTS: usize = 16;
 #[pymethods]
 impl JitUnit {
     #[new]
-    #[pyo3(signature = (tree, globals, name, filename, is_requested, is_strict=false, is_resumed=false, is_awaited=false))]
+    #[pyo3(signature = (tree, globals, name, filename, is_requested, is_strict=false, is_resumed=false, is_awaited=false, due=None))]
     #[allow(clippy::too_many_arguments)] // the arguments of a Python class
     fn new(
         tree: &str,
@@ -128,6 +133,7 @@ impl JitUnit {
         is_strict: bool,
         is_resumed: bool,
         is_awaited: bool,
+        due: Option<(Py<PyList>, usize)>,
     ) -> PyResult<JitUnit> {
         let py = globals.py();
         let mut tree = parse_unit(tree).map_err(PyValueError::new_err)?;
@@ -143,6 +149,7 @@ impl JitUnit {
             is_strict,
             is_resumed,
             is_awaited: is_requested || is_awaited,
+            due,
             compiling: Arc::default(),
             due_in: AtomicU64::new(if is_resumed { world::forced_entry().unwrap_or(0) } else { 0 }),
             between: AtomicU64::new(1),
@@ -175,6 +182,8 @@ impl JitUnit {
             return self.begin_in_python(py, slots).map(Some);
         }
         let mut objects: Objects<'py> = slots.iter().collect();
+        // of the code that ran the loop before CPython
+        let mut accounts = SmallVec::new();
         if self.is_resumed {
             self.wait(true);
             if !self.has_been_busy() {
@@ -182,7 +191,10 @@ impl JitUnit {
             }
             for object in &mut objects {
                 if let Ok(rest) = object.cast_exact::<Rest>() {
-                    let ahead = rest.borrow().ahead(py)?;
+                    let rest = rest.borrow();
+                    let ahead = rest.ahead(py)?;
+                    accounts = rest.accounts();
+                    drop(rest);
                     *object = ahead;
                 }
             }
@@ -200,7 +212,8 @@ impl JitUnit {
         match self.variant(py, arguments, &mut objects, &mut numbers)? {
             Found::Code(variant) => {
                 self.refusals.store(0, Ordering::Relaxed);
-                self.run(py, &variant, &objects, numbers).map(Some)
+                accounts.push(variant.account.clone());
+                self.run(py, &variant, &objects, numbers, &accounts).map(Some)
             }
             Found::Later if self.is_resumed => Ok(None),
             Found::Later => self.begin_in_python(py, slots).map(Some),
@@ -210,15 +223,21 @@ impl JitUnit {
 
     /// Shall the unit be called? Not if the next attempt is not due yet, and not after too many refusals. A unit that
     /// resumes loops has nothing to offer while its code is being compiled.
-    fn __bool__(&self) -> bool {
-        if get(&self.refusals) >= MOST_REFUSALS || self.is_resumed && self.is_compiling() {
-            return false;
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        if get(&self.refusals) >= MOST_REFUSALS {
+            if let Some((due, place)) = &self.due {
+                due.bind(py).set_item(*place, false)?;
+            }
+            return Ok(false);
+        }
+        if self.is_resumed && self.is_compiling() {
+            return Ok(false);
         }
         let due_in = get(&self.due_in);
         if due_in > 0 {
             self.due_in.store(due_in - 1, Ordering::Relaxed);
         }
-        due_in == 0
+        Ok(due_in == 0)
     }
 
     /// A unit belongs to its process. If a function is pickled by value, CPython runs the loops of the copy.
@@ -343,7 +362,8 @@ impl JitUnit {
                     locked(&self.variants).retain(|other| !Arc::ptr_eq(other, &variant));
                     return self.refuse(py, arguments, self.tree.body.line, why);
                 }
-                let given_up = get(&variant.early) >= MOST_EARLY && 2 * get(&variant.early) > get(&variant.runs);
+                let is_early = get(&variant.early) >= MOST_EARLY && 2 * get(&variant.early) > get(&variant.runs);
+                let given_up = is_early || variant.account.is_negative();
                 if given_up {
                     add_one(&self.refusals);
                     return Ok(Found::Nothing);
@@ -446,6 +466,7 @@ impl JitUnit {
         variant: &Variant,
         objects: &[Bound<'py, PyAny>],
         mut numbers: Numbers,
+        accounts: &[Arc<Account>],
     ) -> PyResult<Bound<'py, PyTuple>> {
         if arguments::any_pending(objects, &numbers) {
             run::flush(py, Reason::Read)?;
@@ -485,6 +506,7 @@ impl JitUnit {
         if exit.is_gap {
             self.left_to_python(py, exit.line, &exit.why)?;
         }
+        self.note_gain(exit, variant, &numbers, &frame[1..], accounts);
         let is_tiny = !self.is_requested && took.as_nanos() < TINY;
         let stopped_at_once = match exit.sources.first() {
             // the position of the outermost loop comes after the numbers of its iterable
@@ -504,7 +526,24 @@ impl JitUnit {
             _ => None,
         };
         let words = &frame[1..];
-        self.result(py, exit, &variant.shapes[frame[0] as usize], objects, &numbers, words, pool.as_deref())
+        self.result(py, exit, variant, &variant.shapes[frame[0] as usize], objects, &numbers, words, pool.as_deref())
+    }
+
+    /// Adds the work of a run to the accounts, if CPython has ever continued the loop, or does so now.
+    fn note_gain(&self, exit: &Exit, variant: &Variant, numbers: &Numbers, words: &[u64], accounts: &[Arc<Account>]) {
+        if exit.statement == 0 && !accounts.iter().any(|account| account.has_lost()) {
+            return;
+        }
+        let arguments = &variant.arguments[..self.tree.slots.len() + self.tree.inputs.len()];
+        let gained = match exit.sources.first() {
+            _ if exit.statement == 0 => worth::nanoseconds(&self.tree, arguments, numbers).unwrap_or(0.0),
+            Some(Some(source)) => {
+                worth::of_iteration(&self.tree, arguments, numbers)
+                    * words[numelt_jit::source_parts(source)] as i64 as f64
+            }
+            _ => return,
+        };
+        accounts.iter().for_each(|account| account.gain(gained));
     }
 
     #[allow(clippy::too_many_arguments)] // all of one run
@@ -512,6 +551,7 @@ impl JitUnit {
         &self,
         py: Python<'py>,
         exit: &Exit,
+        variant: &Variant,
         shapes: &[Shape],
         objects: &[Bound<'py, PyAny>],
         numbers: &Numbers,
@@ -528,9 +568,9 @@ impl JitUnit {
         let statement = if exit.statement == self.tree.body.number { -1 } else { i64::from(exit.statement) };
         let mut items: SmallVec<[Bound<'py, PyAny>; 16]> = SmallVec::new();
         items.push(statement.into_pyobject(py)?.into_any());
-        for source in &exit.sources {
+        for (n, source) in exit.sources.iter().enumerate() {
             items.push(match source {
-                Some(source) => results.rest(source)?,
+                Some(source) => results.rest(source, Some(&variant.account).filter(|_| n == 0))?,
                 None => py.None().into_bound(py),
             });
         }

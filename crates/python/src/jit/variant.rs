@@ -4,16 +4,21 @@
 //! whether the code fits the arguments of a later run. Not here: the decision when to compile, and running the code
 //! (`unit`).
 
+use crate::jit::account::Account;
 use crate::jit::arguments::{self, Numbers};
 use crate::jit::code::Code;
 use crate::jit::results::Shape;
 use crate::jit::unit::Objects;
 use crate::jit::world::{self, HostFunction, Identity, Outside, Path};
-use numelt_jit::{AheadNote, Argument, Exit, ObjectKind, Param, Unit, specialize};
+use crate::jit::worth;
+use numelt_jit::{AheadNote, Argument, Exit, ObjectKind, Param, Stmt, StmtKind, Unit, specialize};
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Running this many operations takes compiled code less time than it takes to call it. A call has more.
+const FEW_OPERATIONS: f64 = 5.0;
 
 /// The code for one combination of types.
 pub struct Variant {
@@ -37,6 +42,8 @@ pub struct Variant {
     pub runs: AtomicU64,
     /// How often it stopped almost at once, so that running it gained nothing.
     pub early: AtomicU64,
+    /// What running it has gained, and what CPython has lost after its exits.
+    pub account: Arc<Account>,
     /// How often each exit was taken.
     pub taken: Vec<AtomicU64>,
 }
@@ -68,6 +75,49 @@ fn goes_round(exits: &[Exit]) -> bool {
     exits.iter().any(|exit| exit.why == "a signal")
 }
 
+/// The loop that each iteration reaches after at most this many operations, and in which the code stops in the first
+/// iteration.
+fn inner_loop_that_stops<'a>(body: &'a [Stmt], exits: &[Exit]) -> Option<&'a Stmt> {
+    let mut before = 0.0;
+    for statement in body {
+        match &statement.kind {
+            StmtKind::For { end, body, .. } | StmtKind::While { end, body, .. } => {
+                // a loop that is left by `break` need not reach the end of an iteration
+                if before > FEW_OPERATIONS || breaks(body) {
+                    return None;
+                }
+                let goes_round = exits.iter().any(|exit| exit.statement == *end && exit.why == "a signal");
+                return if goes_round { inner_loop_that_stops(body, exits) } else { Some(statement) };
+            }
+            StmtKind::Assign { .. } | StmtKind::Aug { .. } | StmtKind::Pass => before += worth::operations(statement),
+            _ => return None,
+        }
+    }
+    None
+}
+
+fn breaks(body: &[Stmt]) -> bool {
+    body.iter().any(|statement| match &statement.kind {
+        StmtKind::Break => true,
+        StmtKind::If { body, orelse, .. } => breaks(body) || breaks(orelse),
+        _ => false,
+    })
+}
+
+/// Why compiling the loop gains nothing: the code stops at once in each iteration. The line, and the reason of the stop.
+fn why_no_gain(tree: &Unit, exits: &[Exit]) -> Option<(u32, String)> {
+    let reason = |exit: &Exit| (exit.line, exit.why.clone());
+    if !goes_round(exits) {
+        let first = exits.iter().find(|exit| exit.is_gap).or(exits.first());
+        return Some(first.map_or_else(|| (tree.body.line, "no part of the loop can be compiled".into()), reason));
+    }
+    let (StmtKind::For { body, .. } | StmtKind::While { body, .. }) = &tree.body.kind else { return None };
+    let inner = inner_loop_that_stops(body, exits)?;
+    let (StmtKind::For { end, .. } | StmtKind::While { end, .. }) = &inner.kind else { return None };
+    let is_inside = |exit: &&Exit| exit.is_gap && (inner.number..=*end).contains(&exit.statement);
+    exits.iter().find(is_inside).map(reason)
+}
+
 impl Variant {
     /// Specializes the loop for the given arguments; the code is not compiled yet. Objects that are found outside are
     /// appended to `objects`.
@@ -86,12 +136,10 @@ impl Variant {
         let made = made.unwrap_or_else(|_| Err(failed("the compiler has failed".into())))?;
         let paths = outside.paths;
         // a loop that stops in each iteration runs faster in CPython alone
-        if !goes_round(&made.exits) && world::forced_exit().is_none() {
-            let first = made.exits.iter().find(|exit| exit.is_gap).or(made.exits.first());
-            return Err(first.map_or_else(
-                || failed("no part of the loop can be compiled".into()),
-                |exit| (exit.line, exit.why.clone()),
-            ));
+        if world::forced_exit().is_none()
+            && let Some(why) = why_no_gain(tree, &made.exits)
+        {
+            return Err(why);
         }
         if cfg!(debug_assertions) {
             numelt_func::verify(&made.function).map_err(failed)?;
@@ -137,6 +185,7 @@ impl Variant {
             ahead: made.ahead,
             runs: AtomicU64::new(0),
             early: AtomicU64::new(0),
+            account: Arc::default(),
             taken,
         })
     }

@@ -30,6 +30,26 @@ pub fn nanoseconds(tree: &Unit, arguments: &[Argument], numbers: &Numbers) -> Op
     }
 }
 
+/// The time that CPython takes for an iteration of a `for` loop, in nanoseconds.
+pub fn of_iteration(tree: &Unit, arguments: &[Argument], numbers: &Numbers) -> f64 {
+    let known = Known { tree, arguments, numbers };
+    match &tree.body.kind {
+        StmtKind::For { body, .. } => OPERATION * (1.0 + known.block(body)),
+        _ => 0.0,
+    }
+}
+
+/// The number of operations of an assignment; 0 for other statements.
+pub fn operations(statement: &Stmt) -> f64 {
+    match &statement.kind {
+        StmtKind::Assign { targets, value } => {
+            operations_of(value) + targets.iter().map(operations_of_target).sum::<f64>()
+        }
+        StmtKind::Aug { target, value, .. } => 1.0 + operations_of(value) + 2.0 * operations_of_target(target),
+        _ => 0.0,
+    }
+}
+
 impl Known<'_> {
     /// The type and the numbers of a variable or an input.
     fn parts(&self, expr: &Expr) -> Option<(&Type, &[u64])> {
@@ -120,10 +140,7 @@ impl Known<'_> {
             }
             StmtKind::While { test, body, .. } => ASSUMED_ITERATIONS * (operations_of(test) + self.block(body)),
             StmtKind::If { test, body, orelse } => operations_of(test) + self.block(body).max(self.block(orelse)),
-            StmtKind::Assign { targets, value } => {
-                operations_of(value) + targets.iter().map(operations_of_target).sum::<f64>()
-            }
-            StmtKind::Aug { target, value, .. } => 1.0 + operations_of(value) + 2.0 * operations_of_target(target),
+            StmtKind::Assign { .. } | StmtKind::Aug { .. } => operations(statement),
             StmtKind::Expr(value) | StmtKind::Assert(value) | StmtKind::Return(value) => operations_of(value),
             StmtKind::Exit(_) => CALL,
             StmtKind::Pass | StmtKind::Break | StmtKind::Continue => 0.0,
