@@ -40,22 +40,25 @@ PLAIN = [row for row in ROWS if not program(row.code)[2] & LETTERS]
 GROUPS = [PLAIN[at : at + 100] for at in range(0, len(PLAIN), 100)]
 EXPLORE = os.environ.get("NUMELT_EXPLORE") == "1"
 # one in this many combinations of a dtype and a layout is tried; it must not divide the number of layouts
-STEP = 1 if EXPLORE else int(os.environ.get("NUMELT_PARITY_STEP", "7"))
+STEP = 1 if EXPLORE else int(os.environ.get("NUMELT_PARITY_STEP", "11"))
 # of the records, which are few, a larger part is tried: all of them, but for hostile settings
-PART = max(1, STEP // 7)
+PART = max(1, STEP // 11)
 # the settings of numelt in this run; each setting tries different combinations
 SETTINGS = "".join(
     f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("NUMELT_")
 )
-# a row is tried at all small sizes, and at some of the large ones, which take long: both sides of one limit
+# a row is tried at half of the small sizes and at a few large ones, which take long: on both sides of a limit
 SMALLER = [n for n in SIZES if n < 10_000]
 LARGER = [n for n in SIZES if n >= 10_000]
 
 
 def sizes(row):
     """Return the sizes at which a row is tried."""
-    at = 2 * first(row, max(len(LARGER) // 2, 1))
-    return [n for n in SMALLER + (LARGER if EXPLORE else LARGER[at : at + 2]) if n <= row.most]
+    if EXPLORE:
+        return [n for n in SIZES if n <= row.most]
+    half, at = first(row, 2), 2 * first(row, max(len(LARGER) // 2, 1))
+    small = [n for place, n in enumerate(SMALLER) if (place // 2 + half) % 2]
+    return [n for n in small + LARGER[at : at + 2] if n <= row.most]
 
 
 def habits():

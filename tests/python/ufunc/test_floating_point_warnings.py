@@ -534,8 +534,7 @@ def test_variance_squares():
 
 def test_combining_at_positions():
     for name in ("add", "subtract", "multiply", "maximum"):
-        for dtype in ("f4", "f8", "c16", "i8"):
-            large = 3e38 if dtype == "f4" else 1.5e308 if dtype != "i8" else 2**62
+        for dtype, large in {"f2": 6e4, "f4": 3e38, "f8": 1.5e308, "c16": 1.5e308, "i8": 2**62}.items():
 
             def program(np, name=name, dtype=dtype, large=large):
                 a = np.full(5000, large, dtype)

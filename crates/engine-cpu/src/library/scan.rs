@@ -61,7 +61,7 @@ steps! {
 /// Steps of halves are computed as f32 and rounded.
 macro_rules! half_steps {
     ($($name:ident $operator:tt;)*) => {$(
-        struct $name;
+        pub(super) struct $name;
         impl Step<F16> for $name {
             #[inline(always)]
             fn step(a: F16, b: F16) -> F16 {

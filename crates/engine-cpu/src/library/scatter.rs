@@ -5,9 +5,10 @@
 //! order, on any number of threads: ascending positions are shared as they come, others by the part of the target to
 //! which they point.
 
+use super::scan::{HalfProd, HalfSum, Step};
 use crate::threads::Threads;
 use crate::tier0::{self, Elem, Rect, pack, unpack, with};
-use numelt_ir::{DType, Error, Op, Result, View, c_strides};
+use numelt_ir::{DType, Error, F16, Op, Result, View, c_strides};
 use numelt_runtime::{LibraryCall, Operand};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -259,6 +260,8 @@ impl Scatter {
 /// The function that writes values of a dtype.
 fn put_of(op: Op, ty: DType) -> Option<Put> {
     match op.scatter_step()? {
+        Some(Op::Add) if ty == DType::F16 => Some(put_with::<F16, HalfSum>),
+        Some(Op::Multiply) if ty == DType::F16 => Some(put_with::<F16, HalfProd>),
         Some(Op::Add) => with!(ty, all, T => put_with::<T, Sum> as Put),
         Some(Op::Multiply) => with!(ty, all, T => put_with::<T, Product> as Put),
         Some(Op::Maximum) => with!(ty, all, T => put_with::<T, Largest> as Put),
@@ -303,6 +306,22 @@ meets! {
     Product mul;
     Largest max;
     Smallest min;
+}
+
+/// Halves are combined with the step of a scan, which raises the flag of an overflow.
+macro_rules! meets_of_halves {
+    ($($name:ident;)*) => {$(
+        impl Meet<F16> for $name {
+            #[inline(always)]
+            fn meet(old: F16, value: F16) -> F16 {
+                $name::step(old, value)
+            }
+        }
+    )*};
+}
+meets_of_halves! {
+    HalfSum;
+    HalfProd;
 }
 
 /// The axes of a view from number `first` on, with the strides of another one.
