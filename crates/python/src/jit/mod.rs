@@ -9,7 +9,8 @@
 //!   makes.
 //! - `code` has the machine code of a variant, which may be compiled in the background.
 //! - `ahead` runs iterations ahead (speculatively), and `undo` restores the memory that they have written.
-//! - `worth` estimates whether compiling a loop pays, and `account` notes whether running its code did. `kept` stores data of the Python package on disk.
+//! - `worth` estimates whether compiling a loop pays, and `account` notes whether running its code did. `kept` stores
+//!   data of the Python package on disk.
 //!
 //! Not here: Python's syntax, and how CPython continues a loop (package `numelt._jit`).
 
