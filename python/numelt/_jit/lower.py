@@ -72,11 +72,12 @@ class WrittenLoop:
         self._name = scope.name
         self._writer = Writer(scope, stored_globals(loop, scope))
         self._statements = _Statements(self._writer, numbering.spans(loop))
-        self._is_for = isinstance(loop, ast.For) and reason_to_leave(loop, scope) is None
-        if not self._is_for:
-            self._parts = self._statements.write(loop), ""
+        self._is_for = False
+        if isinstance(loop, ast.For) and reason_to_leave(loop, scope) is None:
+            self._is_for = True
+            self._parts = self._statements.parts_of_for(loop)
         else:
-            self._parts = self._statements.parts_of_for(loop)  # type: ignore[arg-type]
+            self._parts = self._statements.write(loop), ""
 
     def lowered(self, is_resumed: bool) -> Lowered:
         """Return the loop as text for the compiler.

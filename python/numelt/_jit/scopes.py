@@ -185,13 +185,12 @@ class Survey:
         while open_nodes:
             node = open_nodes.pop()
             kind = type(node)
-            if kind is ast.Name:
-                name: str = node.id  # type: ignore[attr-defined]
-                loaded.add(name)
-                if type(node.ctx) is not ast.Load:  # type: ignore[attr-defined]
-                    self.unbinds = self.unbinds or type(node.ctx) is ast.Del  # type: ignore[attr-defined]
+            if isinstance(node, ast.Name):
+                loaded.add(node.id)
+                if type(node.ctx) is not ast.Load:
+                    self.unbinds = self.unbinds or type(node.ctx) is ast.Del
                     if not is_inside:
-                        counts[name] += 1
+                        counts[node.id] += 1
             elif kind in _PLAIN:
                 open_nodes += children(node)
             elif isinstance(node, LOOPS):
