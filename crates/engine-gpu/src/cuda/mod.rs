@@ -100,6 +100,7 @@ impl Driver for CudaDriver {
         program.module.function(name)
     }
 
+    // SAFETY: the contract is the trait's.
     unsafe fn launch(
         &self,
         function: &mut Function,
@@ -116,6 +117,7 @@ impl Driver for CudaDriver {
         library.as_ref().map(|_| "cuBLAS")
     }
 
+    // SAFETY: the contract is the trait's.
     unsafe fn multiply(&self, product: &Gemm<'_, Memory>) -> Result<()> {
         let missing = || Error::Engine("cuda: cuBLAS is missing".into());
         let library = self.products.get().and_then(Option::as_ref).ok_or_else(missing)?;

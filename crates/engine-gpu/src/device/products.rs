@@ -338,6 +338,7 @@ mod tests {
             Ok(())
         }
 
+        // SAFETY: the contract is the trait's.
         unsafe fn launch(&self, (): &mut (), _: &[Argument<'_, ()>], _: usize, _: usize) -> Result<()> {
             Ok(())
         }
@@ -346,6 +347,7 @@ mod tests {
             Some("a library")
         }
 
+        // SAFETY: the contract is the trait's.
         unsafe fn multiply(&self, product: &Gemm<'_, ()>) -> Result<()> {
             self.0.fetch_add(1, Ordering::Relaxed);
             match product.dtype {

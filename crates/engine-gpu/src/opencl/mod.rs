@@ -120,6 +120,7 @@ impl Driver for OpenClDriver {
         program.kernel(&name)
     }
 
+    // SAFETY: the contract is the trait's.
     unsafe fn launch(
         &self,
         function: &mut KernelObject,
@@ -138,6 +139,7 @@ impl Driver for OpenClDriver {
         ClBlast::get().map(|_| "CLBlast")
     }
 
+    // SAFETY: the contract is the trait's.
     unsafe fn multiply(&self, product: &Gemm<'_, Memory>) -> Result<()> {
         let library = ClBlast::get().ok_or_else(|| Error::Engine("opencl: CLBlast is missing".into()))?;
         // SAFETY: the caller's promise; all memory is of this context.
