@@ -248,7 +248,7 @@ class _Rewriter:
         values = [_name(self._source(loop)) if value.id == REST else value for value in values]
         taken = [self._k(loop), *(self._rest(inner) for inner in made.loops), *made.assigned]
         is_due = ast.BoolOp(ast.And(), [self._of_unit(number, DUE), unit])
-        return [_if(is_due, self._call(loop, unit, values, taken, made.assigned, unsure, []))]
+        return [_if(is_due, self._call(loop, unit, values, taken, made.assigned, unsure, [], bound))]
 
     def _ask_again(self, loop: Loop, here: str, shift: int) -> list[ast.stmt]:
         """Return the statement that calls the unit that resumes a loop, at the start of an iteration."""
@@ -272,7 +272,9 @@ class _Rewriter:
             _if(_is(here, ast.Eq(), 0), [ast.Break()]),
             _if(_is(here, ast.Gt(), 0), go_on),
         ]
-        call = self._call(loop, unit, values, [here, *rests, *made.assigned], made.assigned, unsure, then)
+        call = self._call(
+            loop, unit, values, [here, *rests, *made.assigned], made.assigned, unsure, then, bound
+        )
         is_due = ast.BoolOp(ast.And(), [_is(here, ast.Lt(), 0), self._of_unit(number, DUE), unit])
         return [_if(is_due, call)]
 
@@ -291,15 +293,21 @@ class _Rewriter:
         assigned: tuple[str, ...],
         unsure: list[str],
         then: list[ast.stmt],
+        bound: frozenset[str],
     ) -> list[ast.stmt]:
-        """Return the statements that call a unit and assign its results, followed by `then`."""
+        """Return the statements that call a unit and assign its results, followed by `then`.
+
+        Compiled code never unbinds a variable, so those `bound` before the call are not checked after it.
+        """
         answer = f"__numelt_r{loop.lineno}_{loop.col_offset}__"
         statements: list[ast.stmt] = [self._look(loop, name) for name in unsure]
         statements.append(ast.Assign([_store(answer)], ast.Call(unit, list(values), [])))
         target = ast.Tuple([_store(name) for name in taken], ast.Store())
         something = ast.Compare(_name(answer), [ast.IsNot()], [ast.Constant(None)])
         taken_over: list[ast.stmt] = [ast.Assign([target], _name(answer))]
-        taken_over += [self._forget(loop, name) for name in assigned if name not in unsure]
+        taken_over += [
+            self._forget(loop, name) for name in assigned if name not in unsure and name not in bound
+        ]
         statements.append(_if(something, taken_over))
         statements += [self._forget(loop, name) for name in unsure]
         # if the unit has returned None, `then` does nothing: the variable that it tests has not changed
@@ -468,14 +476,15 @@ def _placed(statements: list[ast.stmt], at: ast.stmt) -> list[ast.stmt]:
     A node that has a position comes from the program, or has been here before, so that all its parts have
     positions, too.
     """
-    position = at.lineno, at.col_offset, at.end_lineno, at.end_col_offset
+    position = {name: getattr(at, name) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset")}
     open_nodes: list[ast.AST] = list(statements)
     while open_nodes:
         node = open_nodes.pop()
-        if "lineno" in node._attributes:
-            if hasattr(node, "lineno"):
+        if node._attributes:
+            own = vars(node)
+            if "lineno" in own:
                 continue
-            node.lineno, node.col_offset, node.end_lineno, node.end_col_offset = position  # type: ignore[attr-defined]
+            own.update(position)
         open_nodes += children(node)
     return statements
 

@@ -270,14 +270,15 @@ def modules_after(tmp_path, program, *launcher):
     return set(run.stdout.split())
 
 
+@pytest.mark.parametrize("options", [[], ["--jit-loops"], ["--coverage", "--jit-loops"]])
 @pytest.mark.parametrize("library", ["numpy", "scipy.sparse"])
-def test_nothing_is_loaded_that_a_program_does_without(tmp_path, library):
-    """Command lines without options load no parser, and adapting a library loads no other module of NumPy."""
+def test_nothing_is_loaded_that_a_program_does_without(tmp_path, library, options):
+    """Command lines with flags alone load no parser; adapting a library loads no other module of NumPy."""
     if library != "numpy":
         pytest.importorskip(library)
     program = f"import numpy\nimport {library}"
     alone = modules_after(tmp_path, program)
-    under = modules_after(tmp_path, program, "-m", "numelt")
+    under = modules_after(tmp_path, program, "-m", "numelt", *options)
     more = {name for name in under - alone if name.partition(".")[0] != "numelt"}
     assert more.isdisjoint({"argparse", "json", "numpy.random", "sysconfig", "gettext", "locale"})
     if library == "numpy":

@@ -1,6 +1,7 @@
 """Loops that nobody asked to compile are compiled in the background, while CPython runs them."""
 
 import os
+import runpy
 import subprocess
 import sys
 import threading
@@ -9,6 +10,7 @@ import time
 import pytest
 
 import numelt as np
+from numelt import _core
 from numelt._jit import loading
 from numelt._jit.reporting import UNITS
 
@@ -47,17 +49,16 @@ def runs(namespace):
     return sum(variant["runs"] for report in reports for variant in report["variants"])
 
 
-@pytest.fixture
-def no_cache():
-    before, np.config.cache_dir = np.config.cache_dir, None
-    yield
-    np.config.cache_dir = before
+def uncached(text):
+    """Return the text with another constant, so that no code is kept on disk for its loops."""
+    return text.replace("0.999", f"0.999{time.time_ns()}")
 
 
 @pytest.mark.parametrize("kind", sorted(SOURCES))
 @pytest.mark.parametrize("k", [0, 1, 2, 7000, 50_000])
-def test_results_are_those_of_cpython_whenever_code_takes_over(kind, k, no_cache):
+def test_results_are_those_of_cpython_whenever_code_takes_over(kind, k):
     text, items = SOURCES[kind]
+    text = uncached(text)
     plain, compiled, n = {}, loaded(text), items(60_000)
     exec(text, plain)
     wanted, got = [], []
@@ -67,18 +68,18 @@ def test_results_are_those_of_cpython_whenever_code_takes_over(kind, k, no_cache
     assert repr(got) == repr(wanted)
 
 
-def test_compiled_code_takes_over_during_the_first_run(no_cache):
-    compiled = loaded(LONG)
-    plain = {}
-    exec(LONG, plain)
+def test_compiled_code_takes_over_during_the_first_run():
+    text = uncached(LONG)
+    compiled, plain = loaded(text), {}
+    exec(text, plain)
     n = 4_000_000
     assert compiled["f"](n, -1, []) == plain["f"](n, -1, [])
     assert runs(compiled) == 1
 
 
-def test_a_loop_whose_code_takes_long_to_compile(no_cache):
-    lines = [f"        s = s * 0.9{k} + (i ^ {k}) % {k + 2}\n" for k in range(60)]
-    text = LONG.replace("        s = s * 0.999 + (i ^ 3)\n", "".join(lines))
+def test_a_loop_whose_code_takes_long_to_compile():
+    lines = [f"        s = s * 0.999{k} + (i ^ {k}) % {k + 2}\n" for k in range(60)]
+    text = uncached(LONG.replace("        s = s * 0.999 + (i ^ 3)\n", "".join(lines)))
     compiled, plain = loaded(text), {}
     exec(text, plain)
     for n in (2000, 2000, 100_000, 3000):
@@ -86,8 +87,8 @@ def test_a_loop_whose_code_takes_long_to_compile(no_cache):
     assert runs(compiled) > 0
 
 
-def test_code_that_was_compiled_for_short_runs_is_used(no_cache):
-    compiled = loaded(LONG)
+def test_code_that_was_compiled_for_short_runs_is_used():
+    compiled = loaded(uncached(LONG))
     deadline = time.monotonic() + 60
     while runs(compiled) == 0:
         compiled["f"](1000, -1, [])
@@ -141,9 +142,10 @@ def test_programs_end_while_a_loop_is_compiled(n, tmp_path):
     assert (got.stdout, got.stderr, got.returncode) == (f"{plain['f'](n, -1, [])}\n", "", 0)
 
 
-def test_threads_run_a_loop_while_it_is_compiled(no_cache):
-    compiled, plain = loaded(LONG), {}
-    exec(LONG, plain)
+def test_threads_run_a_loop_while_it_is_compiled():
+    text = uncached(LONG)
+    compiled, plain = loaded(text), {}
+    exec(text, plain)
     got = []
     threads = [threading.Thread(target=lambda: got.append(compiled["f"](300_000, -1, []))) for _ in range(4)]
     for thread in threads:
@@ -151,3 +153,62 @@ def test_threads_run_a_loop_while_it_is_compiled(no_cache):
     for thread in threads:
         thread.join()
     assert got == [plain["f"](300_000, -1, [])] * 4
+
+
+@pytest.fixture(params=["error", "panic"])
+def broken_compiler(request, capfd):
+    """Each compilation fails. The message of a panic goes to the error stream of the process."""
+    _core.jit_break_compiler(request.param == "panic")
+    yield "the compiler has failed" if request.param == "panic" else "an instruction that cannot be selected"
+    _core.jit_break_compiler()
+
+
+@pytest.mark.parametrize("kind", sorted(SOURCES))
+def test_cpython_runs_a_loop_for_which_the_compiler_fails(kind, broken_compiler):
+    text, items = SOURCES[kind]
+    text = uncached(text.replace("def f", f"def fails_{kind}"))
+    plain, compiled, n = {}, loaded(text), items(60_000)
+    exec(text, plain)
+    wanted, got = [], []
+    for log, names in ((wanted, plain), (got, compiled)):
+        for _ in range(6):
+            log.append(names[f"fails_{kind}"](n, 7000, log))
+    assert repr(got) == repr(wanted)
+    function = compiled[f"fails_{kind}"]
+    deadline = time.monotonic() + 60
+    while broken_compiler not in np.explain(function):
+        function(n, 7000, [])
+        assert time.monotonic() < deadline
+    assert runs(compiled) == 0
+    assert broken_compiler in [gap.reason for gap in np.coverage().loops if gap.function == f"fails_{kind}"]
+
+
+def test_code_goes_on_as_it_is_if_optimizing_it_fails():
+    text = uncached(LONG)
+    compiled, plain = loaded(text), {}
+    exec(text, plain)
+    deadline = time.monotonic() + 60
+    while runs(compiled) < 3:
+        compiled["f"](60_000, -1, [])
+        assert time.monotonic() < deadline
+    n = 3_000_000
+    wanted, before = plain["f"](n, -1, []), runs(compiled)
+    _core.jit_break_compiler(False)
+    try:
+        assert [compiled["f"](n, -1, []) for _ in range(12)] == [wanted] * 12
+    finally:
+        _core.jit_break_compiler()
+    assert runs(compiled) == before + 12
+
+
+@pytest.mark.parametrize("panics", [False, True])
+def test_a_function_that_was_to_be_compiled_runs_in_cpython_if_the_compiler_fails(panics, tmp_path, capfd):
+    (tmp_path / "program.py").write_text(uncached(LONG))
+    total = runpy.run_path(str(tmp_path / "program.py"))["f"]
+    _core.jit_break_compiler(panics)
+    try:
+        compiled = np.jit(total)
+        assert [compiled(3000, -1, []) for _ in range(3)] == [total(3000, -1, [])] * 3
+    finally:
+        _core.jit_break_compiler()
+    assert "compiler has failed" in np.explain(compiled) or "cannot be selected" in np.explain(compiled)

@@ -155,3 +155,18 @@ def test_loops_whose_inner_loops_run_are_compiled(inner):
     plain = {"n": 300_000}
     exec(text, plain)
     assert (found["all"], runs > 0) == (plain["all"], True)
+
+
+def test_variables_that_have_a_value_before_a_loop_are_not_checked_after_it():
+    loop = "def f(n):\n{}    for i in range(n):\n        if i:\n            {} = i\n    return 0\n"
+    names = [f"v{k}" for k in range(20)]
+    together = " = ".join(names)
+    bound = loading.code_of(loop.format(f"    {together} = 0\n", together), "program.py", {})
+    unbound = loading.code_of(loop.format("", together), "program.py", {})
+    checks = [sum(i.opname == "DELETE_FAST" for i in function_of(code)) for code in (bound, unbound)]
+    assert checks[0] <= 4 < checks[1] >= 20
+
+
+def function_of(code):
+    """Return the instructions of the only function of a file."""
+    return dis.get_instructions(next(c for c in code.co_consts if hasattr(c, "co_code")))

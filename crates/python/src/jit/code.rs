@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Code that was compiled with few optimizations is compiled with all of them when it has run for this long, which is
 /// about what compiling takes.
@@ -30,6 +30,23 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The number of variants that the background thread compiles, or will compile.
 static COMPILING: AtomicU64 = AtomicU64::new(0);
+
+/// How many nanoseconds the program has waited for the background thread, and how many compiled loops have run.
+static WAITED: AtomicU64 = AtomicU64::new(0);
+static RUN: AtomicU64 = AtomicU64::new(0);
+/// Compiled code is at least this many times as fast as CPython.
+const FASTER: u64 = 10;
+
+/// How long the program may still wait for the background thread: `free`, and what compiled code has gained so far. So
+/// a program with many loops that hardly pay does not wait for each of them.
+pub fn allowance(free: Duration) -> Duration {
+    remaining(free, get(&RUN), get(&WAITED))
+}
+
+fn remaining(free: Duration, run: u64, waited: u64) -> Duration {
+    let gained = run.saturating_mul(FASTER);
+    Duration::from_nanos((free.as_nanos() as u64).saturating_add(gained).saturating_sub(waited))
+}
 
 /// Is a loop being compiled in the background?
 pub fn is_compiling() -> bool {
@@ -127,7 +144,12 @@ impl Code {
         let compiled = self.compiled.get_or_init(|| {
             let function = locked(&self.source).take();
             let Some(function) = function else { return Err("the compiler has failed".into()) };
-            compile(&function, HOST).map_err(|error| error.to_string())
+            // a defect of the compiler must end neither the program nor the background thread
+            catch_unwind(AssertUnwindSafe(|| {
+                world::forced_defect()?;
+                compile(&function, HOST).map_err(|error| error.to_string())
+            }))
+            .unwrap_or_else(|_| Err("the compiler has failed".into()))
         });
         compiled.as_ref().map(|_| ()).map_err(Clone::clone)
     }
@@ -142,15 +164,16 @@ impl Code {
         *locked(&self.is_done) = Some(is_done);
         let asked = Asked::new(self, pending, done);
         in_background(Box::new(move || {
-            // a defect of the compiler must not end the thread
-            let _ = catch_unwind(AssertUnwindSafe(|| asked.code.compile()));
+            let _ = asked.code.compile();
         }));
     }
 
     /// Waits for the background thread, at most so long.
     pub fn wait(&self, most: Duration) {
         if let Some(is_done) = &*locked(&self.is_done) {
+            let start = Instant::now();
             let _ = is_done.recv_timeout(most);
+            WAITED.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
         }
     }
 
@@ -175,13 +198,32 @@ impl Code {
 
     fn optimize(&self) {
         if let Some(Ok(compiled)) = self.compiled.get() {
-            let made = catch_unwind(AssertUnwindSafe(|| compiled.carefully().ok()));
+            let made = catch_unwind(AssertUnwindSafe(|| {
+                world::forced_defect().ok()?;
+                compiled.carefully().ok()
+            }));
             let _ = self.optimized.set(made.ok().flatten());
         }
     }
 
-    /// Records how long the code ran, without iterations ahead.
-    pub fn note_time(&self, took: Duration) {
-        self.spent.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
+    /// Records how long the code ran, and how much of that were iterations ahead.
+    pub fn note_time(&self, took: Duration, ahead: Duration) {
+        RUN.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
+        self.spent.fetch_add(took.saturating_sub(ahead).as_nanos() as u64, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_waits_no_longer_than_compiled_code_has_gained() {
+        let free = Duration::from_millis(20);
+        assert_eq!(remaining(free, 0, 0), free);
+        assert_eq!(remaining(free, 0, 20_000_000), Duration::ZERO);
+        assert_eq!(remaining(free, 0, 50_000_000), Duration::ZERO);
+        assert_eq!(remaining(free, 5_000_000, 50_000_000), free);
+        assert_eq!(remaining(free, u64::MAX, 1), Duration::from_nanos(u64::MAX - 1));
     }
 }

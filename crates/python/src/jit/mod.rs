@@ -41,6 +41,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(world::jit_setup, module)?)?;
     module.add_function(wrap_pyfunction!(world::jit_force_exit, module)?)?;
     module.add_function(wrap_pyfunction!(world::jit_force_entry, module)?)?;
+    module.add_function(wrap_pyfunction!(world::jit_break_compiler, module)?)?;
     module.add_function(wrap_pyfunction!(world::jit_iterations_ahead, module)?)?;
     Ok(())
 }

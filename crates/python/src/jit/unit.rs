@@ -494,7 +494,7 @@ impl JitUnit {
             // was made for, and the memory of the arrays stays until `_held` is dropped.
             unsafe { code.run(&mut frame) };
             took = start.elapsed();
-            variant.code.note_time(took.saturating_sub(ahead::spent()));
+            variant.code.note_time(took, ahead::spent());
         }
         if PyErr::occurred(py) {
             let error = PyErr::fetch(py);

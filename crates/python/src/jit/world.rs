@@ -65,6 +65,29 @@ pub fn forced_entry() -> Option<u64> {
     Some(FORCED_ENTRY.load(Ordering::Relaxed)).filter(|iterations| *iterations != NEVER)
 }
 
+/// For tests: whether the compiler works (0), reports an error (1), or panics (2).
+static DEFECT: AtomicU32 = AtomicU32::new(0);
+
+/// Makes the compiler fail, for tests, with an error or a panic, for all code that is compiled from now on. `None`
+/// switches this off.
+#[pyfunction]
+#[pyo3(signature = (panics=None))]
+pub fn jit_break_compiler(panics: Option<bool>) {
+    DEFECT.store(panics.map_or(0, |panics| 1 + u32::from(panics)), Ordering::Relaxed);
+}
+
+/// Fails as the compiler could, if a test asks for that.
+///
+/// # Errors
+/// The message of the compiler.
+pub fn forced_defect() -> Result<(), String> {
+    match DEFECT.load(Ordering::Relaxed) {
+        0 => Ok(()),
+        1 => Err("an instruction that cannot be selected".into()),
+        _ => panic!("a defect of the compiler, forced by a test"),
+    }
+}
+
 /// Which loops run iterations ahead, if they are compiled from now on.
 static AHEAD: AtomicU32 = AtomicU32::new(1);
 

@@ -98,14 +98,16 @@ impl JitUnit {
 
     /// How long the program waits now for code that is being compiled. A loop that is as long as it seems to be gains
     /// nothing from running in CPython meanwhile, and compiling takes longer then. So the program waits twice as long as
-    /// CPython has taken for the loop, this run included, and again when that time has doubled.
+    /// CPython has taken for the loop, this run included, and again when that time has doubled. It does not wait while
+    /// it has waited longer in all than compiled code has gained.
     pub(super) fn patience(&self) -> Duration {
         let waited = get(&self.waited);
-        if waited < get(&self.waits_from) {
+        let allowance = code::allowance(PATIENCE);
+        if waited < get(&self.waits_from) || allowance.is_zero() {
             return Duration::ZERO;
         }
         self.waits_from.store(2 * waited, Ordering::Relaxed);
-        Duration::from_nanos(2 * waited).clamp(PATIENCE, MOST_PATIENCE)
+        Duration::from_nanos(2 * waited).clamp(PATIENCE, MOST_PATIENCE).min(allowance)
     }
 
     /// How a loop begins whose code is being compiled.
