@@ -18,6 +18,7 @@ PATHS = {
         "np.add(a, b)", "np.sqrt(a)", "a.sort()", "a.take(1)", "g.normal()", "a.reshape(5, 1)", "a.ravel()",
         "m.transpose()", "a.squeeze()", "a.item(1)", "a.tolist()", "a.fill(1.0)", "a.astype('f4')",
     ],
+    "functions": ["np.sort(a)", "np.linalg.norm(a)", "np.linalg.norm(m)"],
     "objects": ["a + b", "a[1:]", "a.T", "np.zeros(5)", "np.sqrt(a)"],
 }  # fmt: skip
 

@@ -266,3 +266,17 @@ def test_limits_of_three_dtypes():
         assert_same(
             numelt.clip(numelt.arange(5).astype(array), *ends), theirs, context=f"{array} {low} {high}"
         )
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (40, 50)])
+@pytest.mark.parametrize(("axis", "part"), [(0, (0,)), (0, (-1,)), (1, (slice(None), 1))])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1"])
+def test_range_stored_in_its_operand(shape, axis, part, dtype):
+    """NumPy stores the largest elements before it looks for the smallest."""
+
+    def changed(np):
+        x = np.array((numpy.arange(numpy.prod(shape)).reshape(shape) * 7 % 100 + 5).astype(dtype))
+        np.ptp(x, axis=axis, out=x[part])
+        return x
+
+    assert_same(changed(numelt), changed(numpy))

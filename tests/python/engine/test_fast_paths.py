@@ -44,7 +44,7 @@ b[1:3] = m[0, 1]
 parts = [a + b, 2.0 * a, a / b, -a, m[1], m.T, m.ravel(), a[2], b.astype("f4"), numelt.sort(b),
          numelt.sqrt(a), numelt.add(a, b), numelt.zeros(3), numelt.array([1, 2]), a.tolist(), m.squeeze(),
          a.item(1), a.sum(), m.shape, numpy.float64(2) * a, a.take(1), numelt.ndarray.mean(a),
-         numelt.random.default_rng(1).normal()]
+         numelt.linalg.norm(m), numelt.random.default_rng(1).normal()]
 print(numelt.show_config("dicts")["numelt"]["fast_paths"])
 for part in parts:
     print(type(part).__name__, numpy.asarray(part).tolist())
@@ -81,12 +81,13 @@ def test_modules_look_up_their_names_as_ever():
 
 def test_results_are_the_same_without():
     expected = run(PROGRAM, "1").stdout.splitlines()
-    assert expected[0] == "['slots', 'calls', 'objects']"
-    assert len(expected) == 28
+    assert expected[0] == "['slots', 'calls', 'objects', 'functions']"
+    assert len(expected) == 29
     for paths, listed in (
         ("0", "[]"),
         ("slots", "['slots']"),
         ("objects, calls", "['calls', 'objects']"),
+        ("functions", "['functions']"),
     ):
         found = run(PROGRAM, paths)
         assert found.stdout.splitlines() == [listed, *expected[1:]], found.stderr
@@ -95,7 +96,10 @@ def test_results_are_the_same_without():
 def test_a_wrong_setting_is_refused():
     done = run("import numelt", "fast")
     assert done.returncode == 1
-    assert 'NUMELT_FAST_PATHS: "fast" is not 0, 1 or names out of slots, calls, objects' in done.stderr
+    assert (
+        'NUMELT_FAST_PATHS: "fast" is not 0, 1 or names out of slots, calls, objects, functions'
+        in done.stderr
+    )
 
 
 def test_the_configuration_lists_them(capsys):

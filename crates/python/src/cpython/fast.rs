@@ -1,8 +1,8 @@
 //! Which of the fast paths into numelt's own types are in force.
 //!
 //! In: the environment variable `NUMELT_FAST_PATHS`. It is read once, at import, because the paths change the classes
-//! before these are used. Out: whether a path is in force. Without a path, PyO3's general way gives the same results
-//! more slowly; `benches/fast_paths.py` measures how much more slowly.
+//! before these are used. Out: whether a path is in force. Without a path, the general way (PyO3's, or the package's
+//! function of the same name) gives the same results more slowly; `benches/fast_paths.py` measures how much more slowly.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -17,9 +17,12 @@ pub enum Path {
     Calls,
     /// The memory of array objects (`fresh`).
     Objects,
+    /// Second implementations of functions, for few elements (`functions/short`).
+    Functions,
 }
 
-const PATHS: [(Path, &str); 3] = [(Path::Slots, "slots"), (Path::Calls, "calls"), (Path::Objects, "objects")];
+const PATHS: [(Path, &str); 4] =
+    [(Path::Slots, "slots"), (Path::Calls, "calls"), (Path::Objects, "objects"), (Path::Functions, "functions")];
 
 const VARIABLE: &str = "NUMELT_FAST_PATHS";
 

@@ -12,6 +12,7 @@ mod products;
 pub mod reductions;
 mod searching;
 mod series;
+mod short;
 mod solving;
 pub mod table;
 mod transforms;

@@ -3,14 +3,12 @@
 use super::arguments::{Quick, native, output};
 use super::conversion;
 use crate::array::index;
-use crate::array::ndarray::{NdArray, wrap_view};
+use crate::array::ndarray::NdArray;
 use crate::array::operand::Operand;
 use crate::cpython::given::{Arg, Given, Parameters};
-use crate::numpy::convert;
-use crate::record::policy::{self, limits};
 use crate::ufunc::{elementwise, products};
 use numelt::rules::shape;
-use numelt_ir::{DType, Dims, Op, Scalar};
+use numelt_ir::{DType, Op};
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 
@@ -85,29 +83,5 @@ pub fn dotted<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     match x.shape.len() {
         1 | 2 => products::plain(given.py(), Op::Dot, x, y),
         _ => Ok(None),
-    }
-}
-
-/// The root of the sum of squares of few contiguous floats, as `linalg.norm` computes it.
-pub fn length<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
-    let Some(x) = given.one() else { return Ok(None) };
-    let Ok(array) = x.cast_exact::<NdArray>() else { return Ok(None) };
-    let Some(view) = array.get().view() else { return Ok(None) };
-    let (py, n) = (x.py(), view.size());
-    let plain = view.dtype == DType::F64 && (1..=limits::LENGTH).contains(&n) && view.base.is_readable();
-    if !plain || view.shape.is_empty() || !shape::is_c_contiguous(&view.shape, &view.strides, 8) {
-        return Ok(None);
-    }
-    if !policy::at_once() {
-        return Ok(None);
-    }
-    let flat = match view.shape.len() {
-        1 => x.to_owned(),
-        _ => wrap_view(&array, shape::window(view, view.offset, Dims::from_slice(&[n]), Dims::from_slice(&[8])))?,
-    };
-    let Some(square) = products::product(py, Op::Dot, &flat, &flat, None)? else { return Ok(None) };
-    match convert::numpy_scalar_value(&square) {
-        Some(Scalar::F64(square)) => convert::to_numpy_scalar(py, Scalar::F64(square.sqrt())).map(Some),
-        Some(_) | None => Ok(None),
     }
 }

@@ -1,37 +1,23 @@
 //! Sorting, and selecting by position.
 
-use super::arguments::{Any, Out, Quick, any_int, any_ints, few, native, output};
+use super::arguments::{Any, Out, Quick, any_int, any_ints, native, output};
 use super::conversion;
-use crate::array::ndarray::{NdArray, wrap_new, wrap_view};
+use crate::array::ndarray::{NdArray, wrap_view};
 use crate::array::{advanced, assign, fresh};
-use crate::cpython::calls;
 use crate::cpython::given::{Arg, Given, Parameters};
-use crate::numpy::{convert, errors, library, loan};
+use crate::numpy::{convert, errors};
 use crate::record::front::Attached;
 use crate::record::policy::{self, limits};
 use crate::record::run;
 use crate::ufunc::elementwise;
 use numelt::indexing::{self, Mode};
-use numelt::rules::shape::{self, Order};
-use numelt::{Answer, Front, Made, normalize_axis};
+use numelt::rules::shape;
+use numelt::{Answer, Made, normalize_axis};
 use numelt_ir::{DType, MAX_RANK, Scalar};
 use numelt_runtime::ArrayView;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
-
-/// `sort`: a copy that NumPy's method sorts in place.
-pub fn sorted<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
-    let py = given.py();
-    let Some(array) = few(given).filter(|_| !library::is_watched()) else { return Ok(None) };
-    let Some(view) = array.get().view() else { return Ok(None) };
-    let made = wrap_new(py, Attached(py).copied(view, view.dtype, Order::K)?)?;
-    let loan = loan::lend(made.cast::<NdArray>()?)?;
-    let done = calls::method0(loan.view(), intern!(py, "sort"));
-    loan.end()?;
-    done.map(|_| Some(made))
-}
 
 /// `nonzero`: the positions along each axis.
 pub fn nonzero<'py>(given: &Given<'_, 'py>) -> Quick<'py> {

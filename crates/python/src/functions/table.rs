@@ -1,13 +1,15 @@
 //! The tables of the public functions and methods that are compiled, by their dotted names below `numpy`.
 //!
-//! `TABLE` has the functions that answer a call before anybody else is asked. `GENERAL` has those that record the
-//! calls which these decline, and which the policy does not leave to NumPy.
+//! `TABLE` has the functions that answer a call before anybody else is asked. `SHORT` has further ones, which the
+//! package implements as well: they may be switched off. `GENERAL` has those that record the calls which these decline,
+//! and which the policy does not leave to NumPy.
 
 use super::arguments::Quick;
 use super::{
-    conversion, creation, joining, matrices, methods, moving, products, reductions, searching, series, solving,
+    conversion, creation, joining, matrices, methods, moving, products, reductions, searching, series, short, solving,
     transforms,
 };
+use crate::cpython::fast::{self, Path};
 use crate::cpython::given::Given;
 use crate::numpy::subclass;
 use crate::ufunc;
@@ -18,7 +20,7 @@ pub type Compiled = for<'a, 'py> fn(&Given<'a, 'py>) -> Quick<'py>;
 
 /// The compiled function of this name that is asked first.
 pub fn of(name: &str) -> Option<Compiled> {
-    find(TABLE, name)
+    find(TABLE, name).or_else(|| find(SHORT, name).filter(|_| fast::has(Path::Functions)))
 }
 
 /// The compiled function of this name that is asked when NumPy does not do the call.
@@ -33,7 +35,7 @@ fn find(table: &[(&str, Compiled)], name: &str) -> Option<Compiled> {
 /// The names of the compiled functions, as in the table.
 #[pyfunction]
 fn compiled_functions() -> Vec<&'static str> {
-    TABLE.iter().map(|&(name, _)| name).collect()
+    TABLE.iter().chain(SHORT).map(|&(name, _)| name).collect()
 }
 
 /// Adds the function to the module.
@@ -73,7 +75,6 @@ const TABLE: &[(&str, Compiled)] = &[
     ("atleast_3d", moving::atleast_3d),
     // selecting and searching
     ("where", moving::choose),
-    ("sort", searching::sorted),
     ("nonzero", searching::nonzero),
     ("ndarray.nonzero", searching::nonzero),
     ("flatnonzero", searching::flatnonzero),
@@ -91,7 +92,6 @@ const TABLE: &[(&str, Compiled)] = &[
     ("fill_diagonal", matrices::fill_diagonal),
     ("dot", products::dot),
     ("ndarray.dot", products::dotted),
-    ("linalg.norm", products::length),
     ("linalg.inv", solving::inv),
     ("linalg.solve", solving::solve),
     // reductions and running reductions
@@ -148,6 +148,9 @@ const TABLE: &[(&str, Compiled)] = &[
     // NumPy's ufuncs and scalars, called with our arrays
     ("ndarray.__array_ufunc__", ufunc::asked),
 ];
+
+/// See `short`.
+const SHORT: &[(&str, Compiled)] = &[("sort", short::sort), ("linalg.norm", short::norm)];
 
 const GENERAL: &[(&str, Compiled)] = &[
     ("take", searching::taken),

@@ -34,12 +34,16 @@ _methods: Any = importlib.import_module("numpy._core._methods")
 
 def _range(array: Any, axis: Any, keepdims: bool, out: Any) -> Any:
     high = _core.reduce("max", array, axis, keepdims)
-    low = _core.reduce("min", array, axis, keepdims)
-    if high is NotImplemented or low is NotImplemented or (out is not None and out.shape != high.shape):
+    if high is NotImplemented or (out is not None and out.shape != high.shape):
         return NotImplemented
+    # In NumPy, the output holds the largest elements before the smallest are looked for: this matters if the
+    # output has another dtype, or is a part of the operand.
     if out is not None and out.dtype != array.dtype:
-        high = high.astype(out.dtype)  # in NumPy, the output holds the largest element before the difference
-    return _core.elementwise("subtract", (high, low), out)
+        high = high.astype(out.dtype)
+    elif out is not None:
+        high = _core.elementwise("positive", (high,), out)
+    low = _core.reduce("min", array, axis, keepdims)
+    return NotImplemented if low is NotImplemented else _core.elementwise("subtract", (high, low), out)
 
 
 @native
