@@ -110,26 +110,44 @@ def _give_our_ufuncs(cls: type) -> None:
     type.__setattr__(cls, "__array_ufunc__", overrides.knows_ours(__array_ufunc__))
 
 
+def _asked(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    inherited = super(SubclassBase, self).__array_function__
+    return fallback.uncounted(inherited, (func, types, args, kwargs), {})
+
+
+_protocol = overrides.default(
+    _core.method("ndarray.__array_function__", numpy.ndarray.__array_function__, _asked, "general")
+)
+
+
+def _accept_our_functions(cls: type) -> None:
+    """Let the protocol that a class inherits from its base accept our functions and arrays.
+
+    Only a class with an ``__array_function__`` of its own needs that, to call the inherited one by `super`.
+    The base has the method from the first such class on. Until then it has NumPy's, because NumPy's functions
+    call each other, and a method that is not NumPy's is called every time.
+    """
+    if cls.__array_function__ is not numpy.ndarray.__array_function__:  # type: ignore[attr-defined]
+        SubclassBase.__array_function__ = _protocol  # type: ignore[method-assign]
+
+
+overrides.inherit_by(_accept_our_functions)
+
+
 class SubclassBase(numpy.ndarray):
     """Base of classes derived from our ``ndarray``: NumPy's array, whose `view` accepts our class."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         _give_our_ufuncs(cls)
+        _accept_our_functions(cls)
 
     def _view(self, *args: Any, **kwargs: Any) -> Any:
         """Return a view of the same memory as another dtype or class."""
         return call_view(super().view, args, kwargs)
 
     view = _core.method("ndarray.view", numpy.ndarray.view, _view, "uncounted")
-
-    def _asked(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return fallback.uncounted(super().__array_function__, (func, types, args, kwargs), {})
-
-    __array_function__ = overrides.default(
-        _core.method("ndarray.__array_function__", numpy.ndarray.__array_function__, _asked, "general")
-    )
-    del _asked, _view
+    del _view
 
 
 class OverridingBase(SubclassBase):
@@ -144,6 +162,7 @@ def _overridden(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
 
 # set after the class has been made, so that `__init_subclass__` does not wrap it
 OverridingBase.__array_ufunc__ = _overridden  # type: ignore[method-assign]
+
 
 for _base in (SubclassBase, OverridingBase):
     _base.__name__ = _base.__qualname__ = "ndarray"

@@ -27,6 +27,7 @@ __all__ = [
     "default",
     "dispatch",
     "find_ufuncs_by",
+    "inherit_by",
     "knows_ours",
     "overriding",
     "stand_ins",
@@ -51,6 +52,14 @@ def default(method: Any) -> Any:
 
 
 default(numpy.ndarray.__array_function__)
+
+_accept_our_functions: Callable[[type], None]
+
+
+def inherit_by(function: Callable[[type], None]) -> None:
+    """Set the function that prepares what a derived class inherits, in a module that imports this one."""
+    global _accept_our_functions
+    _accept_our_functions = function
 
 
 def _participates(value: Any) -> bool:
@@ -134,6 +143,9 @@ def dispatch(
             if all(kind in arrays or issubclass(kind, numpy.ndarray) for kind in kinds):
                 return NotImplemented
             continue
+        if isinstance(value, numpy.ndarray):
+            # the class may have got its method after it was made
+            _accept_our_functions(type(value))
         result = value.__array_function__(ours, kinds, *as_called(numpys, args, kwargs))
         if result is not NotImplemented:
             return result

@@ -1,6 +1,8 @@
 """Arrays of classes derived from `np.ndarray`: functions, operators and views return what NumPy returns."""
 
 import operator
+import subprocess
+import sys
 import warnings
 
 import numpy
@@ -253,3 +255,49 @@ def test_arrays_that_a_class_keeps():
     del x
     assert [numpy.asarray(array).tolist() for array in kept[:1]] == [[1.0, 2.0, 3.0, 4.0]]
     assert made.tolist() == [0.0, 1.0, 4.0, 9.0]
+
+
+CALLS_OF_FUNCTIONS = """
+import {package} as np
+
+class Plain(np.ndarray):
+    pass
+
+class Mixed:
+    def __array_function__(self, func, types, args, kwargs):
+        assert all(issubclass(kind, np.ndarray) for kind in types)
+        return super().__array_function__(func, types, args, kwargs)
+
+def late(self, func, types, args, kwargs):
+    return super(Late, self).__array_function__(func, types, args, kwargs)
+
+class Late(np.ndarray):
+    pass
+
+a = np.arange(3.0)
+plain, late_array = a.view(Plain), a.view(Late)
+results = [np.concatenate([plain, a]), np.zeros_like(plain)]
+own_method = Plain.__array_function__ is {numpys}.ndarray.__array_function__
+Late.__array_function__ = late
+results += [np.concatenate([late_array, a]), np.concatenate([a, late_array]), np.zeros_like(late_array)]
+
+class Inheriting(Mixed, np.ndarray):
+    pass
+
+mixed = a.view(Inheriting)
+results += [np.concatenate([mixed, a]), np.concatenate([a, mixed])]
+results += [np.zeros_like(mixed), np.zeros_like(plain)]
+print(own_method, [(type(made).__name__, made.tolist()) for made in results])
+"""
+
+
+def test_super_accepts_our_functions_from_the_first_class_with_a_protocol_on():
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", CALLS_OF_FUNCTIONS.format(package=package, numpys=numpys)],
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for package, numpys in [("numpy", "np"), ("numelt", "__import__('numpy')")]
+    ]  # fmt: skip
+    assert outputs[0] == outputs[1]
+    assert outputs[0].startswith("True")

@@ -68,7 +68,12 @@ impl<'py> Given<'_, 'py> {
 
     /// The arguments without the first positional one.
     pub fn after_first(&self) -> Given<'_, 'py> {
-        let count = self.count.saturating_sub(1);
+        self.after(1)
+    }
+
+    /// The arguments without the first `left_out` positional ones.
+    pub fn after(&self, left_out: usize) -> Given<'_, 'py> {
+        let count = self.count.saturating_sub(left_out);
         Given { py: self.py, values: &self.values[self.count - count..], count, names: self.names }
     }
 

@@ -28,11 +28,12 @@ static METHODS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// A method of the class. If its first argument is a numelt array, the compiled function of that name answers, or
-/// `ours(...)`; if it is a NumPy array, `numpys(...)` does, or `others(...)` if only the package can decide.
+/// the one that is asked next, or `ours(...)`; if it is a NumPy array, `numpys(...)` does, or `others(...)` if only the package can decide.
 #[pyclass(subclass, dict, frozen, module = "numelt._core")]
 pub struct UnboundCall {
     entry: Entry<UnboundCall>,
     compiled: Option<Compiled>,
+    next: Option<Compiled>,
     ours: Py<PyAny>,
     others: Py<PyAny>,
     numpys: Py<PyAny>,
@@ -43,8 +44,8 @@ impl UnboundCall {
     #[new]
     #[pyo3(signature = (name, ours, others, numpys))]
     fn new(name: &str, ours: Py<PyAny>, others: Py<PyAny>, numpys: Py<PyAny>) -> UnboundCall {
-        let compiled = table::of(&format!("ndarray.{name}"));
-        UnboundCall { entry: Entry::new(), compiled, ours, others, numpys }
+        let [compiled, next] = table::of_method(name);
+        UnboundCall { entry: Entry::new(), compiled, next, ours, others, numpys }
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -73,6 +74,11 @@ impl Callee for UnboundCall {
             None => false,
         };
         if !numpys {
+            if let Some(next) = self.next
+                && let Some(made) = next(given)?
+            {
+                return Ok(made);
+            }
             return given.pass_to(self.ours.bind(py));
         }
         match subclass::method(self.numpys.bind(py), given)? {

@@ -28,6 +28,12 @@ pub fn general(name: &str) -> Option<Compiled> {
     find(GENERAL, name)
 }
 
+/// The compiled functions of a method that is looked up on the array class and called with one of our arrays: the
+/// one that is asked first, and the one that is asked next.
+pub fn of_method(name: &str) -> [Option<Compiled>; 2] {
+    [of(&format!("ndarray.{name}")), find(NEXT, name)]
+}
+
 fn find(table: &[(&str, Compiled)], name: &str) -> Option<Compiled> {
     table.iter().find(|(known, _)| *known == name).map(|&(_, compiled)| compiled)
 }
@@ -180,3 +186,5 @@ const GENERAL: &[(&str, Compiled)] = &[
     ("all", reductions::all_with_options),
     ("ndarray.all", reductions::all_method_with_options),
 ];
+
+const NEXT: &[(&str, Compiled)] = &[("__array_ufunc__", ufunc::asked_with_derived)];

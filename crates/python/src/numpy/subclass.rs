@@ -34,11 +34,17 @@ fn default_protocol(method: Bound<'_, PyAny>) {
 
 /// Whether this class is derived from NumPy's array class.
 pub fn is_class(class: &Bound<'_, PyType>) -> bool {
-    is_derived(class.py(), class.as_type_ptr())
+    is_derived_class(class.py(), class.as_type_ptr())
+}
+
+/// Whether this is an array of a class that is derived from NumPy's array class.
+#[inline]
+pub fn is_derived(value: &Bound<'_, PyAny>) -> bool {
+    is_derived_class(value.py(), value.get_type_ptr())
 }
 
 #[inline]
-fn is_derived(py: Python<'_>, class: *mut ffi::PyTypeObject) -> bool {
+fn is_derived_class(py: Python<'_>, class: *mut ffi::PyTypeObject) -> bool {
     let Ok(numpy) = Numpy::get(py) else { return false };
     let array: *mut ffi::PyTypeObject = numpy.ndarray.as_ptr().cast();
     let mut class = class;
@@ -58,7 +64,7 @@ fn is_derived(py: Python<'_>, class: *mut ffi::PyTypeObject) -> bool {
 /// functions to NumPy.
 #[inline]
 pub fn passes(value: &Bound<'_, PyAny>, claimable: bool) -> PyResult<bool> {
-    Ok(is_derived(value.py(), value.get_type_ptr()) && (!claimable || leaves_functions_to_numpy(value)?))
+    Ok(is_derived(value) && (!claimable || leaves_functions_to_numpy(value)?))
 }
 
 /// Whether this is an array of a derived class that leaves functions to NumPy.
@@ -97,10 +103,9 @@ fn any<T>(items: impl IntoIterator<Item = T>, holds: impl Fn(T) -> PyResult<bool
 
 /// Whether there is an array of a derived class among the operands of a ufunc.
 pub fn among_operands(given: &Given<'_, '_>) -> bool {
-    let derived = |value: &Bound<'_, PyAny>| is_derived(value.py(), value.get_type_ptr());
     given.positional().chain(given.named()).any(|value| match value.cast_exact::<PyTuple>() {
-        Ok(outs) => outs.iter_borrowed().any(|out| derived(&out)),
-        Err(_) => derived(&value),
+        Ok(outs) => outs.iter_borrowed().any(|out| is_derived(&out)),
+        Err(_) => is_derived(&value),
     })
 }
 
@@ -150,7 +155,7 @@ fn view<'py>(array: &Bound<'py, PyAny>, class: &Bound<'py, PyType>) -> PyResult<
 pub fn viewed<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let Some([array, class]) = given.exactly() else { return Ok(None) };
     let Ok(class) = class.cast::<PyType>() else { return Ok(None) };
-    if !is_derived(given.py(), array.get_type_ptr()) {
+    if !is_derived(&array) {
         return Ok(None);
     }
     if class.is(given.py().get_type::<NdArray>()) {

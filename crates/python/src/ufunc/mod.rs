@@ -472,13 +472,6 @@ pub fn dispatched<'py>(
 ) -> Out<'py> {
     let py = slf.py();
     let derived = subclass::among_packed_operands(inputs, kwargs)?;
-    if derived && name == "__call__" {
-        let label = name_of(function)?;
-        let answer = |given: &Given<'_, 'py>| foreign::call(label.to_str()?, function, given, false, Terms::UNCLAIMED);
-        if let Some(made) = given::unpacked(inputs, kwargs, answer)? {
-            return Ok(made);
-        }
-    }
     if name == "__call__"
         && kwargs.is_none_or(|k| k.is_empty())
         && let Some(op) = op_of(function)?
@@ -516,16 +509,36 @@ pub fn dispatched<'py>(
 /// for all other calls, which [`dispatched`] answers.
 pub fn asked<'py>(given: &Given<'_, 'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(&[_, function, method, ref inputs @ ..]) = given.plain() else { return Ok(None) };
-    let called =
-        given.value(method).cast_exact::<PyString>().is_ok_and(|name| name.to_str().is_ok_and(|s| s == "__call__"));
+    if !is_call(&given.value(method)) || inputs.iter().any(|&input| subclass::is_derived(&given.value(input))) {
+        return Ok(None);
+    }
     let Some(op) = op_of(&given.value(function))? else { return Ok(None) };
-    if !called || inputs.len() != op.arity() {
+    if inputs.len() != op.arity() {
         return Ok(None);
     }
     let inputs = inputs.iter().map(|&input| without_axes(given.value(input).to_owned()));
     let inputs: SmallVec<[Bound<'py, PyAny>; 3]> = inputs.collect::<PyResult<_>>()?;
     let plain: SmallVec<[_; 3]> = inputs.iter().map(Bound::as_borrowed).collect();
     quick_call(op, &plain).transpose()
+}
+
+/// `array.__array_ufunc__(ufunc, "__call__", *inputs, **kwargs)` with an array of a derived class among the operands:
+/// NumPy calls it for every ufunc and operator on one of our arrays and such an array. `None` for all other calls.
+pub fn asked_with_derived<'py>(given: &Given<'_, 'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let mut first = given.positional().skip(1);
+    let (Some(function), Some(method)) = (first.next(), first.next()) else { return Ok(None) };
+    let inputs = given.after(3);
+    if !is_call(&method) || !subclass::among_operands(&inputs) {
+        return Ok(None);
+    }
+    foreign::call(name_of(&function)?.to_str()?, &function, &inputs, false, Terms::UNCLAIMED)
+}
+
+/// Whether this is the name under which NumPy passes on the call of a ufunc, and not of one of its methods.
+fn is_call(method: &Bound<'_, PyAny>) -> bool {
+    let py = method.py();
+    method.is(intern!(py, "__call__"))
+        || method.cast_exact::<PyString>().is_ok_and(|name| name.to_str().is_ok_and(|name| name == "__call__"))
 }
 
 /// NumPy's scalar for a NumPy array without axes, which NumPy's scalars convert themselves to in comparisons; other
