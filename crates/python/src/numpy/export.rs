@@ -265,15 +265,19 @@ pub fn field<'py>(array: &Bound<'py, NdArray>, field: &Bound<'py, PyAny>) -> PyR
     if !field.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) {
         return Ok(field.clone());
     }
-    let Some(dtype) = RealArray::dtype(field) else { return not_native(field) };
     let (real, pin) = (RealArray::of(field), array.get().pinned());
+    let Some(dtype) = real.dtype else { return not_native(field) };
     if let Some(pin) = pin.get() {
         let offset = real.data as i64 - pin.ptr() as i64;
         let range = shape::byte_range(&real.shape, &real.strides, dtype.size() as i64);
         if range.is_some_and(|(low, high)| offset + low >= 0 && offset + high <= pin.base().nbytes() as i64) {
             let (base, shape, strides) = (pin.base().clone(), real.shape.clone(), real.strides.clone());
             let view = ArrayView { base, dtype, offset, shape, strides };
-            let below = below(py, &real, false)?;
+            let below = if owns(array.get(), real.base) {
+                Some(array.clone().into_any().unbind())
+            } else {
+                below(py, &real, false)?
+            };
             return Ok(fresh::object(py, || NdArray::new(view, below, real.writeable()))?.into_any());
         }
     }
@@ -286,6 +290,14 @@ pub fn field<'py>(array: &Bound<'py, NdArray>, field: &Bound<'py, PyAny>) -> PyR
         let _ = pin.set(Box::new(run::export(py, &view.base)?));
     }
     Ok(made)
+}
+
+/// Whether `owner` is the `numpy.ndarray` of this array of a non-native dtype, and owns its memory.
+fn owns(array: &NdArray, owner: *mut ffi::PyObject) -> bool {
+    // SAFETY: the `numpy.ndarray` of an array lives as long as the array; see `RealArray::of`.
+    let has_no_base = || unsafe { (*owner.cast::<PyArrayObject>()).fields.base.is_null() };
+    let Payload::Foreign(real) = array.payload() else { return false };
+    real.as_ptr() == owner && array.parent().is_none() && has_no_base()
 }
 
 /// Copies the elements of a small array, with the bytes between them, to memory of our own, and returns the base and

@@ -174,9 +174,14 @@ fn keeps_dtype(op: Op, dtype: DType) -> bool {
     match op {
         Op::Add | Op::Multiply => true,
         Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual => true,
-        Op::Subtract | Op::FloorDivide | Op::Remainder | Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor => {
-            dtype != DType::Bool && op.info().dtypes.contains(dtype)
-        }
+        Op::Subtract
+        | Op::FloorDivide
+        | Op::Remainder
+        | Op::BitwiseAnd
+        | Op::BitwiseOr
+        | Op::BitwiseXor
+        | Op::LeftShift
+        | Op::RightShift => dtype != DType::Bool && op.info().dtypes.contains(dtype),
         Op::Maximum | Op::Minimum => op.info().dtypes.contains(dtype),
         Op::Divide => dtype.is_float() || dtype.is_complex(),
         _ => false,
