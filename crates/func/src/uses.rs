@@ -26,6 +26,28 @@ pub fn iterations_ahead(body: &[Instr]) -> Vec<&Ahead> {
     all
 }
 
+/// Do some of these instructions write memory or call functions under a condition that differs from iteration to
+/// iteration? Such code is hardly vectorized.
+pub fn writes_in_branches(body: &[Instr]) -> bool {
+    body.iter().any(|instr| match instr {
+        Instr::If { then, otherwise, .. } => [then, otherwise].into_iter().any(|arm| {
+            // an arm that transfers control elsewhere is part of a loop
+            matches!(arm.last(), Some(Instr::Yield(_))) && has_effects(arm) || writes_in_branches(arm)
+        }),
+        Instr::Block { body, .. } | Instr::Loop { body, .. } => writes_in_branches(body),
+        _ => false,
+    })
+}
+
+fn has_effects(body: &[Instr]) -> bool {
+    body.iter().any(|instr| match instr {
+        Instr::Store { .. } | Instr::Call { .. } | Instr::CallLoop { .. } => true,
+        Instr::If { then, otherwise, .. } => has_effects(then) || has_effects(otherwise),
+        Instr::Block { body, .. } | Instr::Loop { body, .. } => has_effects(body),
+        _ => false,
+    })
+}
+
 fn collect(body: &[Instr], defined: &mut BTreeSet<Value>, used: &mut BTreeSet<Value>) {
     for instr in body {
         match instr {
@@ -91,5 +113,30 @@ fn collect(body: &[Instr], defined: &mut BTreeSet<Value>, used: &mut BTreeSet<Va
             | Instr::Exit { values, .. } => used.extend(values),
             Instr::GiveUp => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::Label;
+
+    fn branch(then: Vec<Instr>) -> Instr {
+        let otherwise = vec![Instr::Yield(vec![])];
+        Instr::If { condition: Value(0), then, otherwise, outs: vec![], is_rare: false }
+    }
+
+    #[test]
+    fn writes_in_branches_are_told_from_writes_in_loops() {
+        let store = Instr::Store { address: Value(1), value: Value(2) };
+        let again = Instr::Again { label: Label(0), values: vec![] };
+        let looped = |body| Instr::Loop { label: Label(0), params: vec![], starts: vec![], body };
+        assert!(!writes_in_branches(std::slice::from_ref(&store)));
+        assert!(!writes_in_branches(&[branch(vec![Instr::GiveUp]), store.clone()]));
+        // the body of a loop runs while a condition holds
+        assert!(!writes_in_branches(&[looped(vec![branch(vec![store.clone(), again.clone()])])]));
+        let written = branch(vec![store.clone(), Instr::Yield(vec![])]);
+        assert!(writes_in_branches(&[looped(vec![written.clone(), again])]));
+        assert!(writes_in_branches(&[branch(vec![written, Instr::Yield(vec![])])]));
     }
 }

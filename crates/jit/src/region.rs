@@ -114,10 +114,14 @@ impl Walk<'_> {
             Some([span, _]) => self.e.facts.sum(span),
             None => self.e.facts.sum(iterations.count),
         };
-        // an upper bound of the number of iterations
-        let least = Affine::of(0).plus(&count, -1).map(|less| self.e.facts.least(&less)).unwrap_or_default();
         let is_before = |sum: &&Affine| sum.terms.keys().all(|value| (value.0 as usize) < region.inside_from);
-        let count = least.iter().find(is_before).and_then(|least| Affine::of(0).plus(least, -1));
+        let count = if is_before(&&count) {
+            Some(count)
+        } else {
+            // an upper bound of the number of iterations
+            let least = Affine::of(0).plus(&count, -1).map(|less| self.e.facts.least(&less)).unwrap_or_default();
+            least.iter().find(is_before).and_then(|least| Affine::of(0).plus(least, -1))
+        };
         region.inner_loops.push(InnerLoop { depth: region.depth, size, count });
     }
 

@@ -265,3 +265,31 @@ fn the_work_of_inner_loops_is_that_of_their_iterations() {
     assert!(ten > 10 * 3 * 5, "{ten}");
     assert!((90 * ten..=100 * ten).contains(&thousand), "{ten} {thousand}");
 }
+
+/// `while i < 1: t = min(n, m); for j in range(n): for k in range(t): s += a[j]`, and then `i += 1`.
+const BOUNDED: &str = r#"(unit "f" (slots "s" "i" "a" "n" "j" "k" "m" "t") (assigned 0 1 4 5 7) (inputs "range" "min")
+    (while 1 6 10 (compare (slot 1) lt (int "1")) (
+        (assign 2 11 ((slot 7)) (call (input 1) ((slot 3) (slot 6))))
+        (for 3 5 12 (slot 4) (call (input 0) ((slot 3))) (
+            (for 4 5 13 (slot 5) (call (input 0) ((slot 7))) (
+                (aug 5 14 add (slot 0) (index (slot 2) (slot 4)))))))
+        (aug 6 15 add (slot 1) (int "1")))))"#;
+
+#[test]
+fn the_work_of_inner_loops_takes_counts_that_are_known_before_the_loop() {
+    let min = Argument { kind: ObjectKind::Builtin("min"), ty: Type::None };
+    let given = vec![value(Type::Float), int(), floats(), int(), int(), int(), int(), int(), range(), min];
+    let mut made = compiled(BOUNDED, given);
+    assert!(stop_at_iterations_ahead(&mut made.function.body));
+    let work = |least: u64| {
+        let mut memory = Cells(vec![0; 2000]);
+        let numbers =
+            [vec![0], vec![0], array(2, 2000), vec![1000], vec![0], vec![0], vec![least], vec![0], vec![], vec![]];
+        match &run(&made, &numbers, &mut memory).values[..] {
+            [Scalar::I64(work)] => *work,
+            other => panic!("{other:?}"),
+        }
+    };
+    let (ten, hundred) = (work(10), work(100));
+    assert!((8 * ten..=10 * ten).contains(&hundred), "{ten} {hundred}");
+}

@@ -13,7 +13,9 @@
 use super::emit::Emit;
 use super::{Machine, RUN_AHEAD, Table};
 use crate::builder::{Block, Int, Val};
-use numelt_func::{Ahead, Carried, Function, Indices, Instr, Linear, Value, iterations_ahead, uses};
+use numelt_func::{
+    Ahead, Carried, Function, Indices, Instr, Linear, Value, iterations_ahead, uses, writes_in_branches,
+};
 use numelt_ir::Result;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -21,6 +23,8 @@ use std::ops::Range;
 
 /// Iterations that are too few instructions for a call of the host.
 const LEAST: u64 = 12_000;
+/// The same for iterations that write under conditions. They are not vectorized, and gain a third, not a multiple.
+const LEAST_IN_BRANCHES: u64 = 60_000;
 
 /// What stands for [`Carried::Added`] where otherwise a size in bytes is passed.
 const ADDED: usize = 64;
@@ -128,6 +132,12 @@ impl IterationsCode {
         IterationsCode(None)
     }
 
+    /// Has the code been compiled, or fetched?
+    pub fn is_ready(&self) -> bool {
+        // SAFETY: as in `get`.
+        self.0.is_some_and(|(table, number)| unsafe { &*table }.is_ready(number))
+    }
+
     /// The code, for which there are so many instructions to run now. `None` if there have not been enough of them for
     /// the code to be compiled, or if that has failed.
     pub fn get(&self, work: u64) -> Option<Machine> {
@@ -227,7 +237,8 @@ pub(super) fn call(emit: &mut Emit<'_>, outlined: &Outlined<'_>, number: usize) 
     let (calls, skips) = (b.block(c"ahead"), b.block(c"skip"));
     let iterations = b.sub(emit.get(ahead.count), emit.get(ahead.starts[0]));
     let work = b.mul(iterations, emit.get(ahead.work));
-    b.branch(b.icmp(Int::LLVMIntSGE, work, b.const_int(word, LEAST)), calls, skips);
+    let least = if writes_in_branches(&ahead.body) { LEAST_IN_BRANCHES } else { LEAST };
+    b.branch(b.icmp(Int::LLVMIntSGE, work, b.const_int(word, least)), calls, skips);
     b.enter(skips);
     emit.go_to(&place, &ahead.starts);
     b.enter(calls);

@@ -129,6 +129,11 @@ const WORTH_COMPILING: u64 = 50_000_000;
 const WORTH_FETCHING: u64 = 2_000_000;
 
 impl Table {
+    /// Is the code of the iterations with this number there?
+    fn is_ready(&self, number: usize) -> bool {
+        self.ahead[number].compiled.get().is_some_and(Option::is_some)
+    }
+
     /// The code of the iterations with this number, for which there are so many instructions to run now. It is fetched
     /// from the cache on disk, or compiled, once there have been enough of them; `None` before, and if that has failed.
     fn function(&self, number: usize, work: u64) -> Option<Machine> {

@@ -93,8 +93,8 @@ struct Tries<'a> {
     /// The words that the job's function gets on this thread.
     words: SmallVec<[u64; 48]>,
     saved: Vec<u8>,
-    /// When the clock was last read.
-    now: Instant,
+    /// When the clock was last read, if it was.
+    now: Option<Instant>,
     /// Memory for copies that tries on several threads can use.
     spare: Mutex<Vec<Vec<u8>>>,
 }
@@ -115,7 +115,7 @@ impl Tries<'_> {
             function: nothing,
             words: words.into(),
             saved: spare.pop().unwrap_or_default(),
-            now: Instant::now(),
+            now: None,
             spare: Mutex::new(spare),
         }
     }
@@ -123,7 +123,7 @@ impl Tries<'_> {
     /// The time since this was last called.
     fn lap(&mut self) -> Duration {
         let now = Instant::now();
-        now - std::mem::replace(&mut self.now, now)
+        self.now.replace(now).map_or(Duration::ZERO, |before| now - before)
     }
 
     fn state(&self) -> State {
@@ -137,7 +137,6 @@ impl Tries<'_> {
     /// Runs all tries, and stores the values after the last iteration where compiled code reads them.
     fn run(mut self) -> i64 {
         let Range { start, end } = self.job.iterations;
-        let begin = self.now;
         if start >= end || has_raised() || !undo::is_inside(self.job) || !undo::are_apart(self.job) {
             return start;
         }
@@ -152,11 +151,17 @@ impl Tries<'_> {
             return start;
         }
         let is_eager = world::iterations_ahead() == IterationsAhead::All;
+        // Reading the clock takes as long as some hundred instructions. It is left out for few iterations: their time
+        // counts as that of the exact code.
+        let is_one_try = count >= end - start && !is_eager && self.job.code.is_ready();
+        let begin = (!is_one_try).then(Instant::now);
         let all = if world::are_compiled_at_once() { u64::MAX } else { work.saturating_mul(end - start) as u64 };
         let Some(function) = self.job.code.get(all) else { return start };
         self.function = function;
-        // it may have been compiled now
-        self.lap();
+        if !is_one_try {
+            // it may have been compiled now
+            self.lap();
+        }
         let may_share = self.job.is_free && undo::are_plain(self.job);
         let mut pace = None;
         while next < end {
@@ -189,8 +194,11 @@ impl Tries<'_> {
                     self.lap();
                     break;
                 }
-                let took = self.lap().as_nanos();
                 next = iterations.end;
+                if is_one_try && next == end {
+                    break;
+                }
+                let took = self.lap().as_nanos();
                 pace = Some((took as u64 / (iterations.end - iterations.start) as u64).max(1));
                 if (took < LONG || is_scattered) && is_small {
                     count = count.saturating_mul(2);
@@ -203,7 +211,9 @@ impl Tries<'_> {
                 self.lap();
             }
         }
-        SPENT.set(SPENT.get() + (self.now - begin));
+        if let (Some(begin), Some(now)) = (begin, self.now) {
+            SPENT.set(SPENT.get() + (now - begin));
+        }
         let mut spare = std::mem::take(&mut *locked(&self.spare));
         spare.push(std::mem::take(&mut self.saved));
         let mut kept = 0;
