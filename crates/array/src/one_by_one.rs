@@ -157,26 +157,26 @@ pub fn record_one_by_one<F: Front>(
 }
 
 /// The real or imaginary part of an operand.
-enum Part {
+enum ComplexPart {
     View(ArrayView),
     Number(numelt_ir::Scalar),
 }
 
-impl Part {
+impl ComplexPart {
     fn input(&self) -> Input<'_> {
         match self {
-            Part::View(view) => Input::Array(view),
-            Part::Number(value) => Input::Const(*value),
+            ComplexPart::View(view) => Input::Array(view),
+            ComplexPart::Number(value) => Input::Const(*value),
         }
     }
 }
 
-fn parts(input: &Input<'_>, real: DType) -> (Part, Part) {
+fn parts(input: &Input<'_>, real: DType) -> (ComplexPart, ComplexPart) {
     match input {
-        Input::Array(view) => (Part::View(part(view, real, false)), Part::View(part(view, real, true))),
+        Input::Array(view) => (ComplexPart::View(part(view, real, false)), ComplexPart::View(part(view, real, true))),
         Input::Const(value) => {
             let bytes = value.to_bytes();
-            let number = |at| Part::Number(numelt_ir::Scalar::from_bytes(real, &bytes[at..at + real.size()]));
+            let number = |at| ComplexPart::Number(numelt_ir::Scalar::from_bytes(real, &bytes[at..at + real.size()]));
             (number(0), number(real.size()))
         }
     }

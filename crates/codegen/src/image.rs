@@ -9,7 +9,7 @@ use numelt_ir::{Error, Result};
 
 /// Linked code; unmapped when dropped.
 pub(crate) struct Code {
-    memory: Memory,
+    memory: ImagePages,
     entry: usize,
 }
 
@@ -21,33 +21,33 @@ impl Code {
 }
 
 /// Whole pages of our own.
-struct Memory {
+struct ImagePages {
     base: *mut u8,
     bytes: usize,
 }
 
 // SAFETY: nobody writes the memory after it is linked; who runs its code keeps the `Code`.
-unsafe impl Send for Memory {}
+unsafe impl Send for ImagePages {}
 // SAFETY: as above.
-unsafe impl Sync for Memory {}
+unsafe impl Sync for ImagePages {}
 
-impl Drop for Memory {
+impl Drop for ImagePages {
     fn drop(&mut self) {
         // SAFETY: mapped in `new`, unmapped once; the last owner of the code is going.
         unsafe { libc::munmap(self.base.cast(), self.bytes) };
     }
 }
 
-impl Memory {
+impl ImagePages {
     /// Zeroed memory to be written.
-    fn new(bytes: usize) -> Result<Memory> {
+    fn new(bytes: usize) -> Result<ImagePages> {
         let (read, private) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: a fresh mapping, at no place of ours.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, read, private, -1, 0) };
         if base == libc::MAP_FAILED {
             return Err(failed("memory for compiled code"));
         }
-        Ok(Memory { base: base.cast(), bytes })
+        Ok(ImagePages { base: base.cast(), bytes })
     }
 
     fn as_mut(&mut self) -> &mut [u8] {
@@ -320,7 +320,7 @@ pub(crate) fn link(object: &[u8], name: &str, find: impl Fn(&str) -> Option<usiz
     let object = Object::read(object)?;
     let layout = Layout::of(&object, &find)?;
     let entry = layout.entry(name)?;
-    let mut memory = Memory::new(layout.bytes.next_multiple_of(4096))?;
+    let mut memory = ImagePages::new(layout.bytes.next_multiple_of(4096))?;
     let base = memory.base as u64;
     layout.fill(memory.as_mut());
     layout.relocate(memory.as_mut(), base)?;

@@ -20,7 +20,7 @@ pub trait Task: Send {
 }
 
 #[derive(Default)]
-struct Queue {
+struct TaskQueue {
     tasks: VecDeque<Box<dyn Task>>,
     /// Is there a thread?
     started: bool,
@@ -30,7 +30,8 @@ struct Queue {
     paused: bool,
 }
 
-static QUEUE: Mutex<Queue> = Mutex::new(Queue { tasks: VecDeque::new(), started: false, busy: false, paused: false });
+static QUEUE: Mutex<TaskQueue> =
+    Mutex::new(TaskQueue { tasks: VecDeque::new(), started: false, busy: false, paused: false });
 /// There is a task, or the fork is over.
 static MORE: Condvar = Condvar::new();
 /// The thread is no longer busy.
@@ -38,11 +39,11 @@ static DONE: Condvar = Condvar::new();
 /// Is this a forked child whose parent left tasks in the queue?
 static ORPHANED: AtomicBool = AtomicBool::new(false);
 
-fn lock() -> MutexGuard<'static, Queue> {
+fn lock() -> MutexGuard<'static, TaskQueue> {
     QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn wait(on: &Condvar, queue: MutexGuard<'static, Queue>) -> MutexGuard<'static, Queue> {
+fn wait(on: &Condvar, queue: MutexGuard<'static, TaskQueue>) -> MutexGuard<'static, TaskQueue> {
     on.wait(queue).unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -61,7 +62,7 @@ pub fn resume() {
     }
 }
 
-fn start(queue: &mut Queue) {
+fn start(queue: &mut TaskQueue) {
     if !queue.started {
         queue.started = std::thread::Builder::new().name("numelt-jit".into()).spawn(serve).is_ok();
     }
@@ -95,7 +96,7 @@ fn serve() {
 }
 
 /// Does some work with the lock released.
-fn working(mut queue: MutexGuard<'static, Queue>, work: impl FnOnce()) -> MutexGuard<'static, Queue> {
+fn working(mut queue: MutexGuard<'static, TaskQueue>, work: impl FnOnce()) -> MutexGuard<'static, TaskQueue> {
     /// Marks the thread as done, even if a task panics: then there is no thread any more.
     struct Busy;
     impl Drop for Busy {
@@ -116,14 +117,14 @@ fn working(mut queue: MutexGuard<'static, Queue>, work: impl FnOnce()) -> MutexG
 
 /// Around a fork: see [`numelt_runtime::fork`].
 pub mod fork {
-    use super::{DONE, MORE, ORPHANED, Queue, lock, wait};
+    use super::{DONE, MORE, ORPHANED, TaskQueue, lock, wait};
     use std::cell::RefCell;
     use std::sync::MutexGuard;
     use std::sync::atomic::Ordering;
 
     thread_local! {
         /// The queue's lock, while this thread forks.
-        static HELD: RefCell<Option<MutexGuard<'static, Queue>>> = const { RefCell::new(None) };
+        static HELD: RefCell<Option<MutexGuard<'static, TaskQueue>>> = const { RefCell::new(None) };
     }
 
     /// Waits until the thread is between two tasks, and keeps it there.
@@ -151,7 +152,7 @@ pub mod fork {
         ORPHANED.store(!queue.tasks.is_empty(), Ordering::Relaxed);
     }
 
-    fn held() -> MutexGuard<'static, Queue> {
+    fn held() -> MutexGuard<'static, TaskQueue> {
         HELD.try_with(|held| held.borrow_mut().take()).ok().flatten().unwrap_or_else(lock)
     }
 }

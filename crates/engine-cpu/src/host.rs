@@ -13,9 +13,9 @@ use numelt_runtime::{
 use std::ops::Range;
 
 /// A piece of work of the front end, for the background thread.
-struct Work(Box<dyn FnOnce() + Send>);
+struct HostTask(Box<dyn FnOnce() + Send>);
 
-impl Task for Work {
+impl Task for HostTask {
     fn run(self: Box<Self>) {
         (self.0)();
     }
@@ -52,7 +52,7 @@ impl Host for CpuEngine {
     }
 
     fn in_background(&self, work: Box<dyn FnOnce() + Send>) {
-        if self.compiles_in_background() { background::submit(Box::new(Work(work))) } else { work() }
+        if self.compiles_in_background() { background::submit(Box::new(HostTask(work))) } else { work() }
     }
 
     fn continue_background(&self) {

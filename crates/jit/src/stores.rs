@@ -10,18 +10,18 @@ use numelt_func::{Instr, Value, uses};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A store, and the parameters of the loops around it, outermost first.
-struct Place<'a> {
+struct StorePlace<'a> {
     instr: &'a Instr,
     address: Value,
     value: Value,
     loops: Vec<&'a [Value]>,
 }
 
-struct Stores<'a> {
+struct StoreWalk<'a> {
     /// The instructions that compute values from others.
     makers: HashMap<Value, &'a Instr>,
     /// All stores, in the order of the code.
-    places: Vec<Place<'a>>,
+    places: Vec<StorePlace<'a>>,
     /// The values that change within an iteration or from iteration to iteration.
     inside: BTreeSet<Value>,
 }
@@ -29,18 +29,18 @@ struct Stores<'a> {
 /// The stores in the body of an iteration that certainly stay where they are, by their addresses in this process.
 /// `params` are the values that change from iteration to iteration.
 pub fn lasting(body: &[Instr], params: &[Value]) -> HashSet<*const Instr> {
-    let mut stores = Stores { makers: HashMap::new(), places: Vec::new(), inside: uses(body).0 };
+    let mut stores = StoreWalk { makers: HashMap::new(), places: Vec::new(), inside: uses(body).0 };
     stores.inside.extend(params);
     stores.collect(body, &mut vec![params]);
-    let outer = |place: &Place<'_>| &stores.leaves(place.address) - &stores.inside;
+    let outer = |place: &StorePlace<'_>| &stores.leaves(place.address) - &stores.inside;
     let outer: Vec<BTreeSet<Value>> = stores.places.iter().map(outer).collect();
-    let lasts = |(number, place): (usize, &Place<'_>)| {
+    let lasts = |(number, place): (usize, &StorePlace<'_>)| {
         (stores.moves(place) && !stores.is_overwritten(number, &outer)).then_some(std::ptr::from_ref(place.instr))
     };
     stores.places.iter().enumerate().filter_map(lasts).collect()
 }
 
-impl<'a> Stores<'a> {
+impl<'a> StoreWalk<'a> {
     fn collect(&mut self, body: &'a [Instr], loops: &mut Vec<&'a [Value]>) {
         for instr in body {
             match instr {
@@ -52,7 +52,7 @@ impl<'a> Stores<'a> {
                     self.makers.insert(*out, instr);
                 }
                 Instr::Store { address, value } => {
-                    self.places.push(Place { instr, address: *address, value: *value, loops: loops.clone() });
+                    self.places.push(StorePlace { instr, address: *address, value: *value, loops: loops.clone() });
                 }
                 Instr::If { then, otherwise, .. } => {
                     self.collect(then, loops);
@@ -93,7 +93,7 @@ impl<'a> Stores<'a> {
     }
 
     /// Is each iteration of all loops around a store to another element, or does it add to the same element?
-    fn moves(&self, place: &Place<'_>) -> bool {
+    fn moves(&self, place: &StorePlace<'_>) -> bool {
         let leaves = self.leaves(place.address);
         place.loops.iter().all(|params| params.iter().any(|param| leaves.contains(param)))
             || self.is_made_of(place.value, place.address)

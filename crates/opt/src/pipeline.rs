@@ -16,7 +16,7 @@ use numelt_ir::{OpKind, Program, Result};
 type Run = fn(&mut Program, &mut EqualLiterals, &Target) -> Result<bool>;
 
 /// A stage of the pipeline.
-enum Stage {
+enum PipelineStage {
     /// Brings the program into a form that later stages rely on; always runs.
     Form(&'static str, Run),
     /// Improves the program; runs if the options have it.
@@ -25,19 +25,19 @@ enum Stage {
     Again(Pass, Run),
 }
 
-impl Stage {
+impl PipelineStage {
     fn name(&self) -> &'static str {
         match self {
-            Stage::Form(name, _) => name,
-            Stage::Choice(pass, _) | Stage::Again(pass, _) => pass.name(),
+            PipelineStage::Form(name, _) => name,
+            PipelineStage::Choice(pass, _) | PipelineStage::Again(pass, _) => pass.name(),
         }
     }
 
     fn chosen(&self, passes: Passes, changed: bool) -> Option<Run> {
         match self {
-            Stage::Form(_, run) => Some(*run),
-            Stage::Choice(pass, run) => passes.contains(*pass).then_some(*run),
-            Stage::Again(pass, run) => (changed && passes.contains(*pass)).then_some(*run),
+            PipelineStage::Form(_, run) => Some(*run),
+            PipelineStage::Choice(pass, run) => passes.contains(*pass).then_some(*run),
+            PipelineStage::Again(pass, run) => (changed && passes.contains(*pass)).then_some(*run),
         }
     }
 }
@@ -62,25 +62,25 @@ fn dead(program: &mut Program, _: &mut EqualLiterals, _: &Target) -> Result<bool
 /// 6. `alternate` comes when the remaining reads are final.
 /// 7. `overlap` is last: it brings the program into the form that fusion expects (every instruction is data-parallel),
 ///    and a later pass could break that form again.
-const STAGES: [Stage; 12] = [
-    Stage::Form("empty", |p, _, _| passes::empty::run(p).map(|()| false)),
-    Stage::Form("unread", |p, _, _| {
+const STAGES: [PipelineStage; 12] = [
+    PipelineStage::Form("empty", |p, _, _| passes::empty::run(p).map(|()| false)),
+    PipelineStage::Form("unread", |p, _, _| {
         passes::unread::run(p);
         Ok(false)
     }),
-    Stage::Choice(Pass::Dead, dead),
-    Stage::Choice(Pass::Rename, |p, _, _| {
+    PipelineStage::Choice(Pass::Dead, dead),
+    PipelineStage::Choice(Pass::Rename, |p, _, _| {
         passes::rename::run(p);
         Ok(false)
     }),
-    Stage::Choice(Pass::Copies, |p, _, _| Ok(passes::copies::run(p))),
-    Stage::Choice(Pass::Rolls, |p, _, _| Ok(passes::rolls::run(p))),
-    Stage::Choice(Pass::Algebra, |p, _, _| Ok(passes::algebra::run(p))),
-    Stage::Choice(Pass::Common, |p, equal, _| Ok(passes::common::run(p, equal))),
-    Stage::Choice(Pass::Collapse, |p, _, _| Ok(passes::collapse::run(p))),
-    Stage::Again(Pass::Dead, dead),
-    Stage::Choice(Pass::Alternate, |p, _, target| Ok(passes::alternate::run(p, target))),
-    Stage::Form("overlap", |p, _, _| {
+    PipelineStage::Choice(Pass::Copies, |p, _, _| Ok(passes::copies::run(p))),
+    PipelineStage::Choice(Pass::Rolls, |p, _, _| Ok(passes::rolls::run(p))),
+    PipelineStage::Choice(Pass::Algebra, |p, _, _| Ok(passes::algebra::run(p))),
+    PipelineStage::Choice(Pass::Common, |p, equal, _| Ok(passes::common::run(p, equal))),
+    PipelineStage::Choice(Pass::Collapse, |p, _, _| Ok(passes::collapse::run(p))),
+    PipelineStage::Again(Pass::Dead, dead),
+    PipelineStage::Choice(Pass::Alternate, |p, _, target| Ok(passes::alternate::run(p, target))),
+    PipelineStage::Form("overlap", |p, _, _| {
         passes::overlap::run(p);
         Ok(false)
     }),

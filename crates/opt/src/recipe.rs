@@ -58,9 +58,9 @@ pub fn recipes(program: &Program, smallest: usize, passing: &[BaseId], tries: bo
     for (id, _) in (0..).zip(&program.bases).filter(|(id, base)| wanted(base) && count[*id as usize] > 0) {
         let Some(at) = single.definition(id) else { continue };
         let source = match (passing.contains(&id), tries) {
-            (true, _) => Source::Memory,
-            (false, true) => Source::LittleMemory,
-            (false, false) => Source::Literals,
+            (true, _) => RecipeInput::Memory,
+            (false, true) => RecipeInput::LittleMemory,
+            (false, false) => RecipeInput::Literals,
         };
         found.extend(copied_back(program, at).or_else(|| made_again(program, &single, at, source)));
     }
@@ -114,7 +114,7 @@ fn copied_back(program: &Program, at: usize) -> Option<Recipe> {
 
 /// What a value may be computed from again.
 #[derive(Clone, Copy, PartialEq)]
-enum Source {
+enum RecipeInput {
     /// From literals, by a few cheap operations.
     Literals,
     /// Also from memory that the program leaves unchanged, at most as much as a store and a read of the value move, by
@@ -125,12 +125,12 @@ enum Source {
 }
 
 /// The recipe that computes the value of the instruction at `at` from what `source` allows.
-fn made_again(program: &Program, single: &Single, at: usize, source: Source) -> Option<Recipe> {
-    let (most, any) = (program.instrs[at].out.size(), source == Source::Memory);
+fn made_again(program: &Program, single: &Single, at: usize, source: RecipeInput) -> Option<Recipe> {
+    let (most, any) = (program.instrs[at].out.size(), source == RecipeInput::Memory);
     let longest = if any { LONGEST_PASSING } else { LONGEST };
     // a plan does not change what somebody holds, and this program does not write it any more
     let stays = |base: BaseId, part: usize| {
-        source != Source::Literals
+        source != RecipeInput::Literals
             && program.bases[base as usize].output
             && program.instrs[part..].iter().all(|instr| instr.out.base != base)
     };

@@ -48,9 +48,9 @@ pub struct Handlers {
 static ENGINE: OnceLock<Handlers> = OnceLock::new();
 
 /// The runtimes of the process, oldest first. A fork copies all of them.
-static RUNTIMES: Mutex<List> = Mutex::new(Vec::new());
+static RUNTIMES: Mutex<RuntimeList> = Mutex::new(Vec::new());
 
-type List = Vec<(Weak<Inner>, Weak<Heap>)>;
+type RuntimeList = Vec<(Weak<Inner>, Weak<Heap>)>;
 
 thread_local! {
     /// The locks that this thread holds while it forks.
@@ -60,7 +60,7 @@ thread_local! {
 /// The locks of all runtimes, and of their list.
 struct All {
     locks: Vec<Locks>,
-    _list: MutexGuard<'static, List>,
+    _list: MutexGuard<'static, RuntimeList>,
 }
 
 /// The locks of one runtime.

@@ -78,7 +78,7 @@ fn collect(body: &[Instr], constants: &mut HashMap<Value, u64>) {
 }
 
 /// What is known while the function is being written.
-pub(super) struct Iterations<'a> {
+pub(super) struct AheadFunction<'a> {
     ahead: &'a Ahead,
     /// On the stack: is anything suspect?
     is_suspect: Val,
@@ -106,7 +106,7 @@ pub struct Job {
     /// What iterations make of each value that changes from iteration to iteration.
     pub carried: SmallVec<[Change; 16]>,
     /// The arrays that iterations use.
-    pub arrays: SmallVec<[Memory; 8]>,
+    pub arrays: SmallVec<[ArrayMemory; 8]>,
     /// What iterations write.
     pub written: SmallVec<[Place; 4]>,
 }
@@ -150,7 +150,7 @@ impl IterationsCode {
 
 /// An array that iterations use.
 #[derive(Debug, Clone)]
-pub struct Memory {
+pub struct ArrayMemory {
     /// Where it is.
     pub address: u64,
     /// The size of an element in bytes.
@@ -204,9 +204,9 @@ impl Job {
         let carried = carried.collect();
         let arrays = (0..arrays).map(|_| {
             let (address, size, axes) = (next() as u64, next() as usize, next());
-            Memory { address, size, axes: (0..axes).map(|_| (next(), next())).collect() }
+            ArrayMemory { address, size, axes: (0..axes).map(|_| (next(), next())).collect() }
         });
-        let arrays: SmallVec<[Memory; 8]> = arrays.collect();
+        let arrays: SmallVec<[ArrayMemory; 8]> = arrays.collect();
         let written = (0..written).map(|_| {
             let array = next() as usize;
             let indices = arrays[array].axes.iter().map(|_| {
@@ -332,7 +332,7 @@ pub(super) fn generate<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>) -> Resu
     let (iteration, done, given_up) = (b.block(c"iteration"), b.block(c"done"), b.block(c"give_up"));
     b.branch(b.icmp(Int::LLVMIntSLT, phis[0], to), iteration, done);
     b.enter(iteration);
-    emit.iterations = Some(Iterations { ahead, is_suspect, given_up });
+    emit.iterations = Some(AheadFunction { ahead, is_suspect, given_up });
     emit.body(&ahead.body)?;
     b.enter(done);
     for (k, param) in ahead.params[1..].iter().enumerate() {

@@ -1,6 +1,6 @@
 //! From the function IR to LLVM's: blocks and phis for structured code, one instruction after the other.
 
-use super::ahead::{self, Iterations, Outlined};
+use super::ahead::{self, AheadFunction, Outlined};
 use super::{CALL_LOOP, POLL, POLL_AHEAD, Part, SYMBOL, library, select};
 use crate::builder::{Block, Builder, Int, Real, Val};
 use crate::lower::calls::ElementLoops;
@@ -43,7 +43,7 @@ pub(super) struct Emit<'a> {
     outlined: std::vec::IntoIter<Outlined<'a>>,
     calls: usize,
     /// The iterations done ahead that this is.
-    pub(super) iterations: Option<Iterations<'a>>,
+    pub(super) iterations: Option<AheadFunction<'a>>,
 }
 
 /// Writes a part of the function into a module.

@@ -13,7 +13,7 @@ mod emit;
 mod library;
 mod select;
 
-pub use ahead::{Change, IterationsCode, Job, Memory, Place, Span};
+pub use ahead::{ArrayMemory, Change, IterationsCode, Job, Place, Span};
 
 use crate::lower::calls::ElementLoops;
 use crate::lower::math::MathTable;

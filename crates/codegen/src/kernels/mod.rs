@@ -29,14 +29,14 @@ use std::sync::Arc;
 const SYMBOL: &str = "kernel";
 
 /// A compiled kernel.
-struct Compiled {
+struct CompiledKernel {
     /// # Safety
     /// The tile's pointers and extents are those that the kernel was compiled for.
     function: unsafe extern "C" fn(*const Tile),
     _code: image::Code,
 }
 
-impl Body for Compiled {
+impl Body for CompiledKernel {
     // SAFETY: the contract is the trait's.
     unsafe fn run(&self, tile: &Tile) {
         // SAFETY: the function was generated for this kernel's tiles; the caller vouches for the memory.
@@ -46,7 +46,7 @@ impl Body for Compiled {
 
 /// What is compiled, and for what.
 #[derive(Clone, Copy)]
-struct Job<'a> {
+struct KernelJob<'a> {
     kernel: &'a Kernel,
     /// Numbers of its tiles, where it is compiled for tiles of one geometry and for no others.
     constants: Option<&'a Constants>,
@@ -70,7 +70,7 @@ pub fn compile(
     if !target::runs_here(isa) {
         return Err(Error::Unsupported(format!("{isa:?} code on this processor")));
     }
-    let job = Job { kernel, constants, shape: isa, isa, loops };
+    let job = KernelJob { kernel, constants, shape: isa, isa, loops };
     let key = || cache::key(kernel, constants, &host::name(isa));
     cache::compiled(key, |object| job.link(object), || job.object())
 }
@@ -85,25 +85,25 @@ pub fn compile_in_shape_of(
     isa: Isa,
     loops: &ElementLoops,
 ) -> Result<Arc<dyn Body>> {
-    let job = Job { kernel, constants, shape, isa, loops };
+    let job = KernelJob { kernel, constants, shape, isa, loops };
     job.link(&job.object()?)
 }
 
 /// The kernel's IR, for reading.
 pub fn ir_text(kernel: &Kernel, isa: Isa, loops: &ElementLoops) -> Result<String> {
     load()?;
-    let job = Job { kernel, constants: None, shape: isa, isa, loops };
+    let job = KernelJob { kernel, constants: None, shape: isa, isa, loops };
     target::with_target(isa, Effort::Less, |target| Ok(job.module(target)?.text()))
 }
 
 /// The kernel's machine code as assembly text, for reading; also for instruction sets the host lacks.
 pub fn assembly_text(kernel: &Kernel, isa: Isa, loops: &ElementLoops) -> Result<String> {
     load()?;
-    let job = Job { kernel, constants: None, shape: isa, isa, loops };
+    let job = KernelJob { kernel, constants: None, shape: isa, isa, loops };
     target::with_target(isa, Effort::Less, |target| target.assembly(job.module(target)?))
 }
 
-impl Job<'_> {
+impl KernelJob<'_> {
     fn object(&self) -> Result<Vec<u8>> {
         load()?;
         target::with_target(self.isa, Effort::Less, |target| target.object(self.module(target)?))
@@ -118,7 +118,7 @@ impl Job<'_> {
         let code = image::link(object, SYMBOL, address)?;
         // SAFETY: `loops::generate` made the symbol a C function of one pointer without result.
         let function = unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*const Tile)>(code.address()) };
-        Ok(Arc::new(Compiled { function, _code: code }))
+        Ok(Arc::new(CompiledKernel { function, _code: code }))
     }
 
     fn module(&self, target: &target::CodeGenerator) -> Result<builder::Builder> {

@@ -9,21 +9,21 @@ use std::cell::RefCell;
 
 /// Memory in 64-byte lines, so that vectors of any width are aligned. Its contents are undefined at first.
 pub struct Lines {
-    memory: Vec<Line>,
+    memory: Vec<AccumulatorLine>,
 }
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line(#[allow(dead_code)] [u8; 64]);
+struct AccumulatorLine(#[allow(dead_code)] [u8; 64]);
 
 /// The number of pieces of memory that a thread keeps for its next stretch, and the size of the largest one.
 const SPARES: usize = 8;
-const LARGEST: usize = (2 << 20) / size_of::<Line>();
+const LARGEST: usize = (2 << 20) / size_of::<AccumulatorLine>();
 
 thread_local! {
     /// Kept pieces. Returning a large piece to the system and allocating it again costs a page fault per page each
     /// time.
-    static SPARE: RefCell<Vec<Vec<Line>>> = const { RefCell::new(Vec::new()) };
+    static SPARE: RefCell<Vec<Vec<AccumulatorLine>>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Drop for Lines {

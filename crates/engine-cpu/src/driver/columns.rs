@@ -21,7 +21,7 @@ const PART: usize = 128;
 const LINE: usize = 64;
 
 /// The layout of results and steps.
-struct Columns<'a> {
+struct ColumnLayout<'a> {
     task: &'a Task<'a>,
     /// Kept loops outside the block of results, and the reduced loops outside the tile.
     kept: SmallVec<[usize; 8]>,
@@ -48,7 +48,7 @@ struct Columns<'a> {
 pub unsafe fn run(task: &Task<'_>) {
     let work = task.work();
     let shares = task.threads.shares(work);
-    let columns = Columns::new(task, shares);
+    let columns = ColumnLayout::new(task, shares);
     let groups = columns.kept.iter().map(|&l| task.nest.extents[l]).product::<i64>() as usize;
     let units = groups * columns.bands * columns.blocks;
     let steps = columns.steps();
@@ -77,8 +77,8 @@ fn fair(task: &Task<'_>, extent: usize, shares: usize, groups: usize, steps_in_t
     extent.div_ceil(shares).max(PART / size).next_multiple_of(line).min(WIDTH)
 }
 
-impl<'a> Columns<'a> {
-    fn new(task: &'a Task<'a>, shares: usize) -> Columns<'a> {
+impl<'a> ColumnLayout<'a> {
+    fn new(task: &'a Task<'a>, shares: usize) -> ColumnLayout<'a> {
         let nest = task.nest;
         let inner_loop = nest.rank() - 1;
         let outer_loop = inner_loop - 1; // some loop is reduced, and it is not the innermost
@@ -92,7 +92,7 @@ impl<'a> Columns<'a> {
         let repeats = outer.iter().map(|&l: &usize| nest.extents[l]).product::<i64>() as usize;
         // only in scratch memory is a band of several rows contiguous
         let direct = if height == 1 { task.direct() } else { None };
-        Columns {
+        ColumnLayout {
             task,
             kept,
             outer,
@@ -135,7 +135,7 @@ impl<'a> Columns<'a> {
     unsafe fn split_results(&self, units: usize, steps: usize, work: u64) {
         self.task.parallel(units, work, &|range| {
             let mut accs = Accs::new(&self.task.schedule.targets, self.width * self.height);
-            let mut worker = Worker::new(self);
+            let mut worker = ColumnScratch::new(self);
             for unit in range {
                 let (index, width, height) = self.unit(unit);
                 accs.reset(width * height);
@@ -161,7 +161,7 @@ impl<'a> Columns<'a> {
                 (0..stretches).map(|_| Accs::new(&self.task.schedule.targets, size)).collect();
             let rooms: Vec<_> = partials.iter_mut().map(Some).map(std::sync::Mutex::new).collect();
             self.task.parallel(stretches, work / units as u64, &|range| {
-                let mut worker = Worker::new(self);
+                let mut worker = ColumnScratch::new(self);
                 for s in range {
                     let Some(accs) = rooms[s].lock().unwrap_or_else(|e| e.into_inner()).take() else { continue };
                     let (from, to) = (steps * s / stretches, steps * (s + 1) / stretches);
@@ -201,19 +201,19 @@ impl<'a> Columns<'a> {
 }
 
 /// One thread's scratch memory.
-struct Worker<'a> {
-    columns: &'a Columns<'a>,
+struct ColumnScratch<'a> {
+    columns: &'a ColumnLayout<'a>,
     scratch: Vec<Lines>,
     rows: usize,
 }
 
-impl<'a> Worker<'a> {
-    fn new(columns: &'a Columns<'a>) -> Worker<'a> {
+impl<'a> ColumnScratch<'a> {
+    fn new(columns: &'a ColumnLayout<'a>) -> ColumnScratch<'a> {
         let block = columns.width * columns.height;
         let rows = (TILE / block).max(1);
         let targets = &columns.task.schedule.targets;
         let scratch = if columns.direct.is_some() { Vec::new() } else { scratch(targets, rows * block) };
-        Worker { columns, scratch, rows }
+        ColumnScratch { columns, scratch, rows }
     }
 
     /// Absorbs steps `from..to` of a block of results.

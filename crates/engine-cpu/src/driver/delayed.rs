@@ -38,11 +38,11 @@ pub struct Delayed {
     /// The points of a tile if a test demands a number, otherwise zero.
     block: usize,
     /// The results that wait until all threads have finished.
-    ends: Mutex<Vec<Part>>,
+    ends: Mutex<Vec<DelayedResults>>,
 }
 
 /// The results of the points from `first` on, one after the other.
-struct Part {
+struct DelayedResults {
     room: Lines,
     first: usize,
     len: usize,
@@ -90,7 +90,7 @@ impl Delayed {
     ///
     /// # Safety
     /// The task's launch keeps its promises, and nobody reads the destinations of these points any more.
-    unsafe fn write(&self, task: &Task<'_>, part: &Part) {
+    unsafe fn write(&self, task: &Task<'_>, part: &DelayedResults) {
         let (nest, last) = (task.nest, task.nest.rank() - 1);
         let inner = nest.extents[last] as usize;
         let mut done = 0;
@@ -130,7 +130,7 @@ pub(super) struct Writer<'a> {
     task: &'a Task<'a>,
     delayed: &'a Delayed,
     chunk: Range<usize>,
-    waiting: VecDeque<Part>,
+    waiting: VecDeque<DelayedResults>,
 }
 
 impl<'a> Writer<'a> {
@@ -143,7 +143,7 @@ impl<'a> Writer<'a> {
     pub fn room(&mut self, points: Range<usize>) -> (usize, *mut u8) {
         let mut room = Lines::new(points.len() * self.delayed.size);
         let start = room.as_ptr();
-        self.waiting.push_back(Part { room, first: points.start, len: points.len() });
+        self.waiting.push_back(DelayedResults { room, first: points.start, len: points.len() });
         (self.delayed.arg, start)
     }
 

@@ -27,7 +27,7 @@ const FEW: i64 = 16;
 const NODE: usize = 1 << 15;
 
 /// The loops of a task, by their roles in the reduction.
-struct Rows<'a> {
+struct RowLoops<'a> {
     task: &'a Task<'a>,
     /// First of the innermost reduced loops.
     first: usize,
@@ -54,7 +54,7 @@ struct Rows<'a> {
 /// # Safety
 /// The launch's contract; the innermost loop is reduced and no extent is zero.
 pub unsafe fn run(task: &Task<'_>) {
-    let rows = Rows::new(task);
+    let rows = RowLoops::new(task);
     let results = rows.kept.iter().map(|&l| task.nest.extents[l]).product::<i64>() as usize;
     let work = task.work();
     let shares = task.threads.shares(work);
@@ -75,8 +75,8 @@ pub unsafe fn run(task: &Task<'_>) {
     }
 }
 
-impl<'a> Rows<'a> {
-    fn new(task: &'a Task<'a>) -> Rows<'a> {
+impl<'a> RowLoops<'a> {
+    fn new(task: &'a Task<'a>) -> RowLoops<'a> {
         let nest = task.nest;
         let rank = nest.rank();
         let first = (0..rank).rev().take_while(|&l| nest.reduced[l]).last().unwrap_or(rank - 1);
@@ -110,7 +110,7 @@ impl<'a> Rows<'a> {
         let widest = task.schedule.targets.iter().map(|t| element(t.fold.ty)).max().unwrap_or(8);
         let leaf = if free { leaf.max(LEAF_BYTES / widest) } else { leaf };
         let pieces = task.pieces.cut(len).collect();
-        Rows { task, first, len, pieces, kept, outer, repeats, direct, unit, mixed, leaf: leaf.max(1) }
+        RowLoops { task, first, len, pieces, kept, outer, repeats, direct, unit, mixed, leaf: leaf.max(1) }
     }
 
     /// Whether the loop outside the run is kept, so that neighbouring runs form a tile.
@@ -153,7 +153,7 @@ impl<'a> Rows<'a> {
         let others = &self.kept[..self.kept.len() - 1 - usize::from(few.is_some())];
         self.task.parallel(groups * cuts, work, &|range| {
             let mut accs = Accs::new(&self.task.schedule.targets, step);
-            let mut worker = Worker::new(self, step * self.len);
+            let mut worker = RowScratch::new(self, step * self.len);
             for unit in range {
                 let (group, row) = (unit / cuts, unit % cuts * step);
                 let mut index = self.task.decode(group, others);
@@ -195,7 +195,7 @@ impl<'a> Rows<'a> {
     unsafe fn whole(&self, results: usize, work: u64) {
         self.task.parallel(results, work, &|range| {
             let mut accs = Accs::new(&self.task.schedule.targets, 64);
-            let mut worker = Worker::new(self, self.leaf.min(self.len));
+            let mut worker = RowScratch::new(self, self.leaf.min(self.len));
             worker.writer = Writer::new(self.task, 0..self.len);
             for unit in range {
                 let index = self.task.decode(unit, &self.kept);
@@ -232,7 +232,7 @@ impl<'a> Rows<'a> {
         let least = self.task.delayed.map_or(1, |delayed| delayed.chunk() / NODE + 1);
         self.task.parallel_chunks(runs * nodes.len(), least, work, &|range| {
             let mut accs = Accs::new(&self.task.schedule.targets, 64);
-            let mut worker = Worker::new(self, self.leaf.min(NODE));
+            let mut worker = RowScratch::new(self, self.leaf.min(NODE));
             // if a store is delayed, there is only one run
             let end = nodes.get(range.end).map_or(self.len, |node| node.0);
             worker.writer = nodes.get(range.start).and_then(|node| Writer::new(self.task, node.0..end));
@@ -297,19 +297,19 @@ impl<'a> Rows<'a> {
 }
 
 /// One thread's scratch memory.
-struct Worker<'a> {
-    rows: &'a Rows<'a>,
+struct RowScratch<'a> {
+    rows: &'a RowLoops<'a>,
     scratch: Vec<Lines>,
     /// Writes delayed results.
     writer: Option<Writer<'a>>,
 }
 
-impl<'a> Worker<'a> {
+impl<'a> RowScratch<'a> {
     /// Scratch for `points` values of each reduction, unless they are folded from memory.
-    fn new(rows: &'a Rows<'a>, points: usize) -> Worker<'a> {
+    fn new(rows: &'a RowLoops<'a>, points: usize) -> RowScratch<'a> {
         let targets = &rows.task.schedule.targets;
         let scratch = if rows.direct.is_some() { Vec::new() } else { scratch(targets, points) };
-        Worker { rows, scratch, writer: None }
+        RowScratch { rows, scratch, writer: None }
     }
 
     /// Whether further points cannot change the results.

@@ -32,7 +32,7 @@ const SMALLER: usize = 2;
 
 /// The scatters ("puts") of a launch.
 pub struct Scattered {
-    puts: SmallVec<[Put; 1]>,
+    puts: SmallVec<[PendingScatter; 1]>,
     /// The arguments whose elements go to scratch memory only, and the bytes of an element.
     pub(super) rooms: SmallVec<[(usize, usize); 2]>,
     /// Arguments that the kernel gathers from.
@@ -45,7 +45,7 @@ pub struct Scattered {
 }
 
 /// A scatter, and the scratch memory in which its operands are computed.
-struct Put {
+struct PendingScatter {
     scatter: Scatter,
     values: Option<usize>,
     positions: Option<usize>,
@@ -54,17 +54,17 @@ struct Put {
 
 /// Tiles that have been evaluated, but not scattered.
 #[derive(Default)]
-struct Queue {
+struct EvaluatedTiles {
     /// The first tile that has not been scattered.
     next: usize,
     /// Whether a thread is scattering.
     busy: bool,
     /// The tiles that wait for others.
-    waiting: Vec<Made>,
+    waiting: Vec<TileResults>,
 }
 
 /// The results of the points of a tile.
-struct Made {
+struct TileResults {
     tile: usize,
     points: Range<usize>,
     rooms: SmallVec<[Lines; 2]>,
@@ -113,7 +113,7 @@ impl Scattered {
             let scatter = Scatter::new(call, values.is_some(), positions.is_some())?;
             let at = call.ins.get(2).map_or(DType::I64, |operand| operand.view.dtype);
             let (values, positions) = (room(*values, call.ty)?, room(*positions, at)?);
-            Ok(Put { scatter, values, positions, gathers: *gathers })
+            Ok(PendingScatter { scatter, values, positions, gathers: *gathers })
         };
         let puts = puts.iter().map(&mut put).collect::<Result<_>>()?;
         let gathers = (0..kernel.args.len()).filter(|&arg| kernel.args[arg].kind == ArgKind::Gather).collect();
@@ -159,12 +159,12 @@ impl Scattered {
         if shares > 1 && ascend {
             task.parallel(units, work, &|range| {
                 // SAFETY: the caller's contract; positions are distinct, and each tile has its own.
-                unsafe { self.put_all(&Worker::new(self, task, &cut, &before), range) };
+                unsafe { self.put_all(&TileWorker::new(self, task, &cut, &before), range) };
             });
         } else if in_turn {
-            let (next, queue) = (AtomicUsize::new(0), Mutex::new(Queue::default()));
+            let (next, queue) = (AtomicUsize::new(0), Mutex::new(EvaluatedTiles::default()));
             task.parallel(shares, work, &|range| {
-                let worker = Worker::new(self, task, &cut, &before);
+                let worker = TileWorker::new(self, task, &cut, &before);
                 for _ in range {
                     loop {
                         let tile = next.fetch_add(1, Ordering::Relaxed);
@@ -178,7 +178,7 @@ impl Scattered {
             });
         } else {
             // SAFETY: the caller's contract.
-            unsafe { self.put_all(&Worker::new(self, task, &cut, &before), 0..units) };
+            unsafe { self.put_all(&TileWorker::new(self, task, &cut, &before), 0..units) };
         }
         true
     }
@@ -187,7 +187,7 @@ impl Scattered {
     ///
     /// # Safety
     /// The launch's contract; no other thread scatters to the same positions meanwhile.
-    unsafe fn put_all(&self, worker: &Worker<'_>, tiles: Range<usize>) {
+    unsafe fn put_all(&self, worker: &TileWorker<'_>, tiles: Range<usize>) {
         let mut rooms = worker.rooms();
         for tile in tiles {
             // SAFETY: the caller's contract.
@@ -203,7 +203,7 @@ impl Scattered {
     ///
     /// # Safety
     /// The launch's contract; tiles are scattered through this queue only.
-    unsafe fn put_in_order(&self, made: Made, queue: &Mutex<Queue>) {
+    unsafe fn put_in_order(&self, made: TileResults, queue: &Mutex<EvaluatedTiles>) {
         let lock = || queue.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = lock();
         // the thread that scatters may have lost its processor
@@ -232,7 +232,7 @@ impl Scattered {
     ///
     /// # Safety
     /// The launch's contract; no other thread scatters to the same positions meanwhile.
-    unsafe fn put(&self, made: &Made) {
+    unsafe fn put(&self, made: &TileResults) {
         for put in &self.puts {
             let room = |room: Option<usize>| room.map(|at| made.rooms[at].start());
             // SAFETY: the caller's contract; the rooms hold the tile's results.
@@ -245,9 +245,9 @@ impl Scattered {
     ///
     /// # Safety
     /// The launch's contract, and the runtime's for the scatters' operands.
-    unsafe fn copies(&self, task: &Task<'_>, ascend: bool) -> Option<Vec<Copied>> {
+    unsafe fn copies(&self, task: &Task<'_>, ascend: bool) -> Option<Vec<TargetCopy>> {
         let mut copies = Vec::new();
-        let meets = |put: &&Put| match put.gathers {
+        let meets = |put: &&PendingScatter| match put.gathers {
             Gathers::Not => false,
             Gathers::There => !ascend,
             Gathers::Anywhere => true,
@@ -260,7 +260,7 @@ impl Scattered {
             let mut room = Lines::new(bytes);
             // SAFETY: all bytes between the target's elements are its base's; the room is as large.
             unsafe { std::ptr::copy_nonoverlapping(target.wrapping_sub(low), room.as_ptr(), bytes) };
-            copies.push(Copied { target, low, room });
+            copies.push(TargetCopy { target, low, room });
         }
         Some(copies)
     }
@@ -276,7 +276,7 @@ impl Scattered {
 }
 
 /// The contents of a target before the launch.
-struct Copied {
+struct TargetCopy {
     /// The address of the element with all indices zero, which identifies the target.
     target: *const u8,
     /// The bytes of the target before that address.
@@ -285,10 +285,10 @@ struct Copied {
 }
 
 // SAFETY: the address is only compared, and the room is read.
-unsafe impl Sync for Copied {}
+unsafe impl Sync for TargetCopy {}
 
 /// The means of one thread to evaluate tiles.
-struct Worker<'a> {
+struct TileWorker<'a> {
     scattered: &'a Scattered,
     task: &'a Task<'a>,
     cut: &'a Cut,
@@ -296,14 +296,14 @@ struct Worker<'a> {
     gathers: SmallVec<[(usize, *mut u8); 1]>,
 }
 
-impl<'a> Worker<'a> {
-    fn new(scattered: &'a Scattered, task: &'a Task<'a>, cut: &'a Cut, before: &[Copied]) -> Worker<'a> {
+impl<'a> TileWorker<'a> {
+    fn new(scattered: &'a Scattered, task: &'a Task<'a>, cut: &'a Cut, before: &[TargetCopy]) -> TileWorker<'a> {
         let copied = |arg: usize| {
             let copy = before.iter().find(|copy| copy.target == task.pointers[arg].cast_const())?;
             Some((arg, copy.room.start().wrapping_add(copy.low).cast_mut()))
         };
         let gathers = scattered.gathers.iter().filter_map(|&arg| copied(arg));
-        Worker { scattered, task, cut, gathers: gathers.collect() }
+        TileWorker { scattered, task, cut, gathers: gathers.collect() }
     }
 
     /// Scratch memory for the results of a tile.
@@ -315,7 +315,7 @@ impl<'a> Worker<'a> {
     ///
     /// # Safety
     /// The launch's contract.
-    unsafe fn evaluate(&self, tile: usize, mut rooms: SmallVec<[Lines; 2]>) -> Made {
+    unsafe fn evaluate(&self, tile: usize, mut rooms: SmallVec<[Lines; 2]>) -> TileResults {
         let mut spot = self.cut.spot(self.task, tile);
         for (&(arg, _), room) in self.scattered.rooms.iter().zip(&mut rooms) {
             spot.pointers[arg] = room.as_ptr();
@@ -327,7 +327,7 @@ impl<'a> Worker<'a> {
         // SAFETY: the caller's contract; the rooms have space for the tile.
         unsafe { self.cut.evaluate(self.task, &spot) };
         note(&self.scattered.kernel);
-        Made { tile, points: spot.points, rooms }
+        TileResults { tile, points: spot.points, rooms }
     }
 }
 

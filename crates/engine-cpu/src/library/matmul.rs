@@ -80,7 +80,7 @@ fn matrix(operand: &Operand<'_>) -> Matrix {
 }
 
 /// Copies a matrix into dense rows of the loop dtype.
-fn converted(m: Matrix, (from, to): (DType, DType), extents: (usize, usize), isa: Isa) -> Result<Copied> {
+fn converted(m: Matrix, (from, to): (DType, DType), extents: (usize, usize), isa: Isa) -> Result<MatrixCopy> {
     let (mut room, matrix) = rules::dense(m, extents, false, from.size());
     let count = extents.0 * extents.1;
     let mut room_to = Lines::new(count * to.size());
@@ -92,7 +92,7 @@ fn converted(m: Matrix, (from, to): (DType, DType), extents: (usize, usize), isa
 }
 
 /// A matrix, and the memory that owns it if it is a copy.
-type Copied = (Option<Lines>, Matrix);
+type MatrixCopy = (Option<Lines>, Matrix);
 
 /// One product of the stack: that of the first two matrices, stored in the third.
 #[inline(always)]
@@ -115,7 +115,7 @@ fn through_copies(
 ) -> Result<()> {
     let (m, k, n, ty) = (shape.m, shape.k, shape.n, call.op.computes_in(call.ty));
     let (out_ty, target) = (call.out.view.dtype, matrices[2]);
-    let read = |i: usize, extents| -> Result<Copied> {
+    let read = |i: usize, extents| -> Result<MatrixCopy> {
         let (found, from) = (matrices[i], call.ins[i].view.dtype);
         if from == ty {
             return Ok((None, found));

@@ -25,7 +25,7 @@ const STRETCH: usize = 512;
 type Places = unsafe fn(*const u8, usize, i64, *mut i64, usize, *mut usize);
 
 /// The operand and the result as the threads see them.
-struct Task {
+struct NonzeroOperands {
     input: *const u8,
     dtype: DType,
     /// Extents and byte strides of the operand, without its last axis.
@@ -44,7 +44,7 @@ struct Task {
 }
 
 // SAFETY: the addresses are read, or written at rows that each belong to one piece.
-unsafe impl Sync for Task {}
+unsafe impl Sync for NonzeroOperands {}
 
 /// Runs the call.
 pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
@@ -56,7 +56,7 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
         input.view.shape.iter().zip(&input.view.strides).map(|(&n, &s)| (n as usize, s as isize)).collect();
     let (inner, outer) = axes.split_last().map_or(((1, 0), &[][..]), |(last, rest)| (*last, rest));
     let dtype = input.view.dtype;
-    let task = Task {
+    let task = NonzeroOperands {
         input: input.pointer(),
         dtype,
         outer: SmallVec::from_slice(outer),
@@ -73,7 +73,7 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
     Ok(())
 }
 
-impl Task {
+impl NonzeroOperands {
     fn run(&self, threads: &Threads, size: usize) {
         let pieces = size.div_ceil(PIECE);
         let write = |piece: usize, mut row: usize| {
@@ -114,8 +114,8 @@ impl Task {
     /// Calls `f` for each stretch of a piece, with its flat position and its truth values (bytes; not zero is true). A
     /// stretch is within one run of the last axis.
     fn blocks(&self, piece: usize, size: usize, f: &mut dyn FnMut(usize, &[u8])) {
-        let mut raw = Aligned([0u8; BLOCK * 16]);
-        let mut truths = Aligned([0u8; BLOCK]);
+        let mut raw = AlignedBytes([0u8; BLOCK * 16]);
+        let mut truths = AlignedBytes([0u8; BLOCK]);
         let (mut at, end) = (piece * PIECE, ((piece + 1) * PIECE).min(size));
         let in_place = self.truth.is_none() && (self.inner.1 == 1 || self.inner.0 == 1);
         let most = if in_place { PIECE } else { BLOCK };
@@ -144,7 +144,7 @@ impl Task {
 
     /// # Safety
     /// The rectangle is one readable row of at most [`BLOCK`] elements.
-    unsafe fn truths(&self, rect: Rect, raw: &mut Aligned<{ BLOCK * 16 }>, truths: &mut [u8; BLOCK]) {
+    unsafe fn truths(&self, rect: Rect, raw: &mut AlignedBytes<{ BLOCK * 16 }>, truths: &mut [u8; BLOCK]) {
         let size = self.dtype.size();
         // SAFETY: the caller's rectangle; `raw` has room for a block of the largest elements.
         unsafe {
@@ -315,7 +315,7 @@ fn bits_of_all(truths: &[u8; GROUP]) -> u64 {
 }
 
 #[repr(align(64))]
-struct Aligned<const N: usize>([u8; N]);
+struct AlignedBytes<const N: usize>([u8; N]);
 
 /// The counts while the threads fill them.
 struct Slots(*mut usize);

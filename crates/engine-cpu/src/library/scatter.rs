@@ -14,18 +14,18 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// An axis: its extent, and the strides of two operands that are traversed together.
-type Axis = (usize, isize, isize);
+type PairedAxis = (usize, isize, isize);
 
 /// Writes those values with numbers from `from` to `to` whose positions are in `low..high`.
 ///
 /// # Safety
 /// The task's operands are valid, and no other thread writes positions in `low..high` meanwhile.
-type Put = unsafe fn(&Scatter, from: usize, to: usize, low: u64, high: u64);
+type StoreRange = unsafe fn(&Scatter, from: usize, to: usize, low: u64, high: u64);
 
 /// A scatter ready to run.
 #[derive(Clone)]
 pub struct Scatter {
-    put: Put,
+    put: StoreRange,
     /// The largest position, and the bytes from one position to the next.
     last: u64,
     step: isize,
@@ -33,10 +33,10 @@ pub struct Scatter {
     values: *const u8,
     positions: *const u8,
     /// Axes of the positions: strides of positions and values.
-    lead: SmallVec<[Axis; 4]>,
+    lead: SmallVec<[PairedAxis; 4]>,
     count: usize,
     /// The other axes: strides of target and values.
-    rest: SmallVec<[Axis; 4]>,
+    rest: SmallVec<[PairedAxis; 4]>,
     /// Elements at each position.
     each: usize,
     /// Bytes of an element.
@@ -245,7 +245,7 @@ impl Scatter {
     pub fn target(&self) -> (*const u8, usize, usize) {
         let own = (self.last as usize + 1, self.step, 0);
         let axes = || std::iter::once(&own).chain(&self.rest);
-        let reach = |&(n, s, _): &Axis| (n as isize - 1) * s;
+        let reach = |&(n, s, _): &PairedAxis| (n as isize - 1) * s;
         let low: isize = axes().map(reach).filter(|r| *r < 0).sum();
         let high: isize = axes().map(reach).filter(|r| *r > 0).sum();
         (self.output, low.unsigned_abs(), (high - low) as usize + self.size)
@@ -258,14 +258,14 @@ impl Scatter {
 }
 
 /// The function that writes values of a dtype.
-fn put_of(op: Op, ty: DType) -> Option<Put> {
+fn put_of(op: Op, ty: DType) -> Option<StoreRange> {
     match op.scatter_step()? {
         Some(Op::Add) if ty == DType::F16 => Some(put_with::<F16, HalfSum>),
         Some(Op::Multiply) if ty == DType::F16 => Some(put_with::<F16, HalfProd>),
-        Some(Op::Add) => with!(ty, all, T => put_with::<T, Sum> as Put),
-        Some(Op::Multiply) => with!(ty, all, T => put_with::<T, Product> as Put),
-        Some(Op::Maximum) => with!(ty, all, T => put_with::<T, Largest> as Put),
-        Some(Op::Minimum) => with!(ty, all, T => put_with::<T, Smallest> as Put),
+        Some(Op::Add) => with!(ty, all, T => put_with::<T, Sum> as StoreRange),
+        Some(Op::Multiply) => with!(ty, all, T => put_with::<T, Product> as StoreRange),
+        Some(Op::Maximum) => with!(ty, all, T => put_with::<T, Largest> as StoreRange),
+        Some(Op::Minimum) => with!(ty, all, T => put_with::<T, Smallest> as StoreRange),
         Some(_) => None,
         None => Some(match ty.size() {
             1 => put_with::<u8, Last>,
@@ -325,14 +325,14 @@ meets_of_halves! {
 }
 
 /// The axes of a view from number `first` on, with the strides of another one.
-fn axes(view: &View, others: &[i64], first: usize) -> SmallVec<[Axis; 4]> {
+fn axes(view: &View, others: &[i64], first: usize) -> SmallVec<[PairedAxis; 4]> {
     let own = view.shape.iter().zip(&view.strides).skip(first);
     own.zip(others).map(|((&n, &s), &t)| (n as usize, s as isize, t as isize)).collect()
 }
 
 /// The axes, with neighbouring ones joined if both operands allow it; at least one axis.
-fn joined(axes: SmallVec<[Axis; 4]>) -> SmallVec<[Axis; 4]> {
-    let mut out: SmallVec<[Axis; 4]> = SmallVec::new();
+fn joined(axes: SmallVec<[PairedAxis; 4]>) -> SmallVec<[PairedAxis; 4]> {
+    let mut out: SmallVec<[PairedAxis; 4]> = SmallVec::new();
     for axis in axes.into_iter().filter(|a| a.0 != 1) {
         match out.last_mut() {
             Some(before) if before.1 == axis.1 * axis.0 as isize && before.2 == axis.2 * axis.0 as isize => {
@@ -348,7 +348,7 @@ fn joined(axes: SmallVec<[Axis; 4]>) -> SmallVec<[Axis; 4]> {
 }
 
 /// Calls `f` with two byte offsets for each run of the last axis, in C order, from run `from` to `to`.
-fn runs(axes: &[Axis], from: usize, to: usize, mut f: impl FnMut(isize, isize)) {
+fn runs(axes: &[PairedAxis], from: usize, to: usize, mut f: impl FnMut(isize, isize)) {
     for run in from..to {
         let (mut rest, mut a, mut b) = (run, 0, 0);
         for &(n, s, t) in axes[..axes.len() - 1].iter().rev() {
@@ -377,10 +377,10 @@ fn copy(from: Operand<'_>, to: Operand<'_>, size: usize) {
     });
 }
 
-/// See [`Put`].
+/// See [`StoreRange`].
 ///
 /// # Safety
-/// The contract of [`Put`].
+/// The contract of [`StoreRange`].
 unsafe fn put_with<T: Copy, M: Meet<T>>(task: &Scatter, from: usize, to: usize, low: u64, high: u64) {
     let (inner, s, t) = task.rest[task.rest.len() - 1];
     let count = task.rest[..task.rest.len() - 1].iter().map(|a| a.0).product();

@@ -104,7 +104,7 @@ versions!(
 /// The contract of `map`.
 type Map = unsafe fn(*const u8, usize, Bounded, u64, *mut u8, *mut bool);
 
-struct Task<'a> {
+struct BoundedFill<'a> {
     fill: Fill,
     map: Map,
     source: &'a Source,
@@ -114,19 +114,19 @@ struct Task<'a> {
 
 /// The address of the results, for threads that write different parts of them.
 #[derive(Clone, Copy)]
-struct Room(*mut u8);
+struct SharedResults(*mut u8);
 // SAFETY: each thread writes to integers of its own.
-unsafe impl Send for Room {}
+unsafe impl Send for SharedResults {}
 // SAFETY: as above.
-unsafe impl Sync for Room {}
+unsafe impl Sync for SharedResults {}
 
-impl Room {
+impl SharedResults {
     fn at(self, bytes: usize) -> *mut u8 {
         self.0.wrapping_add(bytes)
     }
 }
 
-impl Task<'_> {
+impl BoundedFill<'_> {
     fn size(&self) -> usize {
         if self.bounded.wide { 8 } else { 4 }
     }
@@ -188,7 +188,7 @@ impl Task<'_> {
     ///
     /// # Safety
     /// There is room for `n` integers.
-    unsafe fn share(&self, position: u64, n: usize, dst: Room, threads: usize) -> u64 {
+    unsafe fn share(&self, position: u64, n: usize, dst: SharedResults, threads: usize) -> u64 {
         let cut = |k: usize| n * k / threads;
         let part = |k: usize| {
             // SAFETY: the caller's room; the parts do not overlap.
@@ -244,10 +244,12 @@ pub unsafe fn fill_bounded(
     let range = if bounded.halves { 1u128 << 32 } else { 1u128 << 64 };
     let threshold = (range % u128::from(bounded.count.max(1))) as u64;
     let source = Source::new(stream.op, stream.state.iter().copied());
-    let task = Task { fill, map, source: &source, bounded, threshold };
+    let task = BoundedFill { fill, map, source: &source, bounded, threshold };
     let threads = threads.min(n / SHARE).max(1);
     // SAFETY: the caller's room.
-    unsafe { Ok(if threads > 1 { task.share(position, n, Room(dst), threads) } else { task.run(position, n, dst) }) }
+    unsafe {
+        Ok(if threads > 1 { task.share(position, n, SharedResults(dst), threads) } else { task.run(position, n, dst) })
+    }
 }
 
 #[cfg(test)]

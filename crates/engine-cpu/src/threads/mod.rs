@@ -46,7 +46,7 @@ pub struct Threads {
     wanted: usize,
     gate: u64,
     crowd: Crowd,
-    stream: Stream,
+    stream: MissedSharing,
     /// The number of workers that are polling for work or have some.
     awake: Arc<AtomicUsize>,
     pool: Mutex<Option<(u64, Arc<Pool>)>>,
@@ -57,7 +57,7 @@ impl Threads {
     /// nanoseconds stays on the caller; if `gate` is zero, everything is shared.
     pub fn new(wanted: usize, gate: u64) -> Threads {
         let wanted = if wanted == 0 { available() } else { wanted }.max(1);
-        let (crowd, stream, awake) = (Crowd::new(), Stream::new(), Arc::default());
+        let (crowd, stream, awake) = (Crowd::new(), MissedSharing::new(), Arc::default());
         Threads { wanted, gate, crowd, stream, awake, pool: Mutex::new(None) }
     }
 
@@ -172,7 +172,7 @@ impl Drop for Reset {
 }
 
 /// Work that callers did alone although it would have been worth sharing with workers that are awake.
-struct Stream {
+struct MissedSharing {
     start: Instant,
     /// Nanoseconds from `start` to the end of the last such work.
     last: AtomicU64,
@@ -180,9 +180,9 @@ struct Stream {
     total: AtomicU64,
 }
 
-impl Stream {
-    fn new() -> Stream {
-        Stream { start: Instant::now(), last: AtomicU64::new(0), total: AtomicU64::new(0) }
+impl MissedSharing {
+    fn new() -> MissedSharing {
+        MissedSharing { start: Instant::now(), last: AtomicU64::new(0), total: AtomicU64::new(0) }
     }
 
     fn add(&self, nanoseconds: u64) {

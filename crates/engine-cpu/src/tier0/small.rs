@@ -72,17 +72,17 @@ const RANK: usize = 4;
 
 /// The loops over a call's elements, outermost first. Two loops are joined if they are equivalent to one for every
 /// operand.
-struct Loops {
+struct CallLoops {
     rank: usize,
     extents: [i64; RANK],
     strides: [[i64; OPERANDS]; RANK],
 }
 
-impl Loops {
+impl CallLoops {
     /// `None` if there are too many loops, or if operands do not broadcast.
     #[inline(always)]
-    fn new(call: &SmallCall<'_>) -> Option<Loops> {
-        let mut loops = Loops { rank: 0, extents: [1; RANK], strides: [[0; OPERANDS]; RANK] };
+    fn new(call: &SmallCall<'_>) -> Option<CallLoops> {
+        let mut loops = CallLoops { rank: 0, extents: [1; RANK], strides: [[0; OPERANDS]; RANK] };
         let shape = call.out.shape;
         let fits = |input: &FewInput<'_>| match input {
             FewInput::View(view) => view.shape.len() <= shape.len(),
@@ -125,7 +125,7 @@ impl Loops {
     }
 
     /// The loops if elements are contiguous in every operand: none but the one that computes.
-    const NONE: Loops = Loops { rank: 0, extents: [1; RANK], strides: [[0; OPERANDS]; RANK] };
+    const NONE: CallLoops = CallLoops { rank: 0, extents: [1; RANK], strides: [[0; OPERANDS]; RANK] };
 
     /// Extent and strides of the `n`-th loop from inside; a single step if there is no such loop.
     #[inline(always)]
@@ -145,7 +145,7 @@ impl Loops {
 
 /// What computes a piece.
 #[derive(Clone, Copy)]
-enum Step {
+enum PieceLoop {
     /// The result is the operand itself.
     Same,
     Loop(Func),
@@ -153,29 +153,29 @@ enum Step {
     Checked(Func, report::Check),
 }
 
-impl Step {
+impl PieceLoop {
     /// The function, and the conditions that the processor's flags report.
     #[inline(always)]
-    fn new(call: &SmallCall<'_>, isa: Isa) -> Option<(Step, u8)> {
+    fn new(call: &SmallCall<'_>, isa: Isa) -> Option<(PieceLoop, u8)> {
         let (op, ty) = (call.op, call.ty);
         if matches!(op, Op::Copy | Op::Positive) || op == Op::Conjugate && !ty.is_complex() {
-            return Some((Step::Same, 0));
+            return Some((PieceLoop::Same, 0));
         }
         let func = select(op, ty, isa).ok()?;
         Some(match report::of(op, ty) {
-            Report::Quiet => (Step::Loop(func), 0),
-            Report::Hardware => (Step::Loop(func), op.raises(ty)),
-            Report::Checked(check) => (Step::Checked(func, check), 0),
-            Report::Added(check) => (Step::Checked(func, check), op.raises(ty)),
+            Report::Quiet => (PieceLoop::Loop(func), 0),
+            Report::Hardware => (PieceLoop::Loop(func), op.raises(ty)),
+            Report::Checked(check) => (PieceLoop::Checked(func, check), 0),
+            Report::Added(check) => (PieceLoop::Checked(func, check), op.raises(ty)),
         })
     }
 
     /// A conversion, and the conditions that the processor's flags report.
-    fn cast(from: DType, to: DType, isa: Isa) -> Option<(Step, u8)> {
+    fn cast(from: DType, to: DType, isa: Isa) -> Option<(PieceLoop, u8)> {
         let func = select_cast(from, to, isa).ok()?;
         Some(match report::of_cast(from, to).0 {
-            Report::Checked(check) | Report::Added(check) => (Step::Checked(func, check), 0),
-            Report::Quiet | Report::Hardware => (Step::Loop(func), warn::cast_raises(from, to)),
+            Report::Checked(check) | Report::Added(check) => (PieceLoop::Checked(func, check), 0),
+            Report::Quiet | Report::Hardware => (PieceLoop::Loop(func), warn::cast_raises(from, to)),
         })
     }
 
@@ -188,12 +188,12 @@ impl Step {
         // SAFETY: the caller's contract.
         unsafe {
             match self {
-                Step::Same => 0,
-                Step::Loop(func) => {
+                PieceLoop::Same => 0,
+                PieceLoop::Loop(func) => {
                     func.call(*ins, out, n);
                     0
                 }
-                Step::Checked(func, check) => {
+                PieceLoop::Checked(func, check) => {
                     func.call(*ins, out, n);
                     check(ins.as_ptr(), out, n)
                 }
@@ -216,12 +216,14 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     if n > FEW && n as u64 * driver::cost_of(op, ty) > LONGEST {
         return false;
     }
-    let Some(loops) = (if is_straight(call) { Some(Loops::NONE) } else { Loops::new(call) }) else { return false };
+    let Some(loops) = (if is_straight(call) { Some(CallLoops::NONE) } else { CallLoops::new(call) }) else {
+        return false;
+    };
     let by_number = match call.ins {
         [FewInput::View(_), FewInput::Const(by)] if by.dtype() == ty => select_divide_by(op, *by, isa),
         _ => None,
     };
-    let step = by_number.map_or_else(|| Step::new(call, isa), |func| Some((Step::Loop(func), 0)));
+    let step = by_number.map_or_else(|| PieceLoop::new(call, isa), |func| Some((PieceLoop::Loop(func), 0)));
     let Some((mut step, mut raised)) = step else { return false };
     let mut rooms = [const { Room::<ROOM>::new() }; 3];
     let (mut ins, mut sizes) = ([std::ptr::null::<u8>(); 3], [0; 3]);
@@ -262,7 +264,7 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
             return pieces(call, &loops, (step, raised), shared, watch, n, isa);
         }
         if let Some(from) = from {
-            let Some(cast) = Step::cast(from, call.out.dtype, isa) else { return false };
+            let Some(cast) = PieceLoop::cast(from, call.out.dtype, isa) else { return false };
             (step, raised) = cast;
         }
         let asked = raised & watch;
@@ -272,7 +274,7 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
         let (mut met, mut out, mut left) = (0, call.out.pointer, n);
         loop {
             let count = left.min(most);
-            if let Step::Same = step {
+            if let PieceLoop::Same = step {
                 std::ptr::copy_nonoverlapping(ins[0], out, count * size);
             } else {
                 met |= step.run(&ins, out, count);
@@ -332,7 +334,7 @@ struct Brought {
     pointer: *mut u8,
     /// The bytes of an element in its memory, and in the loop.
     size: usize,
-    cast: Option<Step>,
+    cast: Option<PieceLoop>,
     /// The rectangle that the buffer holds already: its address, its elements in a row and its rows.
     held: Option<(*mut u8, usize, usize)>,
 }
@@ -355,8 +357,8 @@ type Rooms = [Room<ROOM>; 6];
 #[inline(never)]
 unsafe fn pieces(
     call: &SmallCall<'_>,
-    loops: &Loops,
-    (step, mut raised): (Step, u8),
+    loops: &CallLoops,
+    (step, mut raised): (PieceLoop, u8),
     shared: bool,
     watch: u8,
     n: usize,
@@ -376,7 +378,7 @@ unsafe fn pieces(
         };
         let mut cast = None;
         if dtype != want {
-            let Some((convert, met)) = Step::cast(dtype, want, isa) else { return false };
+            let Some((convert, met)) = PieceLoop::cast(dtype, want, isa) else { return false };
             (cast, raised) = (Some(convert), raised | met);
         }
         largest = largest.max(dtype.size()).max(want.size());
@@ -384,7 +386,7 @@ unsafe fn pieces(
     }
     let mut cast = None;
     if made != call.out.dtype {
-        let Some((convert, met)) = Step::cast(made, call.out.dtype, isa) else { return false };
+        let Some((convert, met)) = PieceLoop::cast(made, call.out.dtype, isa) else { return false };
         (cast, raised) = (Some(convert), raised | met);
     }
     let most = (ROOM / largest) as i64;
@@ -400,7 +402,7 @@ unsafe fn pieces(
         flags::clear();
     }
     let rooms = &mut rooms;
-    let mut work = Work { call, loops, step, cast, brought, rooms, watch, asked, shared, made: made.size() };
+    let mut work = Traversal { call, loops, step, cast, brought, rooms, watch, asked, shared, made: made.size() };
     // SAFETY: the caller's contract.
     let done = unsafe { work.walk(most) };
     done && (asked == 0 || flags::get() & asked == 0)
@@ -455,11 +457,11 @@ fn span(view: &Few<'_>) -> (i64, i64) {
 }
 
 /// A traversal in pieces.
-struct Work<'a> {
+struct Traversal<'a> {
     call: &'a SmallCall<'a>,
-    loops: &'a Loops,
-    step: Step,
-    cast: Option<Step>,
+    loops: &'a CallLoops,
+    step: PieceLoop,
+    cast: Option<PieceLoop>,
     brought: [Option<Brought>; 3],
     rooms: &'a mut Rooms,
     watch: u8,
@@ -471,7 +473,7 @@ struct Work<'a> {
     made: usize,
 }
 
-impl Work<'_> {
+impl Traversal<'_> {
     /// Goes through all pieces of at most `most` elements; false if a condition was met.
     ///
     /// # Safety
@@ -540,7 +542,7 @@ impl Work<'_> {
                 None if direct => target.base,
                 Some(_) | None => result.start(),
             };
-            if let Step::Same = self.step {
+            if let PieceLoop::Same = self.step {
                 // an input in the output's memory has been read before the output is stored
                 if self.shared || self.cast.is_none() && direct {
                     std::ptr::copy(ins[0], value, n * self.made);

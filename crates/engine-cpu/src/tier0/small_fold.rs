@@ -17,15 +17,15 @@ use numelt_vecmath::flags;
 const VALUES: usize = 2048;
 
 /// The extents of the operand's loops: kept, reduced, kept.
-struct Extents {
+struct FoldExtents {
     groups: usize,
     steps: usize,
     width: usize,
 }
 
-impl Extents {
+impl FoldExtents {
     /// `None` if reduced axes are not adjacent, or nothing is reduced.
-    fn new(call: &SmallCall<'_>, source: &Few<'_>) -> Option<Extents> {
+    fn new(call: &SmallCall<'_>, source: &Few<'_>) -> Option<FoldExtents> {
         let (mut groups, mut steps, mut width, mut reduced) = (1, 1, 1, false);
         for (axis, &n) in source.shape.iter().enumerate() {
             match (call.axes.contains(axis), n) {
@@ -36,7 +36,7 @@ impl Extents {
                 (false, n) => groups *= n,
             }
         }
-        (reduced || groups == 1).then_some(Extents {
+        (reduced || groups == 1).then_some(FoldExtents {
             groups: groups as usize,
             steps: steps as usize,
             width: width as usize,
@@ -56,7 +56,7 @@ pub(super) unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     if !call.fresh || !sized || ty == DType::F16 || step_of(&call.out) != Some(call.out.dtype.size() as i64) {
         return false;
     }
-    let Some(extents) = Extents::new(call, source) else { return false };
+    let Some(extents) = FoldExtents::new(call, source) else { return false };
     if step_of(source) != Some(source.dtype.size() as i64) {
         // SAFETY: the caller's contract.
         return unsafe { packed(call, source, &extents, n as usize, watch, isa) };
@@ -79,7 +79,7 @@ pub(super) unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
 /// # Safety
 /// As for [`run`](super::small::run); the source has `n` elements.
 #[inline(never)]
-unsafe fn packed(call: &SmallCall<'_>, source: &Few<'_>, extents: &Extents, n: usize, watch: u8, isa: Isa) -> bool {
+unsafe fn packed(call: &SmallCall<'_>, source: &Few<'_>, extents: &FoldExtents, n: usize, watch: u8, isa: Isa) -> bool {
     let (op, ty) = (call.op, call.ty);
     let counts = op == Op::Sum && source.dtype == DType::Bool && ty == DType::I64;
     if n > FEW || source.dtype != ty && !counts || !keeps_order(call, source, extents) {
@@ -95,7 +95,7 @@ unsafe fn packed(call: &SmallCall<'_>, source: &Few<'_>, extents: &Extents, n: u
 }
 
 /// Whether a fold of the packed elements, in C order, gives NumPy's bits.
-fn keeps_order(call: &SmallCall<'_>, source: &Few<'_>, extents: &Extents) -> bool {
+fn keeps_order(call: &SmallCall<'_>, source: &Few<'_>, extents: &FoldExtents) -> bool {
     let (op, ty) = (call.op, call.ty);
     // the order does not matter, or is that of the positions
     if !ty.is_float() && !ty.is_complex() || matches!(op, Op::Any | Op::All | Op::Argmin | Op::Argmax) {
@@ -161,7 +161,14 @@ unsafe fn pack_all(view: &Few<'_>, to: *mut u8) {
 /// # Safety
 /// As for [`run`](super::small::run); the source is dense and has `n` elements.
 #[inline(never)]
-unsafe fn converted(call: &SmallCall<'_>, source: &Few<'_>, extents: &Extents, n: usize, watch: u8, isa: Isa) -> bool {
+unsafe fn converted(
+    call: &SmallCall<'_>,
+    source: &Few<'_>,
+    extents: &FoldExtents,
+    n: usize,
+    watch: u8,
+    isa: Isa,
+) -> bool {
     let (op, ty) = (call.op, call.ty);
     let (Ok(fold), Ok(cast)) = (fold::select(op, ty, isa), select_cast(source.dtype, ty, isa)) else { return false };
     // NumPy converts them in a buffer, which cuts the runs of float sums; with so few elements, all of them are one run
@@ -181,7 +188,13 @@ unsafe fn converted(call: &SmallCall<'_>, source: &Few<'_>, extents: &Extents, n
 ///
 /// # Safety
 /// The number of values is that of the extents; the output is new memory for the results.
-unsafe fn finish(call: &SmallCall<'_>, fold: Result<Fold>, values: *const u8, extents: &Extents, watch: u8) -> bool {
+unsafe fn finish(
+    call: &SmallCall<'_>,
+    fold: Result<Fold>,
+    values: *const u8,
+    extents: &FoldExtents,
+    watch: u8,
+) -> bool {
     let Ok(fold) = fold else { return false };
     if fold.out != call.out.dtype || !fold.arg && fold.acc != fold.out {
         return false;
@@ -199,7 +212,7 @@ unsafe fn finish(call: &SmallCall<'_>, fold: Result<Fold>, values: *const u8, ex
 ///
 /// # Safety
 /// The number of values is that of the extents, and `out` has space for all results, which nothing else uses.
-unsafe fn absorb(fold: &Fold, values: *const u8, extents: &Extents, out: *mut u8) -> bool {
+unsafe fn absorb(fold: &Fold, values: *const u8, extents: &FoldExtents, out: *mut u8) -> bool {
     let (element, results) = (fold.ty.size(), extents.groups * extents.width);
     let mut room = Room::<VALUES>::new();
     let (mut accs, mut positions) = (out, std::ptr::null_mut::<i64>());

@@ -41,14 +41,14 @@ pub struct CuBlas {
     api: Api,
     stream: Stream,
     /// The library's state, which one thread at a time may use.
-    handle: Mutex<Context>,
+    handle: Mutex<CublasContext>,
 }
 
 /// The library's state.
-struct Context(Handle);
+struct CublasContext(Handle);
 
 // SAFETY: the handle may be used on any thread, by one at a time.
-unsafe impl Send for Context {}
+unsafe impl Send for CublasContext {}
 
 /// The numbers that the library takes for a dtype: the type of the elements, and that of the arithmetic.
 fn types(dtype: DType) -> Option<(i32, i32)> {
@@ -95,7 +95,7 @@ impl CuBlas {
         let mut handle = null_mut();
         // SAFETY: a place for the handle, in the stream's context.
         check("cublasCreate", unsafe { (api.create)(&raw mut handle) }).ok()?;
-        let library = CuBlas { api, stream: stream.clone(), handle: Mutex::new(Context(handle)) };
+        let library = CuBlas { api, stream: stream.clone(), handle: Mutex::new(CublasContext(handle)) };
         // SAFETY: a handle and a stream of one context.
         check("cublasSetStream", unsafe { (library.api.set_stream)(handle, stream.handle()) }).ok()?;
         Some(library)

@@ -19,9 +19,9 @@ const SHORT_LINE: i64 = 1 << 10;
 const LEAST_CHUNK: i64 = 64;
 
 /// The compiled texts of calls.
-pub struct Calls<D: Driver>(HashMap<CallForm, Ready<D::Function>>);
+pub struct Calls<D: Driver>(HashMap<CallForm, CompiledCall<D::Function>>);
 
-struct Ready<F> {
+struct CompiledCall<F> {
     functions: Vec<F>,
     names: &'static [&'static str],
     params: Vec<CallParam>,
@@ -35,7 +35,7 @@ impl<D: Driver> Default for Calls<D> {
 }
 
 impl<D: Driver> Calls<D> {
-    fn ready(&mut self, form: &CallForm, wide: bool, compiler: &Compiler<D>) -> Result<&mut Ready<D::Function>> {
+    fn ready(&mut self, form: &CallForm, wide: bool, compiler: &Compiler<D>) -> Result<&mut CompiledCall<D::Function>> {
         match self.0.entry(form.clone()) {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(free) => {
@@ -43,7 +43,7 @@ impl<D: Driver> Calls<D> {
                 let source = source.ok_or_else(|| Error::Unsupported("a call without a text in C".into()))?;
                 let functions = compiler.compile(&source.text, source.functions)?;
                 let (names, params, watches) = (source.functions, source.params, source.watches);
-                Ok(free.insert(Ready { functions, names, params, watches }))
+                Ok(free.insert(CompiledCall { functions, names, params, watches }))
             }
         }
     }
@@ -83,7 +83,7 @@ pub fn call<D: Driver>(
 }
 
 /// The numbers and the memory of a call's parameters.
-struct Order<'a, D: Driver> {
+struct CallParameters<'a, D: Driver> {
     engine: &'a Device<D>,
     state: &'a State<D>,
     call: &'a LibraryCall<'a>,
@@ -100,7 +100,7 @@ struct Order<'a, D: Driver> {
     scratch: Option<D::Memory>,
 }
 
-impl<D: Driver> Order<'_, D> {
+impl<D: Driver> CallParameters<'_, D> {
     fn operand(&self, at: Option<usize>) -> Operand<'_> {
         at.map_or(self.call.out, |at| self.call.ins[at])
     }
@@ -153,7 +153,7 @@ impl<D: Driver> Order<'_, D> {
     }
 
     /// Queues a function of the text.
-    fn run(&self, ready: &mut Ready<D::Function>, name: &str, items: i64) -> Result<()> {
+    fn run(&self, ready: &mut CompiledCall<D::Function>, name: &str, items: i64) -> Result<()> {
         if items == 0 {
             return Ok(());
         }
@@ -208,7 +208,8 @@ fn scan<D: Driver>(
     let bytes = calls::scratch_bytes(&form) * (lines * parts) as usize;
     let scratch = if splits { Some(engine.driver().memory(bytes)?) } else { None };
     let (word_number, level) = (word.unwrap_or(0) as i64, (0, 0));
-    let order = Order { engine, state, call, lead, axis, run, chunk, parts, word: word_number, level, scratch };
+    let order =
+        CallParameters { engine, state, call, lead, axis, run, chunk, parts, word: word_number, level, scratch };
     if splits {
         order.run(ready, "numelt_fold", lines * parts)?;
         order.run(ready, "numelt_join", lines)?;
@@ -240,7 +241,7 @@ fn scatter<D: Driver>(
     let scratch =
         if claims { Some(engine.driver().memory(calls::scratch_bytes(&form) * rows as usize)?) } else { None };
     let parts = out.view.size() / rows;
-    let order = Order {
+    let order = CallParameters {
         engine,
         state,
         call,
@@ -289,7 +290,8 @@ fn nonzero<D: Driver>(
     let numbers: i64 = levels.iter().map(|(_, length)| length).sum::<i64>() + 1;
     let scratch = Some(engine.driver().memory(calls::scratch_bytes(&form) * numbers as usize)?);
     let (lead, run) = ((0..rank).collect(), call.out.view.shape[0]);
-    let mut order = Order { engine, state, call, lead, axis: 0, run, chunk, parts, word: 0, level: (0, 0), scratch };
+    let mut order =
+        CallParameters { engine, state, call, lead, axis: 0, run, chunk, parts, word: 0, level: (0, 0), scratch };
     order.run(ready, NONZERO[0], parts)?;
     for level in levels {
         order.level = level;

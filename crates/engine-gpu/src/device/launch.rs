@@ -68,7 +68,7 @@ pub fn launch<D: Driver>(
     compiled.with(variant, &engine.compiler, |ready| {
         let word = ready.watches.then(|| state.word());
         let numbers = Numbers { word: word.unwrap_or(0) as i64, ..Numbers::default() };
-        let order = Order { engine, state, kernel: &compiled.kernel, launch, points };
+        let order = QueuedLaunch { engine, state, kernel: &compiled.kernel, launch, points };
         match ready.kind {
             Kind::Points => {
                 let items = points as usize;
@@ -104,7 +104,7 @@ fn is_short(kernel: &Kernel, launch: &Launch<'_>) -> bool {
 }
 
 /// A launch that is being queued.
-struct Order<'a, D: Driver> {
+struct QueuedLaunch<'a, D: Driver> {
     engine: &'a Device<D>,
     state: &'a State<D>,
     kernel: &'a Kernel,
@@ -112,7 +112,7 @@ struct Order<'a, D: Driver> {
     points: i64,
 }
 
-impl<D: Driver> Order<'_, D> {
+impl<D: Driver> QueuedLaunch<'_, D> {
     fn product(&self, axes: &[usize]) -> i64 {
         axes.iter().map(|&axis| self.launch.geometry.extents[axis]).product()
     }

@@ -100,7 +100,7 @@ pub fn product<D: Driver>(
     if known.refuses(call.ty) {
         return Err(Error::Unsupported(format!("products of {}", call.ty)));
     }
-    let mut order = Order { engine, state, known, call, scratch: Vec::new() };
+    let mut order = QueuedProduct { engine, state, known, call, scratch: Vec::new() };
     let outcome = order.run();
     // queued work keeps memory alive
     let scratch = std::mem::take(&mut order.scratch);
@@ -113,7 +113,7 @@ pub fn product<D: Driver>(
 }
 
 /// A product that is being queued.
-struct Order<'a, D: Driver> {
+struct QueuedProduct<'a, D: Driver> {
     engine: &'a Device<D>,
     state: &'a mut State<D>,
     known: &'a mut Products<D>,
@@ -125,7 +125,7 @@ struct Order<'a, D: Driver> {
 /// A stack of matrices that BLAS can read or write: in which memory, and where there.
 type Placed = (u64, Stack);
 
-impl<D: Driver> Order<'_, D> {
+impl<D: Driver> QueuedProduct<'_, D> {
     fn run(&mut self) -> Result<()> {
         let LibraryCall { ty, out, ins, .. } = *self.call;
         let [left, right] = ins else { return Err(Error::Invalid("a product of two operands".into())) };

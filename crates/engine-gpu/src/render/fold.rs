@@ -11,7 +11,7 @@
 use super::lanes::GROUP;
 use super::points::{self, Point, RAISE, operand, store};
 use super::types::{cast, name, stored};
-use super::{ENTRY, Kind, Param, Parts, Variant, ops};
+use super::{ENTRY, KernelText, Kind, Param, Variant, ops};
 use numelt_ir::{DType, DTypeKind, Op};
 use numelt_opt::{Kernel, Reduction};
 use std::fmt::Write;
@@ -26,7 +26,7 @@ const GROUP_BYTES: usize = 32 << 10;
 const ITEMS: &str = "ROLLED\n    for (i64 item = GROUP * LANES + LANE; item < items; item += GROUPS * LANES)";
 
 /// The text of a kernel with reductions.
-pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<Parts> {
+pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<KernelText> {
     let folds: Vec<Fold<'_>> = (0..).zip(&kernel.reductions).map(|(at, own)| Fold { kernel, own, at }).collect();
     let has_run = kernel.reduced.last() == Some(&true) && !variant.short;
     let (kind, mut text) = if has_run {
@@ -57,7 +57,7 @@ pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<Parts> {
     let params = parameters(kernel, variant, &folds, kind, watches);
     let declared = points::declared(kernel, &params);
     let text = text.replace("$PARAMETERS", &declared);
-    Some(Parts { text, params, watches, kind })
+    Some(KernelText { text, params, watches, kind })
 }
 
 /// See [`super::short_run`].

@@ -186,12 +186,12 @@ pub fn parameters(kernel: &Kernel, variant: Variant) -> Option<usize> {
     Some(parts(kernel, variant)?.params.len())
 }
 
-fn parts(kernel: &Kernel, variant: Variant) -> Option<Parts> {
+fn parts(kernel: &Kernel, variant: Variant) -> Option<KernelText> {
     if kernel.reductions.is_empty() { points::render(kernel, variant) } else { fold::render(kernel, variant) }
 }
 
 /// A kernel's text in parts.
-struct Parts {
+struct KernelText {
     text: String,
     params: Vec<Param>,
     watches: bool,

@@ -1,7 +1,7 @@
 //! Elementwise kernels: a loop over points, and the work at one point.
 
 use super::types::{self, cast, name};
-use super::{ENTRY, Kind, Param, Parts, Variant, fold, ops};
+use super::{ENTRY, KernelText, Kind, Param, Variant, fold, ops};
 use numelt_ir::DType;
 use numelt_opt::{Arg, ArgKind, Kernel, Node, StrideClass, ValueId};
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ const PACK_BYTES: usize = 16;
 const PACK_NODES: usize = 24;
 
 /// The text of a kernel without reductions.
-pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<Parts> {
+pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<KernelText> {
     let width = if variant.packed { width(kernel) } else { None };
     let point = Point::new(kernel, Variant { packed: width.is_some(), ..variant })?;
     let params = parameters(kernel, variant, point.watches);
@@ -40,7 +40,7 @@ pub(super) fn render(kernel: &Kernel, variant: Variant) -> Option<Parts> {
     if point.watches {
         body.push_str(RAISE);
     }
-    Some(Parts { text: body + "}\n", params, watches: point.watches, kind: Kind::Points })
+    Some(KernelText { text: body + "}\n", params, watches: point.watches, kind: Kind::Points })
 }
 
 /// The number of points whose elements a work-item loads and stores together: one loop, whose elements lie beside each

@@ -2,7 +2,7 @@
 //!
 //! In: an access table. Out: for each instruction its predecessors and successors. Wherever two views share a byte,
 //! read after write, write after read and write after write are edges; edges that follow from others through an
-//! identical view are left out. For each base the graph keeps one [`Group`] per distinct view, so that a scalar that is
+//! identical view are left out. For each base the graph keeps one [`AccessGroup`] per distinct view, so that a scalar that is
 //! read 40,000 times costs a list and not the square of that. If a base has many views, its oldest groups are replaced
 //! by one instruction that waits for all of them. A view that overlaps no other has a list of its own.
 
@@ -23,7 +23,7 @@ pub(crate) struct Graph {
 }
 
 /// The accesses to one view that later instructions may have to wait for.
-struct Group {
+struct AccessGroup {
     view: ViewId,
     /// Its byte range. It tells most groups apart without a look at the table.
     low: i64,
@@ -66,7 +66,7 @@ impl Accesses {
 /// The accesses to one base so far.
 #[derive(Default)]
 struct History {
-    groups: Vec<Group>,
+    groups: Vec<AccessGroup>,
     /// The instruction that replaces old groups: every later access waits for it, whatever its view.
     barrier: Option<u32>,
 }
@@ -173,7 +173,7 @@ impl History {
             self.barrier = Some(index);
         }
         let (low, high) = table.range(view);
-        self.groups.push(Group { view, low, high, accesses: Accesses::default() });
+        self.groups.push(AccessGroup { view, low, high, accesses: Accesses::default() });
         self.groups.len() - 1
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn partition(table: &AccessTable, graph: &Graph, mut budget: u32) -> 
     for window in windows(table.instrs.len()) {
         let mut start = Weighted::new(table, graph, window);
         unintrusive::reduce(&mut start);
-        let mut search = Search { best: start.cost(), found: start.clone(), budget: &mut budget };
+        let mut search = PartitionSearch { best: start.cost(), found: start.clone(), budget: &mut budget };
         search.below(start, 0);
         blocks.extend(search.found.into_blocks());
     }
@@ -25,7 +25,7 @@ pub(super) fn partition(table: &AccessTable, graph: &Graph, mut budget: u32) -> 
     if cost::of_partition(&greedy) <= cost::of_partition(&blocks) { greedy } else { blocks }
 }
 
-struct Search<'a, 'b> {
+struct PartitionSearch<'a, 'b> {
     /// The cost in bytes of the cheapest legal partition so far, and that partition.
     best: u64,
     found: Weighted<'a>,
@@ -35,7 +35,7 @@ struct Search<'a, 'b> {
 /// The most levels of recursion: each fuses a pair of a window's instructions.
 const DEPTH: usize = super::weighted::WINDOW;
 
-impl<'a> Search<'a, '_> {
+impl<'a> PartitionSearch<'a, '_> {
     /// Searches the partitions that can be reached from a graph by its edges.
     fn below(&mut self, mut graph: Weighted<'a>, depth: usize) {
         loop {

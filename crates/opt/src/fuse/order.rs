@@ -27,14 +27,14 @@ pub(super) struct Order {
     label: Vec<u64>,
     next: Vec<u32>,
     prev: Vec<u32>,
-    forward: Search,
-    backward: Search,
+    forward: BlockSearch,
+    backward: BlockSearch,
     /// The number of edges that searches may still visit with the full budget.
     credit: usize,
 }
 
 /// One direction of a search. `mark` holds for each block the number of the last search that visited it.
-struct Search {
+struct BlockSearch {
     mark: Vec<u32>,
     round: u32,
     found: Vec<u32>,
@@ -57,9 +57,9 @@ enum Progress {
     Cycle,
 }
 
-impl Search {
-    fn new(count: usize) -> Search {
-        Search { mark: vec![0; count], round: 0, found: Vec::new(), done: 0, edge: 0 }
+impl BlockSearch {
+    fn new(count: usize) -> BlockSearch {
+        BlockSearch { mark: vec![0; count], round: 0, found: Vec::new(), done: 0, edge: 0 }
     }
 
     fn start(&mut self, from: u32) {
@@ -84,8 +84,8 @@ impl Order {
             label: vec![0; count + 1],
             next: (0..ring).map(|i| (i + 1) % ring).collect(),
             prev: (0..ring).map(|i| (i + ring - 1) % ring).collect(),
-            forward: Search::new(count),
-            backward: Search::new(count),
+            forward: BlockSearch::new(count),
+            backward: BlockSearch::new(count),
             credit: count * PER_INSTRUCTION,
         };
         order.relabel();

@@ -27,7 +27,7 @@ pub(crate) fn run(program: &mut Program) -> bool {
 }
 
 /// The source of a base that has one value and is a copy.
-enum Source {
+enum CopySource {
     View { view: View, version: u32 },
     Fill(ConstId),
 }
@@ -35,7 +35,7 @@ enum Source {
 /// Lets readers read the source of a copy, if every reader can.
 fn bypass(program: &mut Program, single: &Single) -> bool {
     let mut versions = Versions::new(program);
-    let mut sources: Vec<Option<Source>> = Vec::new();
+    let mut sources: Vec<Option<CopySource>> = Vec::new();
     sources.resize_with(program.bases.len(), || None);
     let mut changes: Vec<(usize, usize, Operand, BaseId)> = Vec::new();
     let mut open = reads(program);
@@ -60,16 +60,16 @@ fn bypass(program: &mut Program, single: &Single) -> bool {
 }
 
 /// The source of which the instruction's output is a plain copy, if the output is not visible outside.
-fn source(program: &Program, instr: &Instr, single: &Single, versions: &Versions) -> Option<Source> {
+fn source(program: &Program, instr: &Instr, single: &Single, versions: &Versions) -> Option<CopySource> {
     let base = instr.out.base;
     if instr.op != Op::Copy || program.bases[base as usize].output || instr.ty != instr.out.dtype {
         return None;
     }
     single.definition(base)?;
     match &instr.ins[0] {
-        Operand::Const(id) => Some(Source::Fill(*id)),
+        Operand::Const(id) => Some(CopySource::Fill(*id)),
         Operand::View(view) if view.dtype == instr.ty => {
-            Some(Source::View { view: view.clone(), version: versions.of(view.base) })
+            Some(CopySource::View { view: view.clone(), version: versions.of(view.base) })
         }
         Operand::View(_) => None,
     }
@@ -80,18 +80,18 @@ fn replacement(
     instr: &Instr,
     place: usize,
     view: &View,
-    source: &Source,
+    source: &CopySource,
     single: &Single,
     versions: &Versions,
 ) -> Option<Operand> {
     let elementwise = instr.op.kind() == OpKind::Elementwise;
     match source {
-        Source::Fill(id) => {
+        CopySource::Fill(id) => {
             let dtype = program.consts[*id as usize].dtype();
             let fits = elementwise && view.dtype == dtype && instr.op.input_dtype(instr.ty, place) == dtype;
             fits.then_some(Operand::Const(*id))
         }
-        Source::View { view: from, version } => {
+        CopySource::View { view: from, version } => {
             single.producer(program, view)?;
             let unchanged = versions.of(from.base) == *version && !instr.op.is_product();
             (unchanged && keeps_order(from, view, elementwise)).then(|| Operand::View(from.clone()))

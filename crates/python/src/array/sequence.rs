@@ -20,7 +20,7 @@ type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 const MOST: usize = 1 << 22;
 
 /// Why the numbers of a sequence were not collected.
-enum Stop {
+enum NotCollected {
     /// Something in it is not a plain number, or there are too many numbers.
     NotPlain,
     /// An exception was raised when a scalar in it was computed.
@@ -77,12 +77,12 @@ impl Numbers {
 pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: impl FnOnce(DType) -> Option<DType>) -> Quick<'py> {
     let collected = match length(object) {
         Some(count) => collect(object, count),
-        None => one(object).ok_or(Stop::NotPlain),
+        None => one(object).ok_or(NotCollected::NotPlain),
     };
     let (numbers, dims) = match collected {
         Ok(collected) if collected.0.len() > 0 => collected,
-        Ok(_) | Err(Stop::NotPlain) => return Ok(None),
-        Err(Stop::Raised(error)) => return Err(error),
+        Ok(_) | Err(NotCollected::NotPlain) => return Ok(None),
+        Err(NotCollected::Raised(error)) => return Err(error),
     };
     let Some(dtype) = dtype(numbers.dtype()) else { return Ok(None) };
     stored(py, &numbers, dtype, &dims)
@@ -138,18 +138,18 @@ fn one(object: Any<'_, '_>) -> Option<(Numbers, Dims)> {
 }
 
 /// The numbers of a sequence in order, and the extents, if all are floats or ints of at most 53 bits.
-fn collect(object: Any<'_, '_>, rows: usize) -> Result<(Numbers, Dims), Stop> {
+fn collect(object: Any<'_, '_>, rows: usize) -> Result<(Numbers, Dims), NotCollected> {
     if rows == 0 || rows > MOST {
-        return Err(Stop::NotPlain);
+        return Err(NotCollected::NotPlain);
     }
-    let first = length(&item(object, 0).ok_or(Stop::NotPlain)?);
-    let count = rows.checked_mul(first.unwrap_or(1)).filter(|&count| count <= MOST).ok_or(Stop::NotPlain)?;
+    let first = length(&item(object, 0).ok_or(NotCollected::NotPlain)?);
+    let count = rows.checked_mul(first.unwrap_or(1)).filter(|&count| count <= MOST).ok_or(NotCollected::NotPlain)?;
     let mut numbers = Numbers::of_length(count);
     match first {
         None => add(object, rows, &mut numbers)?,
         Some(columns) => {
             for at in 0..rows {
-                let row = item(object, at).filter(|row| length(row) == Some(columns)).ok_or(Stop::NotPlain)?;
+                let row = item(object, at).filter(|row| length(row) == Some(columns)).ok_or(NotCollected::NotPlain)?;
                 add(&row, columns, &mut numbers)?;
             }
         }
@@ -159,26 +159,28 @@ fn collect(object: Any<'_, '_>, rows: usize) -> Result<(Numbers, Dims), Stop> {
 }
 
 /// Adds the numbers of a list or tuple of this length.
-fn add(object: Any<'_, '_>, count: usize, numbers: &mut Numbers) -> Result<(), Stop> {
+fn add(object: Any<'_, '_>, count: usize, numbers: &mut Numbers) -> Result<(), NotCollected> {
     match (object.cast_exact::<PyList>(), object.cast_exact::<PyTuple>()) {
         // the list may become shorter while a scalar in it is computed
-        (Ok(list), _) => (0..count).try_for_each(|at| add_one(&list.get_item(at).or(Err(Stop::NotPlain))?, numbers)),
+        (Ok(list), _) => {
+            (0..count).try_for_each(|at| add_one(&list.get_item(at).or(Err(NotCollected::NotPlain))?, numbers))
+        }
         (_, Ok(tuple)) => tuple.iter_borrowed().try_for_each(|item| add_one(&item, numbers)),
-        _ => Err(Stop::NotPlain),
+        _ => Err(NotCollected::NotPlain),
     }
 }
 
 #[inline(always)]
-fn add_one(item: Any<'_, '_>, numbers: &mut Numbers) -> Result<(), Stop> {
+fn add_one(item: Any<'_, '_>, numbers: &mut Numbers) -> Result<(), NotCollected> {
     let value = match (item.cast_exact::<PyFloat>(), &mut *numbers) {
         (Ok(value), Numbers::Floats(floats)) => {
             floats.push(value.value());
             return Ok(());
         }
         (Ok(value), Numbers::Ints(_)) => Some(Weak::Float(value.value())),
-        (Err(_), _) => number(item).map_err(Stop::Raised)?,
+        (Err(_), _) => number(item).map_err(NotCollected::Raised)?,
     };
-    value.and_then(|value| numbers.push(value)).ok_or(Stop::NotPlain)
+    value.and_then(|value| numbers.push(value)).ok_or(NotCollected::NotPlain)
 }
 
 fn length(object: Any<'_, '_>) -> Option<usize> {

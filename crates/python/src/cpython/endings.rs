@@ -10,16 +10,16 @@ use std::thread;
 /// Runs code of Python or NumPy, or code that may call such code.
 #[inline(always)]
 pub fn outlive<R>(run: impl FnOnce() -> R) -> R {
-    let stop = Stop;
+    let stop = StopThread;
     let result = run();
     mem::forget(stop);
     result
 }
 
 /// Stops the thread when it is dropped, except by a panic. It is only dropped when the stack is unwound.
-struct Stop;
+struct StopThread;
 
-impl Drop for Stop {
+impl Drop for StopThread {
     #[cold]
     fn drop(&mut self) {
         while !thread::panicking() {

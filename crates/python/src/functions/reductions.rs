@@ -65,7 +65,7 @@ impl<'py> Plain<'py> {
 
 /// The kind of reduction.
 #[derive(Clone, Copy)]
-enum Kind {
+enum ReductionKind {
     Fold(Op),
     Mean,
 }
@@ -107,11 +107,11 @@ fn first_extreme<T: Copy + PartialOrd>(numbers: impl Iterator<Item = T>, least: 
 /// The number of references to an array that only the present call holds: the interpreter's.
 const PASSING: isize = 1;
 
-fn quick<'py>(array: Any<'_, 'py>, kind: Kind, plain: &Plain<'py>) -> Quick<'py> {
+fn quick<'py>(array: Any<'_, 'py>, kind: ReductionKind, plain: &Plain<'py>) -> Quick<'py> {
     let Some(view) = native(array) else { return Ok(None) };
     // an operand that only the call holds, such as `a * b` in `sum(a * b)`, need not be stored
     let _passing = (export::references(array) <= PASSING).then(|| view.base.passing());
-    if let Kind::Fold(op @ (Op::Argmin | Op::Argmax)) = kind
+    if let ReductionKind::Fold(op @ (Op::Argmin | Op::Argmax)) = kind
         && view.size() <= limits::EXTREME
         && plain.axis.is_none()
         && !plain.keepdims
@@ -126,21 +126,21 @@ fn quick<'py>(array: Any<'_, 'py>, kind: Kind, plain: &Plain<'py>) -> Quick<'py>
 
 /// A reduction of a native array along one axis, without other options.
 pub fn along<'py>(array: Any<'_, 'py>, op: Op, axis: Bound<'py, PyAny>) -> Quick<'py> {
-    Plain { axis: Some(axis), keepdims: false, dtype: None }.fold(array, Kind::Fold(op))
+    Plain { axis: Some(axis), keepdims: false, dtype: None }.fold(array, ReductionKind::Fold(op))
 }
 
 impl<'py> Plain<'py> {
-    fn fold(&self, array: Any<'_, 'py>, kind: Kind) -> Quick<'py> {
+    fn fold(&self, array: Any<'_, 'py>, kind: ReductionKind) -> Quick<'py> {
         match kind {
-            Kind::Fold(op) => self.reduce(array, op, self.dtype),
-            Kind::Mean => self.mean(array),
+            ReductionKind::Fold(op) => self.reduce(array, op, self.dtype),
+            ReductionKind::Mean => self.mean(array),
         }
     }
 }
 
 /// Answers a call with one of our arrays, or with an object of which one is made.
-fn call<'py, const N: usize>(given: &Given<'_, 'py>, kind: Kind, parameters: &Parameters<N>) -> Quick<'py> {
-    let takes_dtype = matches!(kind, Kind::Fold(Op::Sum | Op::Prod));
+fn call<'py, const N: usize>(given: &Given<'_, 'py>, kind: ReductionKind, parameters: &Parameters<N>) -> Quick<'py> {
+    let takes_dtype = matches!(kind, ReductionKind::Fold(Op::Sum | Op::Prod));
     let Some((a, plain)) = Plain::bind(given, parameters, takes_dtype)? else { return Ok(None) };
     // NumPy converts and adds up few elements in less time
     if plain.dtype.is_some() && native(&a).is_some_and(|view| policy::is_small(view, limits::FEW)) {
@@ -241,17 +241,17 @@ const PLACE: Parameters<4> = Parameters::new(["a", "axis", "out", "keepdims"], 1
 const MEAN: Parameters<6> = Parameters::new(["a", "axis", "dtype", "out", "keepdims", "where"], 1).by_position(5);
 
 folds! {
-    sum Kind::Fold(Op::Sum), TOTAL;
-    prod Kind::Fold(Op::Prod), TOTAL;
-    max Kind::Fold(Op::Max), EXTREME;
-    min Kind::Fold(Op::Min), EXTREME;
-    any Kind::Fold(Op::Any), TRUTH;
-    all Kind::Fold(Op::All), TRUTH;
-    any_method Kind::Fold(Op::Any), TRUTH_METHOD;
-    all_method Kind::Fold(Op::All), TRUTH_METHOD;
-    argmax Kind::Fold(Op::Argmax), PLACE;
-    argmin Kind::Fold(Op::Argmin), PLACE;
-    mean Kind::Mean, MEAN;
+    sum ReductionKind::Fold(Op::Sum), TOTAL;
+    prod ReductionKind::Fold(Op::Prod), TOTAL;
+    max ReductionKind::Fold(Op::Max), EXTREME;
+    min ReductionKind::Fold(Op::Min), EXTREME;
+    any ReductionKind::Fold(Op::Any), TRUTH;
+    all ReductionKind::Fold(Op::All), TRUTH;
+    any_method ReductionKind::Fold(Op::Any), TRUTH_METHOD;
+    all_method ReductionKind::Fold(Op::All), TRUTH_METHOD;
+    argmax ReductionKind::Fold(Op::Argmax), PLACE;
+    argmin ReductionKind::Fold(Op::Argmin), PLACE;
+    mean ReductionKind::Mean, MEAN;
 }
 
 optional! {

@@ -4,7 +4,7 @@
 //! In: the arrays of a [`Job`] and a range of iterations. Not here: the choice of the range, and why iterations give
 //! up.
 
-use numelt_codegen::functions::{Job, Memory, Place, Span};
+use numelt_codegen::functions::{ArrayMemory, Job, Place, Span};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -31,7 +31,7 @@ struct Block {
 
 impl Block {
     /// The memory of an array that iterations write.
-    fn of(memory: &Memory, part: &Place, iterations: &Range<i64>) -> Block {
+    fn of(memory: &ArrayMemory, part: &Place, iterations: &Range<i64>) -> Block {
         let mut start = 0i64;
         let mut axes = memory.axes.clone();
         for (axis, indices) in axes.iter_mut().zip(&part.indices) {
@@ -159,7 +159,7 @@ impl Blocks {
 }
 
 /// Does the next iteration write elements that lie directly beside those of an iteration?
-fn goes_on_beside(memory: &Memory, part: &Place) -> bool {
+fn goes_on_beside(memory: &ArrayMemory, part: &Place) -> bool {
     memory.axes.iter().zip(&part.indices).any(|(axis, indices)| match indices {
         Span::At((_, step)) => step.wrapping_mul(axis.1).unsigned_abs() == memory.size as u64,
         Span::Within(_) => false,
@@ -213,7 +213,7 @@ pub fn is_inside(job: &Job) -> bool {
 }
 
 /// The first and the last byte of an array; `None` if it has no elements.
-fn reach(memory: &Memory) -> Option<(i128, i128)> {
+fn reach(memory: &ArrayMemory) -> Option<(i128, i128)> {
     let mut reach = (i128::from(memory.address), i128::from(memory.address) + memory.size as i128 - 1);
     for (extent, stride) in &memory.axes {
         let far = i128::from(*extent - 1) * i128::from(*stride);
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
     use numelt_codegen::functions::IterationsCode;
 
-    fn job(arrays: Vec<Memory>, written: Vec<Place>, iterations: Range<i64>) -> Job {
+    fn job(arrays: Vec<ArrayMemory>, written: Vec<Place>, iterations: Range<i64>) -> Job {
         Job {
             code: IterationsCode::none(),
             words: std::ptr::null_mut(),
@@ -283,9 +283,9 @@ mod tests {
         Place { array: 0, indices: indices.into_iter().collect() }
     }
 
-    fn matrix(cells: &mut [u64], rows: i64, columns: i64) -> Memory {
+    fn matrix(cells: &mut [u64], rows: i64, columns: i64) -> ArrayMemory {
         let axes = [(rows, 8 * columns), (columns, 8)].into_iter().collect();
-        Memory { address: cells.as_mut_ptr() as u64, size: 8, axes }
+        ArrayMemory { address: cells.as_mut_ptr() as u64, size: 8, axes }
     }
 
     #[test]
@@ -359,7 +359,7 @@ mod tests {
     fn columns_are_scattered_up_to_a_cache_line() {
         let mut cells = vec![0; 100 * 100];
         let memory = matrix(&mut cells, 100, 100);
-        let is = |axis, step, count, memory: &Memory| {
+        let is = |axis, step, count, memory: &ArrayMemory| {
             Blocks::of(&job(vec![memory.clone()], vec![part(axis, 0, step)], 0..100), &(0..count)).is_scattered
         };
         assert!(is(1, 1, 1, &memory) && is(1, 1, 8, &memory));

@@ -20,7 +20,7 @@ static COUNTS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 static SILENT: AtomicBool = AtomicBool::new(false);
 
 /// An entry of the table, found for a position in the program.
-struct Known {
+struct FoundEntry {
     name: Box<str>,
     entry: Py<PyList>,
     /// Calls that have not been added to the entry yet; see [`settle_counts`].
@@ -30,7 +30,7 @@ struct Known {
 }
 
 /// Entries by the address of the code object and the position in its bytecode.
-type Places = FxHashMap<(usize, i32), SmallVec<[Known; 1]>>;
+type Places = FxHashMap<(usize, i32), SmallVec<[FoundEntry; 1]>>;
 
 static PLACES: LazyLock<Mutex<Places>> = LazyLock::new(Mutex::default);
 const MOST_PLACES: usize = 4096;
@@ -49,7 +49,7 @@ fn forget_counts() {
 /// Adds to the table the calls that were counted since the last time.
 #[pyfunction]
 fn settle_counts(py: Python<'_>) -> PyResult<()> {
-    let settle = |known: &mut Known| (known.entry.clone_ref(py), std::mem::take(&mut known.calls));
+    let settle = |known: &mut FoundEntry| (known.entry.clone_ref(py), std::mem::take(&mut known.calls));
     let news: Vec<_> = places().values_mut().flatten().map(settle).collect();
     for (entry, calls) in news.into_iter().filter(|&(_, calls)| calls > 0) {
         add(entry.bind(py), calls)?;
@@ -205,7 +205,7 @@ pub fn note(place: Place<'_>, name: &str, reason: &str) -> PyResult<()> {
         settle_counts(py)?;
         forget_counts();
     }
-    let known = Known { name: name.into(), entry: entry.unbind(), calls: 0, _code: code.unbind() };
+    let known = FoundEntry { name: name.into(), entry: entry.unbind(), calls: 0, _code: code.unbind() };
     places().entry(place).or_default().push(known);
     Ok(())
 }

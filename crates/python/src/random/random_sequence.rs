@@ -35,7 +35,7 @@ struct SfcState {
 
 /// The kind of bit generator, and the address of its state.
 #[derive(Clone, Copy)]
-enum State {
+enum SequenceState {
     Twister(*mut TwisterState),
     Sfc64(*mut SfcState),
 }
@@ -43,7 +43,7 @@ enum State {
 /// A bit generator that can only advance step by step.
 #[pyclass(name = "SequentialStream", module = "numelt._core", frozen)]
 pub struct SequentialStream {
-    state: State,
+    state: SequenceState,
     acquire: Py<PyAny>,
     release: Py<PyAny>,
     /// Keeps the memory of the state alive.
@@ -63,8 +63,8 @@ pub fn stream(
     bit_generator: &Bound<'_, PyAny>,
 ) -> PyResult<Option<SequentialStream>> {
     let state = match name {
-        "MT19937" => State::Twister(address.cast()),
-        "SFC64" => State::Sfc64(address.cast()),
+        "MT19937" => SequenceState::Twister(address.cast()),
+        "SFC64" => SequenceState::Sfc64(address.cast()),
         _ => return Ok(None),
     };
     if !state.is_laid_out_as_known(bit_generator)? {
@@ -79,19 +79,19 @@ pub fn stream(
     }))
 }
 
-impl State {
+impl SequenceState {
     /// Whether the memory holds the values that NumPy's own attribute `state` shows.
     fn is_laid_out_as_known(self, bit_generator: &Bound<'_, PyAny>) -> PyResult<bool> {
         let described = bit_generator.getattr("state")?;
         let inner = described.get_item("state")?;
         let words = |name: &str| inner.get_item(name)?.call_method0("tolist")?.extract::<Vec<u64>>();
         Ok(match self {
-            State::Twister(at) => {
+            SequenceState::Twister(at) => {
                 let (key, position) = (words("key")?, inner.get_item("pos")?.extract::<c_int>()?);
                 // SAFETY: the address is that of this generator's structure.
                 unsafe { (*at).key.iter().map(|&w| u64::from(w)).eq(key) && (*at).position == position }
             }
-            State::Sfc64(at) => {
+            SequenceState::Sfc64(at) => {
                 let (has, half): (c_int, u32) =
                     (described.get_item("has_uint32")?.extract()?, described.get_item("uinteger")?.extract()?);
                 // SAFETY: the address is that of this generator's structure.
@@ -106,8 +106,8 @@ impl State {
         // SAFETY: the caller's contract.
         unsafe {
             match self {
-                State::Twister(at) => Sequence::Twister(&mut (*at).key, &mut (*at).position),
-                State::Sfc64(at) => Sequence::Sfc64(&mut (*at).words, &mut (*at).has_half, &mut (*at).half),
+                SequenceState::Twister(at) => Sequence::Twister(&mut (*at).key, &mut (*at).position),
+                SequenceState::Sfc64(at) => Sequence::Sfc64(&mut (*at).words, &mut (*at).has_half, &mut (*at).half),
             }
         }
     }
@@ -157,7 +157,7 @@ impl SequentialStream {
     /// Draws numbers while the lock is held, and releases the GIL if there are many. Returns false if the host engine
     /// cannot make them.
     fn make(&self, py: Python<'_>, n: i64, numbers: Draw<'_>) -> bool {
-        let state = Held(self.state);
+        let state = LockedState(self.state);
         let (host, threads) = host_for(py, n);
         let run = move || {
             let state = state;
@@ -169,9 +169,9 @@ impl SequentialStream {
 }
 
 /// The state, while the lock is held.
-struct Held(State);
+struct LockedState(SequenceState);
 // SAFETY: it is made and used only while the lock is held.
-unsafe impl Send for Held {}
+unsafe impl Send for LockedState {}
 
 #[pymethods]
 impl SequentialStream {
@@ -251,7 +251,7 @@ impl SequentialStream {
     ) -> PyResult<Bound<'py, PyAny>> {
         let view = sized(DType::F64, size)?;
         let n = view.size();
-        if n == 0 || matches!(self.state, State::Sfc64(_)) {
+        if n == 0 || matches!(self.state, SequenceState::Sfc64(_)) {
             return Ok(py.NotImplemented().into_bound(py));
         }
         let mut guard = run::overwrite(py, &view.base)?;

@@ -29,7 +29,7 @@ use std::sync::{Mutex, PoisonError};
 static TOUCHED: AtomicBool = AtomicBool::new(false);
 /// The two states met last. Most changes are a `with` statement around a few operations, after which the former state
 /// is back.
-static KNOWN: [Known; 2] = [Known::none(), Known::none()];
+static KNOWN: [DecodedState; 2] = [DecodedState::none(), DecodedState::none()];
 /// Whether Python's filters turn warnings into exceptions. Operations that could warn then run one at a time.
 static WARNINGS_ARE_ERRORS: AtomicBool = AtomicBool::new(false);
 /// Which of the two states in `KNOWN` was met last.
@@ -53,17 +53,17 @@ pub fn is_strict(py: Python<'_>) -> PyResult<bool> {
 }
 
 /// A state object and its decoded meaning.
-struct Known {
+struct DecodedState {
     address: AtomicUsize,
     meaning: AtomicU8,
     /// A reference to the object, so that no other one gets its address.
     owner: Mutex<Option<Py<PyAny>>>,
 }
 
-impl Known {
+impl DecodedState {
     /// No state yet.
-    const fn none() -> Known {
-        Known { address: AtomicUsize::new(0), meaning: AtomicU8::new(warn::DEFAULT), owner: Mutex::new(None) }
+    const fn none() -> DecodedState {
+        DecodedState { address: AtomicUsize::new(0), meaning: AtomicU8::new(warn::DEFAULT), owner: Mutex::new(None) }
     }
 }
 

@@ -21,18 +21,18 @@ const PLACES: usize = 1 << 14;
 /// Numbers of positions, by the address of the code object and the offset in its bytecode. The code objects are kept
 /// alive, so that no other one gets their address.
 #[derive(Default)]
-struct Known {
+struct PositionNumbers {
     numbers: FxHashMap<(usize, c_int), Option<u32>>,
-    places: VecDeque<Place>,
+    places: VecDeque<SourcePosition>,
     /// How many positions have been forgotten, which is also the number of the oldest one in `places`.
     forgotten: u32,
 }
 
-impl Known {
+impl PositionNumbers {
     /// Remembers one more position, whose number counts from the first one of the process; `None` for code of the
     /// package or of NumPy, of which only the code object is used: it must stay alive. With the number comes the
     /// position that was forgotten, to be dropped when `KNOWN` is free: the end of a code object may run Python code.
-    fn add(&mut self, place: Place, ours: bool) -> (Option<u32>, Option<Place>) {
+    fn add(&mut self, place: SourcePosition, ours: bool) -> (Option<u32>, Option<SourcePosition>) {
         let oldest = if self.places.len() >= PLACES { self.places.pop_front() } else { None };
         if let Some(oldest) = &oldest {
             self.numbers.remove(&oldest.key());
@@ -45,25 +45,25 @@ impl Known {
     }
 
     /// The position of a number, unless it has been forgotten.
-    fn get(&self, number: u32) -> Option<&Place> {
+    fn get(&self, number: u32) -> Option<&SourcePosition> {
         self.places.get(number.wrapping_sub(self.forgotten) as usize)
     }
 }
 
-struct Place {
+struct SourcePosition {
     code: Py<PyCode>,
     offset: c_int,
     /// The name of the module.
     module: Py<PyAny>,
 }
 
-impl Place {
+impl SourcePosition {
     fn key(&self) -> (usize, c_int) {
         (self.code.as_ptr() as usize, self.offset)
     }
 }
 
-static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+static KNOWN: Mutex<Option<PositionNumbers>> = Mutex::new(None);
 
 /// Tells the runtime where the current operation was recorded, if the runtime has asked for that.
 #[inline]
@@ -105,7 +105,7 @@ fn number_of(frame: &Bound<'_, PyFrame>) -> PyResult<Option<u32>> {
     let module = frame.getattr("f_globals")?.call_method1("get", ("__name__", "<string>"))?;
     let name: String = module.extract().unwrap_or_default();
     let ours = matches!(name.split('.').next(), Some("numelt" | "numpy"));
-    let place = Place { code: code.unbind(), offset, module: module.unbind() };
+    let place = SourcePosition { code: code.unbind(), offset, module: module.unbind() };
     let (number, _forgotten) =
         KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().add(place, ours);
     Ok(number)

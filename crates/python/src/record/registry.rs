@@ -17,27 +17,28 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-static KNOWN: Mutex<Known> = Mutex::new(Known { recent: Vec::new(), places: BTreeMap::new(), prune_at: 256 });
+static KNOWN: Mutex<RegisteredBases> =
+    Mutex::new(RegisteredBases { recent: Vec::new(), places: BTreeMap::new(), prune_at: 256 });
 
 /// Whether there have ever been two bases that share memory.
 static TANGLED: AtomicBool = AtomicBool::new(false);
 
-struct Known {
+struct RegisteredBases {
     /// Bases that have not been sorted into `places` yet. Most are never looked for.
     recent: Vec<WeakBase>,
     /// The other bases by their first address. No living one lies inside another.
-    places: BTreeMap<usize, Place>,
+    places: BTreeMap<usize, RegisteredBase>,
     prune_at: usize,
 }
 
-struct Place {
+struct RegisteredBase {
     end: usize,
     base: WeakBase,
     /// The address of the NumPy array that owns the memory and that the base keeps alive.
     root: Option<usize>,
 }
 
-fn known() -> MutexGuard<'static, Known> {
+fn known() -> MutexGuard<'static, RegisteredBases> {
     KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
@@ -75,7 +76,7 @@ pub fn find(range: &Range<usize>, root: Option<usize>) -> Option<(BaseRef, usize
     fits.then_some((base, start))
 }
 
-impl Known {
+impl RegisteredBases {
     /// Moves the recent bases into `places`.
     fn sort(&mut self) {
         for weak in std::mem::take(&mut self.recent) {
@@ -106,13 +107,13 @@ impl Known {
             }
         }
         if !hidden {
-            self.places.insert(start, Place { end, base: base.downgrade(), root });
+            self.places.insert(start, RegisteredBase { end, base: base.downgrade(), root });
         }
         shares
     }
 
     /// The last living base that starts at or before an address; dead ones found on the way are removed.
-    fn last_living(&mut self, address: usize) -> Option<(usize, &Place)> {
+    fn last_living(&mut self, address: usize) -> Option<(usize, &RegisteredBase)> {
         let start = loop {
             let (&at, place) = self.places.range(..=address).next_back()?;
             if place.base.is_alive() {

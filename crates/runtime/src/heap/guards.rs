@@ -121,12 +121,12 @@ impl<'a> WriteGuard<'a> {
 pub(crate) struct Guards {
     /// How many guards are alive; read without locking the list.
     alive: AtomicUsize,
-    list: Mutex<List>,
+    list: Mutex<GuardList>,
     ended: Condvar,
 }
 
 #[derive(Default)]
-struct List {
+struct GuardList {
     /// The number of the next guard.
     next: u64,
     alive: SmallVec<[Alive; 4]>,
@@ -184,7 +184,7 @@ impl Guards {
         self.list().find(|alive| alive.base == base && (writes || alive.writes))
     }
 
-    fn list(&self) -> MutexGuard<'_, List> {
+    fn list(&self) -> MutexGuard<'_, GuardList> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -237,7 +237,7 @@ impl Guards {
     }
 }
 
-impl List {
+impl GuardList {
     fn find(&self, hinders: impl Fn(&Alive) -> bool) -> Option<Hindrance> {
         self.alive.iter().find(|alive| hinders(alive)).map(|alive| Hindrance(alive.number))
     }
@@ -262,7 +262,7 @@ impl List {
 
 /// Excludes all other threads from a heap's guards.
 pub(crate) struct GuardsHeld<'a> {
-    list: MutexGuard<'a, List>,
+    list: MutexGuard<'a, GuardList>,
     alive: &'a AtomicUsize,
 }
 
