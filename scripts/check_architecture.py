@@ -204,6 +204,8 @@ RULES = [
             "crates/codegen/src/functions/mod.rs",
             "crates/codegen/src/functions/ahead.rs",
             "crates/codegen/src/functions/library.rs",
+            # copies of the memory that iterations ahead may write
+            "crates/codegen/src/functions/undo.rs",
             # functions of the C library and loops over elements, which compiled code calls
             "crates/codegen/src/lower/math.rs",
             "crates/codegen/src/lower/calls.rs",

@@ -12,6 +12,7 @@ mod ahead;
 mod emit;
 mod library;
 mod select;
+pub mod undo;
 
 pub use ahead::{ArrayMemory, Change, IterationsCode, Job, Place, Span};
 

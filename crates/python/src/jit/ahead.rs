@@ -8,9 +8,11 @@
 //! A try takes some tens of microseconds, and the memory that it writes fits into the first-level cache, so that
 //! copying it costs little. Signals are checked between two tries.
 
-use crate::jit::undo::{self, Blocks};
 use crate::jit::world;
-use numelt_codegen::functions::{Change, Job, Machine};
+use numelt_codegen::functions::{
+    Change, Job, Machine,
+    undo::{self, Blocks},
+};
 use numelt_jit::IterationsAhead;
 use numelt_runtime::Runtime;
 use numelt_vecmath::flags;

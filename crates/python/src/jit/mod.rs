@@ -8,7 +8,7 @@
 //!   `results` make the objects that CPython gets when the code stops. `pool` has the memory of arrays that the code
 //!   makes.
 //! - `code` has the machine code of a variant, which may be compiled in the background.
-//! - `ahead` runs iterations ahead (speculatively), and `undo` restores the memory that they have written.
+//! - `ahead` runs iterations ahead (speculatively), and restores the memory that they have written if they give up.
 //! - `worth` estimates whether compiling a loop pays, and `account` notes whether running its code did. `kept` stores
 //!   data of the Python package on disk.
 //!
@@ -22,7 +22,6 @@ pub mod kept;
 pub mod pool;
 pub mod rest;
 pub mod results;
-pub mod undo;
 pub mod unit;
 pub mod variant;
 pub mod world;

@@ -4,7 +4,7 @@
 //! In: the arrays of a [`Job`] and a range of iterations. Not here: the choice of the range, and why iterations give
 //! up.
 
-use numelt_codegen::functions::{ArrayMemory, Job, Place, Span};
+use super::{ArrayMemory, Job, Place, Span};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -259,7 +259,7 @@ pub fn are_plain(job: &Job) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use numelt_codegen::functions::IterationsCode;
+    use crate::functions::IterationsCode;
 
     fn job(arrays: Vec<ArrayMemory>, written: Vec<Place>, iterations: Range<i64>) -> Job {
         Job {
