@@ -303,7 +303,7 @@ pub fn call<'py>(
     terms: Terms,
     first: impl FnOnce() -> PyResult<()>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    if terms.most == i64::MAX && given.names().is_none() && all_unchanged(given, terms.claimable)? {
+    if terms.most == i64::MAX && all_unchanged(given, method, terms.claimable)? {
         first()?;
         return hooks::wrap(&given.pass_to(callable)?, 1).map(Some);
     }
@@ -315,14 +315,18 @@ pub fn call<'py>(
     lent.call(callable, &mut values, given.names()).map(Some)
 }
 
-/// Whether NumPy gets all positional arguments unchanged, because they are arrays of NumPy, numbers, or tuples of such
-/// objects, and need not be kept. Other arguments may also be passed unchanged; [`Lent`] finds out.
-fn all_unchanged(given: &Given<'_, '_>, claimable: bool) -> PyResult<bool> {
+/// Whether NumPy gets all arguments unchanged, because they are arrays of NumPy, numbers, or tuples of such objects, and
+/// need not be kept; the first argument of a `method` is always passed unchanged. Keyword arguments are `None`, numbers
+/// and strings. Other arguments may also be passed unchanged; [`Lent`] finds out.
+fn all_unchanged(given: &Given<'_, '_>, method: bool, claimable: bool) -> PyResult<bool> {
+    if !given.named().all(|value| is_plain(&value)) {
+        return Ok(false);
+    }
     let simple = |value: &Bound<'_, PyAny>| -> PyResult<bool> {
         Ok(!value.is_exact_instance_of::<NdArray>()
             && (is_numpys_own(value) || is_plain(value) || subclass::passes(value, claimable)? || passes(value)?))
     };
-    for value in given.positional() {
+    for value in given.positional().skip(usize::from(method)) {
         let unchanged = match value.cast_exact::<PyTuple>() {
             Ok(items) => all(items.iter_borrowed(), |item| match item.cast_exact::<PyTuple>() {
                 Ok(items) => all(items.iter_borrowed(), |item| simple(&item)),
