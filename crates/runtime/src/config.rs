@@ -8,6 +8,8 @@
 //! settings that name files ([`NAMING_FILES`]) are never taken from the working directory, and elsewhere only from
 //! files that only the user and root can write. Files of other users are not read at all.
 
+mod values;
+
 use crate::engine::SmallCall;
 use crate::placement::Rule;
 use crate::trusted;
@@ -262,11 +264,11 @@ impl Config {
                 }
                 self.engine = value.to_string();
             }
-            "jit" => self.jit = parse_jit(value).ok_or_else(|| bad("off, on or sync"))?,
-            "variants" => self.variants = parse_variants(value).ok_or_else(|| bad("dynamic, fixed or selected"))?,
-            "isa" => self.isa = parse_isa(value).ok_or_else(|| bad("best, avx512, avx2 or portable"))?,
+            "jit" => self.jit = values::jit(value).ok_or_else(|| bad("off, on or sync"))?,
+            "variants" => self.variants = values::variants(value).ok_or_else(|| bad("dynamic, fixed or selected"))?,
+            "isa" => self.isa = values::isa(value).ok_or_else(|| bad("best, avx512, avx2 or portable"))?,
             "fuse" => self.fuse = value.parse().map_err(|_| bad("singleton, naive, greedy, unintrusive or optimal"))?,
-            "plan_cache" => self.plan_cache = parse_bool(value).ok_or_else(|| bad("0 or 1"))?,
+            "plan_cache" => self.plan_cache = values::bool(value).ok_or_else(|| bad("0 or 1"))?,
             "passes" => self.passes = value.parse().map_err(|e| Error::Config(plain(&e)))?,
             "fallback" => {
                 if !["silent", "warn", "error"].contains(&value) {
@@ -275,20 +277,22 @@ impl Config {
                 self.fallback = value.to_string();
             }
             "cache_dir" => self.cache_dir = Some(PathBuf::from(value)),
-            "memory_limit" => self.memory_limit = parse_bytes(value).ok_or_else(|| bad("a size such as 512M or 8G"))?,
+            "memory_limit" => {
+                self.memory_limit = values::bytes(value).ok_or_else(|| bad("a size such as 512M or 8G"))?
+            }
             "devices" => {
                 self.devices =
                     value.split(',').map(str::trim).filter(|name| !name.is_empty()).map(Into::into).collect();
             }
             "device_memory" => {
-                self.device_memory = parse_bytes(value).ok_or_else(|| bad("a size such as 512M or 8G"))?;
+                self.device_memory = values::bytes(value).ok_or_else(|| bad("a size such as 512M or 8G"))?;
             }
-            "exact_products" => self.exact_products = parse_bool(value).ok_or_else(|| bad("0 or 1"))?,
+            "exact_products" => self.exact_products = values::bool(value).ok_or_else(|| bad("0 or 1"))?,
             "placement" => {
-                self.placement = parse_placement(value).ok_or_else(|| bad("cost, random or random:SEED"))?;
+                self.placement = values::placement(value).ok_or_else(|| bad("cost, random or random:SEED"))?;
             }
-            "trace" => self.trace = parse_bool(value).ok_or_else(|| bad("0 or 1"))?,
-            "progress" => self.progress = parse_seconds(value).ok_or_else(|| bad("a number of seconds"))?,
+            "trace" => self.trace = values::bool(value).ok_or_else(|| bad("0 or 1"))?,
+            "progress" => self.progress = values::seconds(value).ok_or_else(|| bad("a number of seconds"))?,
             "block" => self.block = value.parse().map_err(|_| bad("a number of points"))?,
             "max_pending" => {
                 self.max_pending = value.parse().ok().filter(|&n| n > 0).ok_or_else(|| bad("a positive number"))?;
@@ -399,71 +403,6 @@ fn candidates() -> Vec<(PathBuf, Place)> {
     [(PathBuf::from("numelt.toml"), Place::WorkingDirectory)].into_iter().chain(own).collect()
 }
 
-fn parse_jit(value: &str) -> Option<Jit> {
-    match value {
-        "off" | "0" | "false" => Some(Jit::Off),
-        "on" | "1" | "true" => Some(Jit::On),
-        "sync" => Some(Jit::Sync),
-        _ => None,
-    }
-}
-
-fn parse_variants(value: &str) -> Option<Variants> {
-    match value {
-        "dynamic" => Some(Variants::Dynamic),
-        "fixed" => Some(Variants::Fixed),
-        "selected" => Some(Variants::Selected),
-        _ => None,
-    }
-}
-
-fn parse_isa(value: &str) -> Option<InstructionSet> {
-    match value {
-        "best" => Some(InstructionSet::Best),
-        "avx512" => Some(InstructionSet::Avx512),
-        "avx2" => Some(InstructionSet::Avx2),
-        "portable" => Some(InstructionSet::Portable),
-        _ => None,
-    }
-}
-
-fn parse_placement(text: &str) -> Option<Rule> {
-    match text.split_once(':') {
-        Some(("random", seed)) => Some(Rule::Random(seed.parse().ok()?)),
-        Some(_) => None,
-        None if text == "random" => Some(Rule::Random(0)),
-        None => (text == "cost").then_some(Rule::Cost),
-    }
-}
-
-fn parse_bool(value: &str) -> Option<bool> {
-    match value {
-        "" | "0" | "off" | "false" => Some(false),
-        "1" | "on" | "true" => Some(true),
-        _ => None,
-    }
-}
-
-/// Seconds, at most a day.
-fn parse_seconds(value: &str) -> Option<f64> {
-    value.parse().ok().filter(|seconds| (0.0..=86_400.0).contains(seconds))
-}
-
-/// `512M`, `8G`, `1000000`; zero is no limit.
-fn parse_bytes(value: &str) -> Option<Option<usize>> {
-    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit: usize = match value[digits.len()..].to_ascii_uppercase().as_str() {
-        "" | "B" => 1,
-        "K" | "KB" | "KIB" => 1 << 10,
-        "M" | "MB" | "MIB" => 1 << 20,
-        "G" | "GB" | "GIB" => 1 << 30,
-        "T" | "TB" | "TIB" => 1 << 40,
-        _ => return None,
-    };
-    let bytes = digits.parse::<usize>().ok()?.checked_mul(unit)?;
-    Some((bytes > 0).then_some(bytes))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -522,10 +461,10 @@ mod tests {
 
     #[test]
     fn sizes_have_units() {
-        assert_eq!(parse_bytes("8G"), Some(Some(8 << 30)));
-        assert_eq!(parse_bytes("512m"), Some(Some(512 << 20)));
-        assert_eq!(parse_bytes("0"), Some(None));
-        assert_eq!(parse_bytes("99999999999999T"), None);
+        assert_eq!(values::bytes("8G"), Some(Some(8 << 30)));
+        assert_eq!(values::bytes("512m"), Some(Some(512 << 20)));
+        assert_eq!(values::bytes("0"), Some(None));
+        assert_eq!(values::bytes("99999999999999T"), None);
     }
 
     /// A settings file in a folder of its own.
