@@ -96,6 +96,54 @@ fn apply(rt: &Runtime, op: Op, a: &ArrayView, b: f64) -> ArrayView {
     out
 }
 
+/// Sets an element as a front end does: where the values are, or on the host. Returns whether it was set elsewhere.
+fn set_element(rt: &Runtime, a: &ArrayView, at: usize, value: f64) -> bool {
+    let (at, value) = (at * 8, value.to_le_bytes());
+    let guard = rt.write_part(&a.base, at, &value).unwrap();
+    let elsewhere = guard.is_none();
+    if let Some(mut guard) = guard {
+        guard.bytes_mut()[at..][..8].copy_from_slice(&value);
+    }
+    elsewhere
+}
+
+#[test]
+fn an_element_is_set_where_the_values_are_and_other_copies_are_stale() {
+    const N: usize = 200_000;
+    let second = FarOptions { name: "further", seed: 2, ..FarOptions::default() };
+    for seed in 0..8 {
+        let rt = runtime(Rule::Random(seed), vec![FarOptions::default(), second.clone()]);
+        let a = apply(&rt, Op::Add, &array(&rt, &[1.0; N]), 1.0);
+        // what is recorded before sees the old value, and what is recorded after the new one, on any device
+        for step in 0..6_u32 {
+            let before = apply(&rt, Op::Multiply, &a, 2.0);
+            set_element(&rt, &a, 7, f64::from(step));
+            let after = apply(&rt, Op::Multiply, &a, 3.0);
+            rt.flush(Reason::Explicit).unwrap();
+            let old = if step == 0 { 2.0 } else { f64::from(step - 1) };
+            assert_eq!(values(&rt, &before).unwrap()[6..9], [4.0, 2.0 * old, 4.0]);
+            assert_eq!(values(&rt, &after).unwrap()[6..9], [6.0, 3.0 * f64::from(step), 6.0]);
+        }
+    }
+}
+
+#[test]
+fn of_many_elements_most_are_set_on_the_host() {
+    // every second transfer of an element fails, which leaves the array at home
+    for fails in [None, Some(2)] {
+        let options = FarOptions { upload_fails_every: fails, ..FarOptions::default() };
+        let rt = runtime(Rule::Always(0), vec![options]);
+        let a = ArrayView::fresh(&rt, DType::F64, &[200_000]);
+        let one = Input::Const(Scalar::F64(1.0));
+        rt.record(Op::Copy, DType::F64, &a, &[one], Axes::default()).unwrap();
+        rt.flush(Reason::Explicit).unwrap();
+        let elsewhere = (0..100).filter(|&at| set_element(&rt, &a, at, at as f64)).count();
+        assert!((1..7).contains(&elsewhere), "{elsewhere}");
+        let values = values(&rt, &a).unwrap();
+        assert!((0..100).all(|at| values[at] == at as f64) && values[100..].iter().all(|&value| value == 1.0));
+    }
+}
+
 #[test]
 fn two_runtimes_work_side_by_side() {
     let (far, near) = (runtime(Rule::Always(0), vec![FarOptions::default()]), runtime(Rule::Host, vec![]));

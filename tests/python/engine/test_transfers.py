@@ -12,7 +12,7 @@ import pytest
 
 import numelt
 
-from .test_devices import FAR, run
+from .test_devices import CHANCE, FAR, run
 
 BENCHES = str(Path(__file__).parents[3] / "benches")
 
@@ -91,3 +91,52 @@ def test_memory_that_numpy_can_see_goes_there_again_and_comes_back():
             assert float((x * 2)[7]) == 2 * factor
         x += 1
         assert shared[9] == 4.0
+
+
+ELEMENTS = """
+import json
+import numpy, numelt
+
+def moved():
+    stats = numelt._core.stats()
+    return numpy.array([stats["bytes_there"], stats["bytes_back"]])
+
+def rod(np, steps):
+    \"\"\"A rod whose ends have given temperatures, set one by one, and whose middle is watched.\"\"\"
+    u, seen = np.linspace(0.0, 1.0, 200_001), []
+    for step in range(steps):
+        u[1:-1] = u[1:-1] + 0.25 * (u[2:] - 2 * u[1:-1] + u[:-2])
+        seen.append(float(u[100_000]))
+        u[0], u[-1] = step, numpy.float32(0.5)
+    return seen, u
+
+rod(numelt, 1)
+numelt.flush()
+before = moved()
+seen, u = rod(numelt, 5)
+numelt.flush()
+there, back = (moved() - before).tolist()
+theirs, v = rod(numpy, 5)
+assert seen == theirs and numpy.array_equal(numpy.asarray(u), v)
+# many elements one after the other: the whole array comes home once
+before = moved()
+x = numelt.ones(200_000) * 2
+numelt.flush()
+for at in range(0, 2000, 2):
+    x[at] = at
+    x[at + 1] = x[at] + 0.5
+assert float(x.sum()) == float(numpy.asarray(x).sum()) and x[:2000].tolist()[3] == 2.5
+print(json.dumps([there, back, *(moved() - before).tolist()]))
+"""
+
+
+def test_setting_an_element_leaves_the_others_on_the_device():
+    there, back, _, home = json.loads(run(ELEMENTS, FAR))
+    assert there <= 5 * 2 * 8
+    assert back <= 5 * 8
+    assert home < 3 * 1_600_000
+
+
+def test_elements_are_set_wherever_the_values_are():
+    for number in range(3):
+        run(ELEMENTS, {**CHANCE, "NUMELT_PLACEMENT": f"random:{number}"})

@@ -10,24 +10,27 @@ use numelt_ir::{Instr, Program};
 const SMALL: i64 = 128;
 
 pub(crate) fn run(program: &mut Program) {
-    let mut read = vec![false; program.bases.len()];
-    program.instrs.iter().flat_map(Instr::reads).for_each(|view| read[view.base as usize] = true);
-    let unread = |instr: &Instr| {
-        let base = instr.out.base as usize;
-        !read[base] && !program.bases[base].output && instr.domain().iter().product::<i64>() <= SMALL
-    };
-    if !program.instrs.iter().any(unread) {
+    let small = |instr: &Instr| instr.domain().iter().product::<i64>() <= SMALL;
+    let outputs: Vec<bool> = program.bases.iter().map(|base| base.output).collect();
+    if !program.instrs.iter().any(|instr| !outputs[instr.out.base as usize] && small(instr)) {
         return;
     }
-    // for each base, whether what was written to it, or an input of that, may warn
-    let mut warns = vec![false; program.bases.len()];
-    let mut kept = Vec::new();
-    for instr in &program.instrs {
-        let base = instr.out.base as usize;
-        warns[base] |= instr.may_warn() || instr.reads().any(|view| warns[view.base as usize]);
-        if warns[base] && unread(instr) {
-            kept.push(base);
+    // for each instruction, whether it, or what its inputs or earlier writes to its base are made of, may warn
+    let mut bases = vec![false; program.bases.len()];
+    let warn = |instr: &Instr| {
+        let warns = instr.may_warn() || instr.reads().chain([&instr.out]).any(|view| bases[view.base as usize]);
+        bases[instr.out.base as usize] = warns;
+        warns
+    };
+    let warns: Vec<bool> = program.instrs.iter().map(warn).collect();
+    // backwards, so that only later reads count; what changes a base in place, `x += y` or a scatter, reads it as well,
+    // but that alone uses it for nothing
+    let mut read = outputs;
+    for (instr, warns) in program.instrs.iter().zip(warns).rev() {
+        let base = instr.out.base;
+        if warns && !read[base as usize] && small(instr) {
+            program.bases[base as usize].output = true;
         }
+        instr.reads().filter(|view| view.base != base).for_each(|view| read[view.base as usize] = true);
     }
-    kept.into_iter().for_each(|base| program.bases[base].output = true);
 }

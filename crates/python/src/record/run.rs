@@ -351,7 +351,8 @@ pub fn gathered(py: Python<'_>, views: &[ArrayView], total: usize) -> PyResult<B
     Ok(base)
 }
 
-/// Stores a value at a byte offset of a base at once; false if work on the base is pending, which must run before.
+/// Stores a value at a byte offset of a base at once; false if work on the base is pending, which must run before. The
+/// other elements of an array that only a device has stay there.
 pub fn write_scalar(py: Python<'_>, base: &BaseRef, offset: i64, value: Scalar) -> PyResult<bool> {
     if base.is_pending() {
         return Ok(false);
@@ -360,7 +361,10 @@ pub fn write_scalar(py: Python<'_>, base: &BaseRef, offset: i64, value: Scalar) 
     // the offset is that of an element of a view of this base, of the value's dtype; views lie inside their base
     let store = |bytes: &mut [u8]| bytes[offset as usize..][..element.len()].copy_from_slice(element);
     if poke(py, base, store).is_none() {
-        store(write(py, base)?.bytes_mut());
+        run_users(py, base)?;
+        if let Some(mut guard) = guarded(py, |runtime| runtime.write_part(base, offset as usize, element))? {
+            store(guard.bytes_mut());
+        }
     }
     Ok(true)
 }

@@ -18,7 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The byte that fills stale host copies, if an engine requests that for tests.
 const GARBAGE: u8 = 0xA7;
 
-/// The bytes that a device copies in the time that reading a single element takes: some 15 microseconds at 16 GB/s.
+/// The bytes that a device copies in the time that a single element takes to be read or written there: some 15
+/// microseconds at 16 GB/s.
 const PART_BYTES: usize = 256 << 10;
 
 /// An engine with memory of its own, and the bases that have copies there.
@@ -266,23 +267,54 @@ impl BaseCell {
     }
 
     /// Copies some of the values to `part`, if only a device has them; false if they are here, or if moving all of them
-    /// costs less than the parts that were read so far, and the caller should do that.
+    /// costs less than the parts that were read and written so far, and the caller should do that.
     ///
     /// # Errors
     /// [`Error::Lost`] if the device does not respond.
     pub fn part_came_home(&self, at: usize, part: &mut [u8]) -> Result<bool> {
-        if !self.has(note::AWAY) {
-            return Ok(false);
-        }
-        let mut copies = self.copies();
-        copies.parts += 1;
-        if self.whereabouts() != Whereabouts::Away || copies.parts * PART_BYTES >= self.nbytes {
-            return Ok(false);
-        }
+        let Some(copies) = self.one_more_part() else { return Ok(false) };
         let DeviceCopy { device, handle } = copies.nearest()?;
         device.noted(device.engine.download(Buffer { handle: *handle, offset: at as i64 }, part))?;
         device.moved.back.fetch_add(part.len() as u64, Ordering::Relaxed);
         Ok(true)
+    }
+
+    /// Changes some of the values to `part` where they are, if only a device has them; false if they are here, or if
+    /// moving all of them costs less, and the caller should do that. Nothing pending uses the base, and nobody has a
+    /// guard of it.
+    ///
+    /// # Errors
+    /// [`Error::Lost`] if the device does not respond.
+    pub fn part_went_away(&self, at: usize, part: &[u8]) -> Result<bool> {
+        let Some(mut copies) = self.one_more_part() else { return Ok(false) };
+        let DeviceCopy { device, handle } = copies.nearest()?;
+        match device.noted(device.engine.upload(part, Buffer { handle: *handle, offset: at as i64 })) {
+            Err(Error::Lost(why)) => return Err(Error::Lost(why)),
+            Err(_) => return Ok(false),
+            Ok(()) => {}
+        }
+        device.moved.there.fetch_add(part.len() as u64, Ordering::Relaxed);
+        let changed = Arc::clone(device);
+        let all: SmallVec<[DeviceCopy; 1]> = std::mem::take(&mut copies.valid);
+        let (valid, stale): (SmallVec<_>, SmallVec<[DeviceCopy; 1]>) =
+            all.into_iter().partition(|copy| Arc::ptr_eq(&copy.device, &changed));
+        copies.valid = valid;
+        stale.iter().for_each(|copy| self.give_back(copy));
+        drop(copies);
+        self.forget_kept();
+        Ok(true)
+    }
+
+    /// Counts an access to a part of values that only a device has; `None` if they are not there, or had better be
+    /// moved as a whole.
+    fn one_more_part(&self) -> Option<MutexGuard<'_, Copies>> {
+        if !self.has(note::AWAY) {
+            return None;
+        }
+        let mut copies = self.copies();
+        copies.parts += 1;
+        let away = self.whereabouts() == Whereabouts::Away && copies.parts * PART_BYTES < self.nbytes;
+        away.then_some(copies)
     }
 
     /// Discards the copies on devices. If there are no others, the base has no value any more.

@@ -99,6 +99,22 @@ impl Runtime {
         Ok(WriteGuard::begin(base))
     }
 
+    /// Changes some bytes of a base, if only a device has its values: they are copied there, and the result is `None`.
+    /// The result is a guard of the whole base if the host has its values, or if so many parts have been read and
+    /// written that moving all of it costs less; then nothing has been written yet.
+    ///
+    /// # Errors
+    /// Those of [`Runtime::write`].
+    pub fn write_part<'a>(&self, base: &'a BaseRef, at: usize, part: &[u8]) -> Result<Option<WriteGuard<'a>>> {
+        let mut state = self.lock_unused(base)?;
+        state.make_bound(base, Before::Kept)?;
+        if !base.0.has(note::FAILED) && base.0.part_went_away(at, part)? {
+            return Ok(None);
+        }
+        state.bring_home(base)?;
+        Ok(Some(WriteGuard::begin(base)))
+    }
+
     /// A guard for writing a base whose values nobody needs any more. It is like [`Runtime::write`], but the values
     /// are neither computed (if they have been put off) nor copied to the host. The caller writes every byte that is
     /// read later. Work that reads the old values runs before.
@@ -127,13 +143,17 @@ impl Runtime {
 
     /// Takes the lock when nothing is pending on a base, nobody has a guard of it, and the host has memory for it.
     fn lock_for_writing(&self, base: &BaseRef, before: Before) -> Result<Inside<'_, State>> {
+        Self::settled(self.lock_unused(base)?, base, before)
+    }
+
+    /// Takes the lock when nothing is pending on a base, and nobody has a guard of it.
+    fn lock_unused(&self, base: &BaseRef) -> Result<Inside<'_, State>> {
         loop {
             let state = self.lock_when_done(base)?;
-            if let Some(hindrance) = self.heap.guards.hindrance(&base.0, true) {
-                self.wait_for(hindrance, state)?;
-                continue;
+            match self.heap.guards.hindrance(&base.0, true) {
+                None => return Ok(state),
+                Some(hindrance) => self.wait_for(hindrance, state)?,
             }
-            return Self::settled(state, base, before);
         }
     }
 
@@ -157,20 +177,8 @@ impl Runtime {
 
     /// Makes values that are put off, and copies the base's own to the host, as far as they are needed.
     fn settled<'a>(mut state: Inside<'a, State>, base: &BaseRef, before: Before) -> Result<Inside<'a, State>> {
+        state.make_bound(base, before)?;
         let cell = &base.0;
-        if cell.bonds.any() {
-            match before {
-                Before::Kept => state.make(cell)?,
-                Before::Dropped => {
-                    drop(cell.bonds.take());
-                    cell.bonds.made();
-                }
-            }
-            // values that are made of these are made before these change
-            for other in state.put_off.made_of(cell) {
-                state.make(&other)?;
-            }
-        }
         if before == Before::Dropped {
             lost::restored(cell);
             if cell.has(note::AWAY) {
@@ -234,6 +242,23 @@ impl State {
         }
         let epoch = self.batch.epoch;
         self.heap.guards.hindrance_of(self.batch.slots.iter().map(|cell| (cell, cell.is_written_in(epoch))))
+    }
+
+    /// Makes the values of a base that is about to change, if they are needed, and all values that are made of them.
+    fn make_bound(&mut self, base: &BaseRef, before: Before) -> Result<()> {
+        let cell = &base.0;
+        if !cell.bonds.any() {
+            return Ok(());
+        }
+        match before {
+            Before::Kept => self.make(cell)?,
+            Before::Dropped => {
+                drop(cell.bonds.take());
+                cell.bonds.made();
+            }
+        }
+        // values that are made of these are made before these change
+        self.put_off.made_of(cell).iter().try_for_each(|other| self.make(other))
     }
 
     /// Copies a base's values to the host, or allocates memory for them.
