@@ -293,7 +293,7 @@ impl Builder {
         Val(unsafe { LLVMBuildExtractElement(self.builder, vector.0, lane.0, EMPTY) })
     }
 
-    /// Vectors of so many lanes one after the other, a power of two of them.
+    /// Concatenates vectors of this number of lanes. The number of vectors is a power of two.
     pub(crate) fn join(&self, mut parts: Vec<Val>, mut lanes: u32) -> Val {
         while parts.len() > 1 {
             let both: Vec<u32> = (0..2 * lanes).collect();

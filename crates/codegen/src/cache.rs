@@ -74,7 +74,7 @@ impl Hasher for Recorder {
     }
 }
 
-/// What an object becomes by `link`: the one kept under the key, or else the one that `compile` makes.
+/// Links the object that is stored under the key, or else the one that `compile` makes, and returns the result of `link`.
 pub(crate) fn compiled<T>(
     key: impl FnOnce() -> Vec<u8>,
     link: impl Fn(&[u8]) -> Result<T>,
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// The files of this crate that decide nothing about generated code.
+    /// The files of this crate that do not influence the generated code.
     const OTHERS: [&str; 5] = ["cache.rs", "host.rs", "image.rs", "lib.rs", "object.rs"];
 
     fn collect(folder: &Path, root: &Path, files: &mut Vec<String>) {

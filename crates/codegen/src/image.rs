@@ -101,7 +101,7 @@ struct Layout<'a> {
     sections: Vec<usize>,
     /// Of each symbol: of functions outside, their jump.
     symbols: Vec<Option<usize>>,
-    /// Addresses of functions outside, in the order of their jumps, and where those start.
+    /// The addresses of external functions in the order of the jumps to them, and the offset of the first jump.
     outside: Vec<usize>,
     jumps: usize,
     bytes: usize,

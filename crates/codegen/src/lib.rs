@@ -49,13 +49,13 @@ fn register_bytes(isa: Isa) -> u32 {
 /// What code generation is told once, before the first compile.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where compiled objects are kept between processes; `None` keeps none.
+    /// The folder in which compiled objects are kept for other processes; `None` if they are not kept.
     pub cache_dir: Option<PathBuf>,
     /// The file with the secret that tells our objects from others'; without one, no objects are kept.
     pub secret_file: Option<PathBuf>,
     /// Bytes that they may take.
     pub cache_bytes: u64,
-    /// Told, once each, why the cache is not used and why nothing is compiled.
+    /// Gets the reason why the cache is not used, and the reason why nothing is compiled, each at most once.
     pub warn: fn(&str),
 }
 
@@ -95,7 +95,7 @@ fn open_store(options: &Options) -> std::result::Result<Option<Store>, String> {
     store.map(Some).map_err(|error| format!("cannot use {}: {error}", directory.display()))
 }
 
-/// What was kept for a key, if it is whole and this user's numelt kept it. Keys begin with what they are for.
+/// The data that this user's numelt has stored under a key, if it is intact. A key begins with the name of its purpose.
 pub fn kept(key: &[u8]) -> Option<Vec<u8>> {
     store()?.load(key)
 }

@@ -83,11 +83,11 @@ pub(crate) struct Lower<'a> {
     pub(crate) lanes: u32,
     pub(crate) math: &'a MathTable,
     pub(crate) loops: &'a ElementLoops,
-    /// Where the second operand divides and is one number, what it is multiplied by.
+    /// If the second operand is a divisor and the same number for all points: the factor that replaces the division.
     pub(crate) divisor: Option<Divisor>,
 }
 
-/// The error for what has no code.
+/// The error for operations for which no code can be generated.
 pub(crate) fn unsupported<T>(op: Op, ty: DType) -> Result<T> {
     Err(Error::Unsupported(format!("{} of {ty} in compiled code", op.name())))
 }
@@ -207,7 +207,7 @@ impl Lower<'_> {
                 Ok(args[1].zip(args[2], |a, b| self.b.select(condition, a, b)))
             }
             not_elementwise!() => unsupported(op, ty),
-            // what has no instructions of its own calls a loop for a few elements at a time
+            // Operations without code of their own call tier 0's loop on a few elements at a time.
             _ => self.by_loop(op, ty, args),
         }
     }

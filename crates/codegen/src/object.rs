@@ -14,7 +14,7 @@ pub(crate) struct Section<'a> {
     pub(crate) relocations: Vec<Relocation>,
 }
 
-/// A place whose value depends on where things are.
+/// A place in the code whose value depends on the addresses of the sections and symbols.
 pub(crate) struct Relocation {
     /// Bytes from the start of the section.
     pub(crate) at: u64,
@@ -45,7 +45,7 @@ const RELOCATIONS: u32 = 4;
 const NO_BITS: u32 = 8;
 const WRITABLE: u64 = 1;
 const ALLOCATED: u64 = 2;
-/// A symbol's section: none, and the first number with another meaning.
+/// Section numbers of symbols: that of an undefined symbol, and the first that does not denote a section.
 const UNDEFINED: u16 = 0;
 const RESERVED: u16 = 0xFF00;
 
@@ -119,7 +119,7 @@ impl<'a> Object<'a> {
 
         let mut object = Object { sections: Vec::new(), symbols: Vec::new() };
         for (number, header) in headers.iter().enumerate() {
-            // Code without exceptions has nothing to say to unwinders.
+            // The code throws no exceptions, so that unwinding tables are not needed.
             if header.flags & ALLOCATED == 0 || header.size == 0 || text(names, header.name)?.starts_with(".eh_frame") {
                 continue;
             }
@@ -152,7 +152,7 @@ fn symbols<'a>(table: &'a [u8], strings: &'a [u8]) -> Result<Vec<(&'a str, Symbo
         let name = text(strings, number::<4>(at, 0)?)?;
         let symbol = match number::<2>(at, 6)? as u16 {
             UNDEFINED => Symbol::Outside(name),
-            // absolute and common symbols: nothing that code refers to
+            // Absolute and common symbols: the code refers to none of them.
             RESERVED.. => Symbol::Outside(""),
             section => Symbol::Inside { section: section.into(), value: number::<8>(at, 8)? },
         };

@@ -19,14 +19,14 @@ pub(crate) enum Effort {
     Less,
     /// LLVM's O2: for functions, which LLVM has to arrange.
     Default,
-    /// LLVM's O0, and few passes: for functions that rarely run.
+    /// LLVM's level O0 and few passes, for functions that rarely run.
     Quick,
 }
 
 /// Which of LLVM's passes a module goes through. The numbers are those in `crates/llvm/src/passes.cpp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Passes {
-    /// As few as possible.
+    /// As few passes as possible.
     Few,
     /// Those for loops that have exits.
     Exits,
@@ -203,7 +203,7 @@ pub(crate) fn with_target<T>(isa: Isa, effort: Effort, f: impl FnOnce(&CodeGener
     TARGETS.with(|targets| {
         let cell = &targets[3 * isa as usize + effort as usize];
         if cell.get().is_none() {
-            // Setting cannot fail: nothing else runs on this thread in between.
+            // Setting the value cannot fail, because no other code runs on this thread in between.
             let _ = cell.set(CodeGenerator::new(isa, effort)?);
         }
         f(cell.get().expect("just set"))

@@ -107,7 +107,7 @@ pub fn get() -> u8 {
     if word & MASK == 0 { 0 } else { decode(word) }
 }
 
-/// Takes all flags down; cheaper where none is up.
+/// Clears all flags. This is cheaper if none is raised.
 #[inline(always)]
 pub fn clear() {
     let word = register::get();
@@ -133,7 +133,7 @@ pub fn save() -> Saved {
 }
 
 impl Saved {
-    /// Puts back what was remembered, and `flags` up besides: whatever else was raised meanwhile is forgotten.
+    /// Restores the saved flags and raises `flags` in addition. Other flags that were raised meanwhile are lost.
     #[inline(always)]
     pub fn restore_with(self, flags: u8) {
         let wanted = (self.0 & MASK) | encode(flags);

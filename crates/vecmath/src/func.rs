@@ -31,7 +31,7 @@ pub(crate) trait Unary {
     fn quick_f64<V: F64s>(_: V) -> Option<V> {
         None
     }
-    /// Is there such an algorithm, for f64 and for f32?
+    /// Whether this algorithm exists, for f64 and for f32.
     const QUICK_F64: bool = false;
     const QUICK_F32: bool = false;
     /// The same for f32.

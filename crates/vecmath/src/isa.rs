@@ -19,7 +19,7 @@ pub(crate) trait Set {
     fn unary_f32<O: Unary>() -> Slice1<f32>;
     fn binary_f64<O: Binary>() -> Slice2<f64>;
     fn binary_f32<O: Binary>() -> Slice2<f32>;
-    /// Addresses of the f64 and the f32 register function; none without registers.
+    /// Addresses of the register functions for f64 and f32; `None` if the instruction set has no vector registers.
     fn registers1<O: Unary>() -> Vec<usize>;
     fn registers2<O: Binary>() -> Vec<usize>;
     /// Addresses of the f64 and the f32 function of a group of [`GROUP`] registers, each if there is one.
@@ -248,7 +248,7 @@ macro_rules! reports {
             if V::any(V::not_lt(y.abs(), V::of($t::INFINITY))) { x.cold::<$reported1<O>>(x) } else { y }
         }
 
-        /// Sine and cosine; the flags of one are those of the other.
+        /// Sine and cosine, which raise the same flags.
         #[inline(always)]
         fn $sincos<V: $bound>(x: V) -> (V, V) {
             let (s, c) = crate::math::$all::sincos(x);

@@ -73,9 +73,9 @@ pub enum Does {
     Select,
     /// The bits of a float, or a float of bits.
     Reinterpret,
-    /// Bits, so many places higher.
+    /// The bits shifted left by this number of places.
     Shl(u32),
-    /// Bits, so many places lower.
+    /// The bits shifted right by this number of places.
     Shr(u32),
     /// The entry of a table, given by their bits, that the lowest four bits of `a` number.
     Lookup([u64; 16]),

@@ -12,7 +12,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 #[repr(align(64))]
 pub(crate) struct Table<T>(pub(crate) [T; 16]);
 
-/// A function of one lane that few arguments need.
+/// A function of one lane that is needed for few arguments only.
 pub(crate) trait Rare<T> {
     /// Its name.
     const NAME: &'static str;
@@ -20,7 +20,7 @@ pub(crate) trait Rare<T> {
     fn of(x: T) -> T;
 }
 
-/// Code that few arguments need. It stands out of line, so that the code before it keeps its values in registers.
+/// Code that is needed for few arguments only. It is not inlined, so that the common code keeps its values in registers.
 pub(crate) trait Cold<V> {
     /// What it makes of two registers, mostly arguments and the results so far.
     fn run(x: V, y: V) -> V;

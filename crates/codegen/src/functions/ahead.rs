@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Iterations that are too few instructions for a call of the host.
+/// Iterations with fewer instructions than this are not worth a call of the host.
 const LEAST: u64 = 12_000;
 /// The same for iterations that write under conditions. They are not vectorized, and gain a third, not a multiple.
 const LEAST_IN_BRANCHES: u64 = 60_000;
@@ -32,7 +32,7 @@ const ADDED: usize = 64;
 /// Words before the values that change from iteration to iteration.
 const HEAD: usize = 2;
 
-/// Iterations as a function.
+/// Iterations ahead that become a function of their own.
 pub(super) struct Outlined<'a> {
     pub(super) ahead: &'a Ahead,
     /// The values of the code around that it uses.
@@ -80,7 +80,7 @@ fn collect(body: &[Instr], constants: &mut HashMap<Value, u64>) {
 /// What is known while the function is being written.
 pub(super) struct AheadFunction<'a> {
     ahead: &'a Ahead,
-    /// On the stack: is anything suspect?
+    /// Whether a condition has been met for which the iterations have to be given up; on the stack.
     is_suspect: Val,
     given_up: Block,
 }
@@ -93,13 +93,13 @@ pub struct Job {
     /// What the function reads: the first iteration and the one to stop before, the values that change, and others.
     /// Into the first word it writes whether it has given up, and then nothing else has changed but memory.
     pub words: *mut u64,
-    /// How many words there are.
+    /// The number of words.
     pub count: usize,
     /// How many values change from iteration to iteration; they come after the first two words.
     pub changing: usize,
-    /// The iterations, and about how many instructions each has.
+    /// The iterations to run.
     pub iterations: Range<i64>,
-    /// See above.
+    /// About how many instructions each iteration has.
     pub work: i64,
     /// Does no iteration depend on what another one does?
     pub is_free: bool,

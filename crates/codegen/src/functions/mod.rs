@@ -38,7 +38,7 @@ const RUN_AHEAD: &str = "numelt_run_ahead";
 /// What compiled functions call.
 #[derive(Debug, Clone, Copy)]
 pub struct Host {
-    /// Shall the function stop? Asked now and then.
+    /// Whether the function has to stop. It is called from time to time.
     pub poll: extern "C" fn() -> u8,
     /// Runs a loop of a NumPy ufunc for one element: what describes it, the addresses of the operands and of the
     /// result.

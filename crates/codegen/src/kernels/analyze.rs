@@ -44,7 +44,7 @@ pub(crate) struct Shape {
     pub(crate) masked_tail: bool,
     /// May results go past the caches, if the tile asks for it? A vector of each result fills a register.
     pub(crate) bypass: bool,
-    /// Per node; `None` for nodes that nothing needs.
+    /// For each node; `None` for nodes that no other node and no store needs.
     pub(crate) depth: Vec<Option<Depth>>,
     /// Stores, then reduction values.
     pub(crate) targets: Vec<KernelOutput>,

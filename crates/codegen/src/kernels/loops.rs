@@ -44,7 +44,7 @@ struct Operand {
     outer_stride: Val,
 }
 
-/// Numbers of a tile as constants of the code: what a variant for one geometry knows.
+/// Numbers of a tile that a variant for one geometry has as constants in its code.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Constants {
     /// Points per row.
@@ -131,7 +131,7 @@ impl Gen<'_> {
         self.rows(entry, row, exit, (inner, outer, bypass))?;
         self.b.enter(exit);
         if bypass.is_some() && cfg!(target_arch = "x86_64") {
-            // such stores are ordered with nothing else
+            // Non-temporal stores are not ordered relative to other memory accesses.
             self.b.intrinsic("llvm.x86.sse.sfence", &[], &[]);
         }
         self.b.ret();
@@ -436,7 +436,7 @@ impl Gen<'_> {
         let lanes = self.shape.lanes;
         let memory = Memory { b: self.b, lanes, span: Span::Full };
         let starts = (0..wide / lanes).map(|c| self.b.add(i, self.i64(i64::from(c * lanes))));
-        // one after the other: there are few registers for masks
+        // The vectors are processed one after the other, because there are few mask registers.
         let sets = starts.map(|start| Ok(self.evaluate(memory, &[start])?.remove(0))).collect::<Result<Vec<_>>>()?;
         for target in &self.shape.targets {
             let value =
@@ -495,7 +495,7 @@ impl Gen<'_> {
         self.kernel.body.iter().enumerate().find_map(is_partner)
     }
 
-    /// Evaluates a function in all sets by one call, if there is a function of so many vectors.
+    /// Evaluates a function of all sets of vectors by one call, if there is a function of this number of vectors.
     fn group(&self, id: usize, lanes: u32, sets: &mut [Vec<Option<Value>>]) {
         let Node::Op(op, ty, args) = &self.kernel.body[id] else { return };
         let short = args.get(1).is_some_and(|&exponent| self.short[exponent as usize].is_some());

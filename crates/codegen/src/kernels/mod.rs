@@ -44,7 +44,7 @@ impl Body for CompiledKernel {
     }
 }
 
-/// What is compiled, and for what.
+/// A kernel to compile, and the options for compiling it.
 #[derive(Clone, Copy)]
 struct KernelJob<'a> {
     kernel: &'a Kernel,
@@ -60,7 +60,7 @@ struct KernelJob<'a> {
 /// `constants` for tiles of that geometry, and for no others.
 ///
 /// # Errors
-/// `Error::Unsupported` for what is not covered.
+/// `Error::Unsupported` for kernels that cannot be compiled.
 pub fn compile(
     kernel: &Kernel,
     constants: Option<&Constants>,

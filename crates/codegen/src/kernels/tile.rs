@@ -46,7 +46,7 @@ pub trait Body: Send + Sync {
     unsafe fn run(&self, tile: &Tile);
 }
 
-/// Does an earlier reduction fold the same value? Then the body stores that one's only.
+/// Whether an earlier reduction folds the same value. If so, the body stores the value only once.
 pub fn repeats(kernel: &Kernel, reduction: usize) -> bool {
     first_of_value(kernel, reduction) < reduction
 }

@@ -90,7 +90,7 @@ fn live(kernel: &Kernel, depth: &[Option<Depth>]) -> usize {
     let mut ends = vec![0usize; depth.len() + 1];
     let (mut now, mut most) = (0usize, 0);
     for (id, &end) in last.iter().enumerate() {
-        // an operation's result takes the place of an operand that ends there
+        // The result of an operation takes the register of an operand that is used here for the last time.
         now -= ends[id];
         if held(id) {
             now += 1;

@@ -70,7 +70,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Truncation; NaN and what does not fit give the least integer.
+    /// Truncation to an integer. NaN and numbers out of range give the least integer.
     fn float_to_signed(&self, from: DType, to: DType, v: Val) -> Val {
         if let (DType::I32, Some(instruction)) = (to, self.truncates(from)) {
             return self.by_registers(instruction, v);
@@ -104,7 +104,7 @@ impl Lower<'_> {
         (cfg!(target_arch = "x86_64") && self.math.has_fma() && fits).then_some(instruction)
     }
 
-    /// An instruction on so many lanes at a time.
+    /// An instruction on this number of lanes at a time.
     fn by_registers(&self, (instruction, lanes): (&str, u32), v: Val) -> Val {
         let part = |first: u32| self.b.shuffle(v, v, &(first..first + lanes).collect::<Vec<_>>());
         let starts = (0..self.lanes).step_by(lanes as usize);

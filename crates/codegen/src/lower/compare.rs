@@ -41,7 +41,7 @@ impl Lower<'_> {
         let signed_first = ty == DType::I64;
         let signed = if signed_first { a } else { b };
         let negative = self.b.icmp(Int::LLVMIntSLT, signed, self.number(DType::I64, 0.0));
-        // what a comparison says when the first is the lesser, and when the second is
+        // The result if the first operand is less than the second, and the result if it is greater.
         let answer = match plain {
             Op::NotEqual => true,
             Op::Equal => false,

@@ -1,7 +1,7 @@
 //! Complex products and quotients on pairs of vectors.
 //!
 //! In: pairs (real, imaginary). Out: pairs, by NumPy's formulas in NumPy's order of operations.
-//! Not here: what acts on each part alone.
+//! Not here: operations on the real and the imaginary part alone.
 
 use crate::builder::{Real, Val};
 use crate::lower::{Lower, Value};

@@ -15,7 +15,7 @@ use numelt_ir::DType;
 pub(crate) enum Span {
     /// All.
     Full,
-    /// The first few, at least one and not all: an i64.
+    /// Only the first lanes: their number, at least one and fewer than all, as an i64.
     Part(Val),
 }
 
@@ -122,7 +122,7 @@ impl Memory<'_> {
         Value::Complex(self.b.shuffle(both, both, &pick(0)), self.b.shuffle(both, both, &pick(1)))
     }
 
-    /// Addresses of all points; those beyond the end repeat the first.
+    /// The addresses of all lanes. Lanes beyond the end of the row get the address of the first point.
     fn addresses(&self, place: Place, stride: Val) -> Vec<Val> {
         let mut at = place.address;
         let mut all = vec![at];
@@ -162,7 +162,7 @@ impl Memory<'_> {
             [c"second", c"other", c"back", c"strided", c"loaded"].map(|name| b.block(name));
         b.branch(is(2 * size), second, no_second);
         b.enter(second);
-        // the second load ends at the last point: there may be nothing after it
+        // The second load ends at the last point, because the memory behind it may not be allocated.
         let order: Vec<u32> = (0..n).map(|k| if 2 * k < n { 2 * k } else { 2 * k + 1 }).collect();
         let seconds = b.shuffle(neighbours(0), neighbours(last), &order);
         b.jump(done);
@@ -183,7 +183,7 @@ impl Memory<'_> {
         Value::Plain(self.decode(place.dtype, found))
     }
 
-    /// Elements that lie so many bytes from their points.
+    /// Elements at this distance in bytes from their points.
     pub(crate) fn load_picked(&self, place: Place, bytes: Val) -> Value {
         let stride = place.stride.expect("picked elements have a stride, be it zero");
         let points = self.addresses(place, stride).into_iter().enumerate();

@@ -21,7 +21,7 @@ pub(crate) struct Short {
     half: Val,
     /// Is it products alone?
     whole: Val,
-    /// Products after the root or the base; less than none for the root alone.
+    /// The number of products after the root or the base; negative for the root alone.
     left: Val,
     /// Is it inverted?
     negative: Val,

@@ -139,7 +139,7 @@ impl Lower<'_> {
         l.select(l.and(some, signs), l.sub(remainder, b), remainder)
     }
 
-    /// 0 or more divided as it is, what is below as its complement.
+    /// Divides numbers from 0 upwards as they are, and negative ones by way of their complement.
     fn division_by(&self, divisor: Divisor, ty: DType, a: Val, b: Val) -> (Val, Val) {
         let (l, word) = (self.b, word(ty));
         let wide = self.reg(word);

@@ -94,7 +94,7 @@ const LARGE: f64 = 1152921504606846976.0;
 /// Below this the inverse hyperbolics are polynomials.
 const SMALL: f64 = 0.5;
 
-/// sqrt(h + l) as two parts, the second to a few bits; 0 for 0.
+/// sqrt(h + l) as the sum of two parts, of which the second has a few correct bits. The root of 0 is 0.
 #[inline(always)]
 pub(crate) fn sqrt_pair<V: F64s>(h: V, l: V) -> (V, V) {
     let s = h.sqrt();

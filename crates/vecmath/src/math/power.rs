@@ -85,7 +85,7 @@ fn pow_common<V: F64s, const PAIR: bool>(x: V, y: V) -> Option<V> {
     Some(if twice < 0 { inverse(h, l) } else { h + l })
 }
 
-/// The root of x and, with `PAIR`, its error: what is missing of x, over twice the root.
+/// The root of x and, with `PAIR`, its error: the difference between x and the root's square, divided by twice the root.
 #[inline(always)]
 fn root<V: F64s, const PAIR: bool>(x: V) -> (V, V) {
     let root = x.sqrt();

@@ -100,7 +100,7 @@ fn turn_fraction(turn: [u64; 4]) -> (f64, f64) {
     let mut f: [u64; 4] = std::array::from_fn(|i| turn[i] << 2 | next(i));
     let negative = f[0] >> 63 == 1;
     if negative {
-        // one's complement: off by 2^-256, far below what is kept
+        // The one's complement differs from the negative number by 2^-256, far below the precision of the result.
         f = f.map(|w| !w);
     }
     let mut exponent = -64;

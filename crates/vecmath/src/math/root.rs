@@ -23,7 +23,7 @@ macro_rules! cube_root {
                 let f = m.fma(V::lookup(&$inverse, sixteenth), V::of(-1.0));
                 let root = V::lookup(&$root, sixteenth);
                 let power = V::lookup(&$power, n);
-                // the product is rounded together with what is small
+                // The product and the small terms are added with one rounding.
                 let small = (f * $poly(f, $rest)).fma(power, V::lookup(&$power_low, n));
                 let y = root.fma(power, root * small);
                 V::from_bits(V::iadd(y.bits(), V::shl::<$mantissa>(q.bits())))

@@ -156,7 +156,7 @@ pub(crate) fn expm1_quick<V: F32s>(x: V) -> Option<V> {
 #[inline(always)]
 fn expm1_of<V: F32s>(x: &Reduced<V>, scale: V, one: V) -> V {
     let less = scale - one;
-    // above 2^24 the one is rounded away
+    // Above 2^24, adding one does not change the number.
     let lost = (scale - less) - one;
     let rest = (x.r * x.r).fma(horner(x.r, EXPM1_F32), -x.low);
     let high = scale.fma(x.first, less);

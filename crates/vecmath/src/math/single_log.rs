@@ -97,7 +97,7 @@ const LARGE: f32 = 1152921504606846976.0;
 /// Below this the inverse hyperbolics are polynomials.
 const SMALL: f32 = 0.5;
 
-/// The root of h + l as two parts, the second to a few bits; zero for zero.
+/// sqrt(h + l) as the sum of two parts, of which the second has a few correct bits. The root of 0 is 0.
 #[inline(always)]
 pub(super) fn sqrt_sum<V: F32s>(h: V, l: V) -> (V, V) {
     let s = h.sqrt();
