@@ -86,8 +86,8 @@ class MirrorModule(types.ModuleType):
         if public is not None:
             self.__all__ = list(public)
 
-    # a method of the class, because programs copy the names of modules, and NumPy's modules hold no such
-    # function
+    # This is a method of the class and not a function of the module, because programs copy all names of a
+    # module, and NumPy's modules have no such name.
     def __getattr__(self, name: str) -> Any:
         if name in _IMPORT_SYSTEM:
             raise AttributeError(name)

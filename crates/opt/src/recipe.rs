@@ -128,7 +128,7 @@ enum RecipeInput {
 fn made_again(program: &Program, single: &Single, at: usize, source: RecipeInput) -> Option<Recipe> {
     let (most, any) = (program.instrs[at].out.size(), source == RecipeInput::Memory);
     let longest = if any { LONGEST_PASSING } else { LONGEST };
-    // a plan does not change what somebody holds, and this program does not write it any more
+    // These bases keep their values: somebody holds them, and the program does not write them after this instruction.
     let stays = |base: BaseId, part: usize| {
         source != RecipeInput::Literals
             && program.bases[base as usize].output
@@ -225,9 +225,9 @@ mod tests {
 %1[f64 (10)] = multiply.f64 %0[f64 (10)], $1
 %2[f64 (1)] = sum.f64 %1[f64 (10)] axes=(0)";
         assert_eq!(found(text), [(1, vec![])]);
-        // what nobody reads is stored
+        // A value that is not read is stored.
         assert_eq!(found(text.lines().take(7).collect::<Vec<_>>().join("\n").as_str()), []);
-        // what has to be computed at some expense, or depends on memory, too
+        // So is a value that is expensive to compute, or that is computed from memory.
         assert_eq!(found(&text.replace("multiply.f64 %0[f64 (10)], $1", "exp.f64 %0[f64 (10)]")), []);
         assert_eq!(found(&text.replace("base %0 80", "base %0 80 in")), []);
     }
@@ -239,11 +239,11 @@ mod tests {
 %2[f64 (1)] = sum.f64 %1[f64 (8)] axes=(0)
 %0[f64 +8 (8)] = copy.f64 %1[f64 (8)]";
         assert_eq!(found(text), [(1, vec![0])]);
-        // not from where it is overwritten
+        // A copy that is overwritten later cannot be copied back.
         assert_eq!(found(&format!("{text}\n%0[f64 +72 (1)] = copy.f64 $0")), []);
-        // not from what nobody holds
+        // Neither can a copy in a base that only the batch holds.
         assert_eq!(found(&text.replace("base %0 80 in out", "base %0 80 in")), []);
-        // of two copies one is stored
+        // One of two copies is stored.
         let chain = text.replace("base %2 8 out", "base %2 8 out\nbase %3 64 out");
         assert_eq!(found(&format!("{chain}\n%3[f64 (8)] = copy.f64 %1[f64 (8)]")), [(1, vec![0])]);
     }
@@ -256,11 +256,11 @@ mod tests {
 %4[f64 (1)] = sum.f64 %3[f64 (10)] axes=(0)";
         assert_eq!(found_with(text, &[3]), [(3, vec![1, 0])]);
         assert_eq!(found(text), []);
-        // not of what the program writes later, or of what nobody holds, whose memory the plan may use for something
-        // else
+        // It is not computed from bases that the program writes later, nor from bases that only the batch holds,
+        // because the plan may use their memory for other values.
         assert_eq!(found_with(&format!("{text}\n%1[f64 (10)] = copy.f64 $0"), &[3]), []);
         assert_eq!(found_with(&text.replace("base %1 80 in out", "base %1 80 in"), &[3]), []);
-        // of what it has written before
+        // It may be computed from bases that the program has written before.
         let before = text.replace("2.0\n", "2.0\n%1[f64 (10)] = copy.f64 $0\n%1[f64 (5)] = copy.f64 $0\n");
         assert_eq!(found_with(&before, &[3]), [(3, vec![1, 0])]);
     }

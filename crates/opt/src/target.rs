@@ -116,7 +116,7 @@ impl Target {
             kernel_nodes: 120,
             // stencils have more operands than a processor has registers
             near_loads: Some(NearLoads { least_loads: 10, reach: 4 }),
-            // what a few microseconds of launch are worth
+            // About the memory traffic that takes as long as a launch, a few microseconds.
             launch_bytes: 256 << 10,
             free_bytes: 32 << 20,
             nests: Some(NestLimits {

@@ -281,7 +281,7 @@ mod tests {
             }
         });
         assert_eq!(fs::read_dir(parent.join("kernels")).unwrap().count(), 8);
-        // 12 MB were saved; a folder keeps at least what shrinking leaves, unless it was never full
+        // 12 MB have been saved. A full folder is shrunk to a quarter of the limit or more.
         let kept = total(&parent);
         assert!(kept <= limit && kept >= limit / 4, "{kept}");
         assert!(open(&parent, limit).unwrap().load(&[3u32.to_le_bytes(), 149u32.to_le_bytes()].concat()).is_some());

@@ -92,7 +92,7 @@ def unique(
         first = numpy.empty(span, numpy.intp)
         for start, distances in _pieces(flat, low, span):
             places = numpy.arange(start, start + distances.size)
-            # of equal values the one that is stored last counts, which is the first in the array
+            # Stored backwards, so that the first one of equal values is stored last and remains.
             first[distances[::-1]] = places[::-1]
         results.append(first[present])
     if return_inverse:

@@ -40,7 +40,7 @@ _PLAIN: frozenset[type] = frozenset(
     }
 )  # fmt: skip
 
-# methods that do what NumPy's array does: its own, and our wrappers of it
+# the implementations of `__array_function__` that do the same as NumPy's: NumPy's own, and our wrappers of it
 _defaults: list[Any] = []
 
 

@@ -49,7 +49,8 @@ def redirect_import(import_: Callable[..., Any], frame: types.FrameType) -> None
     A frame takes its builtins when it starts. The script that calls `numelt.install` therefore runs with
     Python's own, and its next ``import numpy`` calls `builtins.__import__`: neither a finder nor other
     builtins in its module can change that. So the function is replaced, for the frame's module and the main
-    module, until their frames have ended or the process ends. All other imports are Python's.
+    module, until their frames have ended or the process ends. All other imports are Python's. Python's manual
+    documents this way of changing the statement (``__import__`` in "Built-in Functions").
     """
     original = builtins.__import__
     namespaces = [vars(sys.modules["__main__"]), frame.f_globals]

@@ -15,7 +15,8 @@ pub(crate) fn run(program: &mut Program) {
     if !program.instrs.iter().any(|instr| !outputs[instr.out.base as usize] && small(instr)) {
         return;
     }
-    // for each instruction, whether it, or what its inputs or earlier writes to its base are made of, may warn
+    // For each instruction: whether it may warn, or an instruction that its inputs or the earlier contents of its base
+    // depend on.
     let mut bases = vec![false; program.bases.len()];
     let warn = |instr: &Instr| {
         let warns = instr.may_warn() || instr.reads().chain([&instr.out]).any(|view| bases[view.base as usize]);
@@ -23,8 +24,8 @@ pub(crate) fn run(program: &mut Program) {
         warns
     };
     let warns: Vec<bool> = program.instrs.iter().map(warn).collect();
-    // backwards, so that only later reads count; what changes a base in place, `x += y` or a scatter, reads it as well,
-    // but that alone uses it for nothing
+    // From the last instruction to the first, so that only later reads count. An instruction that changes a base in
+    // place (`x += y`, a scatter) reads it as well, but this read alone is no reason to compute it.
     let mut read = outputs;
     for (instr, warns) in program.instrs.iter().zip(warns).rev() {
         let base = instr.out.base;

@@ -83,8 +83,8 @@ impl Run<'_> {
                 return Ok(false);
             }
             Err(error) => {
-                // it is unknown what the device has overwritten so far; a device that is lost reports its values as
-                // lost by itself
+                // It is unknown which bases the device has overwritten so far. If the device itself is lost, it has
+                // reported its values as lost.
                 if !matches!(error, Error::Lost(_)) {
                     let instrs = self.plan.recorded.instrs();
                     written.iter().for_each(|&base| lost::mark(memory.cell(base), &instrs, base));

@@ -84,7 +84,7 @@ impl Runtime {
             self.note_flush(&state);
             outcome?;
             if state.filters.any() {
-                // the filters have not seen what comes next
+                // The filters have to see the operations after the call first.
                 return Ok(());
             }
         }
