@@ -353,7 +353,9 @@ impl Walk<'_> {
 
     /// A call of a Python function, which is inlined.
     fn call_function(&mut self, function: u32, args: &[Expr], keywords: &[(String, Expr)]) -> Res<Val> {
-        if self.inlined.len() >= DEEPEST || self.inlined.iter().any(|inlined| inlined.function == function) {
+        let around: Vec<u32> = self.inlined.iter().map(|inlined| inlined.function).collect();
+        let is_around = |one: &u32| *one == function || self.world.are_same(*one, function);
+        if around.len() >= DEEPEST || around.iter().any(is_around) {
             return unsupported("a function that calls itself");
         }
         let mut args = args.iter().map(|arg| self.expr(arg)).collect::<Res<Vec<_>>>()?;

@@ -112,6 +112,11 @@ pub trait World {
     /// The text of a function, which `parse_callee` reads.
     fn callee(&mut self, function: u32) -> Option<String>;
 
+    /// Are two arguments one object? A function that calls itself finds itself by another way than its caller.
+    fn are_same(&mut self, _one: u32, _other: u32) -> bool {
+        false
+    }
+
     /// Does the ufunc of this name have a loop for these dtypes?
     fn has_loop(&mut self, name: &str, inputs: &[DType], output: DType) -> bool;
 

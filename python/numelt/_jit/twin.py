@@ -583,7 +583,9 @@ def _compiled(
     nested too deeply for CPython's compiler.
     """
     parameters = ast.arguments([], [ast.arg(name) for name in around], None, [], [], None, [])
-    factory = ast.FunctionDef("__numelt_factory__", parameters, [node], [], None, None)
+    # a function that calls itself by a global name does not mean a variable of the factory
+    own: list[ast.stmt] = [] if node.name in around else [ast.Global([node.name])]
+    factory = ast.FunctionDef("__numelt_factory__", parameters, [*own, node], [], None, None)
     if hasattr(factory, "type_params"):
         factory.type_params = []
     module = ast.Module(_placed([factory], node), [])

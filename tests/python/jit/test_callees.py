@@ -168,3 +168,50 @@ def test_the_policy_for_fallbacks_holds_for_loops():
             assert half(np.arange(5.0)) == 7.0
     finally:
         np.config.fallback = before
+
+
+def halves(a, low, high):
+    """Count the parts of an array that are larger than 3, by halving it again and again."""
+    count = 0
+    while high - low > 3:
+        middle = (low + high) // 2
+        count += 1
+        if a[low] < a[middle]:
+            count += halves(a, low, middle)
+            low = middle
+        else:
+            count += halves(a, middle, high)
+            high = middle
+    return count
+
+
+def test_functions_that_call_themselves_are_not_inlined_again_and_again():
+    a = np.arange(200) % 7
+    compiled = np.jit(halves)
+    assert compiled(a, 0, 200) == halves(a, 0, 200)
+    text = np.explain(compiled)
+    assert "a function that calls itself" in text
+    assert "too large" not in text
+
+
+def test_functions_within_functions_call_themselves():
+    def depth(n):
+        """Return how often a number can be halved."""
+        most = 0
+        for k in range(2):
+            if n > 1:
+                most = max(most, 1 + compiled(n // 2 - k))
+        return most
+
+    plain = depth
+    compiled = np.jit(depth)
+    assert (compiled(100), compiled.__qualname__, compiled.__doc__) == (6, plain.__qualname__, plain.__doc__)
+
+    @np.jit
+    def again(n):
+        total = 0
+        for k in range(n):
+            total += again(k)
+        return total + 1
+
+    assert again(8) == 2**8

@@ -460,6 +460,13 @@ impl World for Outside<'_, '_> {
         tree.cast::<PyTuple>().ok()?.get_item(0).ok()?.extract().ok()
     }
 
+    fn are_same(&mut self, one: u32, other: u32) -> bool {
+        match (self.objects.get(one as usize), self.objects.get(other as usize)) {
+            (Some(one), Some(other)) => one.is(other),
+            _ => false,
+        }
+    }
+
     fn has_loop(&mut self, name: &str, inputs: &[DType], output: DType) -> bool {
         ufunc_loop(self.py, name, inputs, output).is_ok_and(|found| found.is_some())
     }
