@@ -10,17 +10,20 @@ mod packed;
 mod places;
 mod repeat;
 mod stops;
+mod windows;
 mod words;
 
 pub(crate) use self::left::{Again, Left, Turn, wanted_by_holders};
 pub(crate) use self::packed::Packed;
-use self::packed::{Line, Packing, Window};
+use self::packed::{Line, Packing};
 pub(crate) use self::places::Places;
 use self::places::Trust;
 pub(crate) use self::repeat::Track;
 pub use self::repeat::{Repeated, in_c_order};
 pub(crate) use self::stops::Call;
 use self::stops::Stops;
+pub(crate) use self::windows::operand_view;
+use self::windows::{broadcasts, is_stretched, lies_as};
 use self::words::Words;
 use crate::exec::ReadyPlan;
 use crate::heap::Heap;
@@ -28,7 +31,7 @@ use crate::heap::base::{ArrayView, BaseRef, Input};
 use crate::heap::cell::{BaseCell, MAX_SLOTS, note, recycle};
 use crate::heap::shared::Shared;
 use crate::siblings;
-use numelt_ir::{Axes, Base, BaseId, DType, Dims, Error, Instr, Op, OpKind, Operand, Program, Result, View};
+use numelt_ir::{Axes, Base, BaseId, DType, Instr, Op, OpKind, Operand, Program, Result};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -503,16 +506,6 @@ fn enter(slots: &mut Vec<Shared<BaseCell>>, epoch: u64, cell: Shared<BaseCell>) 
     slot
 }
 
-/// Whether the operand at this index is broadcast to the output's shape.
-#[inline]
-fn broadcasts(op: Op, place: usize) -> bool {
-    match op.kind() {
-        OpKind::Elementwise | OpKind::Generator => true,
-        OpKind::Gather => place == 1,
-        OpKind::Reduction | OpKind::Roll | OpKind::Scan | OpKind::Library => false,
-    }
-}
-
 impl Recorded<'_> {
     /// The slot of the output's base.
     #[inline]
@@ -553,51 +546,4 @@ impl Recorded<'_> {
         let (base, window) = line.out();
         self.target(slots, epoch) == base && lies_as(self.out, &window)
     }
-}
-
-/// Whether the window is the same.
-#[inline(always)]
-fn lies_as(array: &ArrayView, window: &Window<'_>) -> bool {
-    array.dtype == window.dtype
-        && array.offset == window.offset
-        && same(&array.shape, window.shape)
-        && same(&array.strides, window.strides)
-}
-
-/// Whether the window is that of the array, broadcast to the window's extents.
-fn is_stretched(array: &ArrayView, window: &Window<'_>) -> bool {
-    let (shape, strides) = (window.shape, window.strides);
-    let Some(lead) = shape.len().checked_sub(array.shape.len()) else { return false };
-    let axis = |((&n, &s), (&whole, &stretched)): ((&i64, &i64), (&i64, &i64))| {
-        stretched == if n == whole { s } else { 0 } && (n == whole || n == 1)
-    };
-    array.dtype == window.dtype
-        && array.offset == window.offset
-        && strides[..lead].iter().all(|&s| s == 0)
-        && array.shape.iter().zip(&array.strides).zip(shape[lead..].iter().zip(&strides[lead..])).all(axis)
-}
-
-/// Whether two short slices are equal, compared without a call of a library function.
-#[inline(always)]
-fn same(a: &[i64], b: &[i64]) -> bool {
-    match (a, b) {
-        ([x], [y]) => x == y,
-        ([x0, x1], [y0, y1]) => (x0 ^ y0) | (x1 ^ y1) == 0,
-        _ => a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x == y),
-    }
-}
-
-/// The view that operand number `place` is in an instruction whose result has the shape `domain`.
-pub(crate) fn operand_view(op: Op, place: usize, array: &ArrayView, slot: BaseId, domain: &Dims) -> Result<View> {
-    if broadcasts(op, place) { stretch(array, slot, domain) } else { Ok(array.to_ir(slot)) }
-}
-
-/// NumPy's broadcasting of an input to the domain.
-fn stretch(array: &ArrayView, slot: BaseId, domain: &Dims) -> Result<View> {
-    if array.shape == *domain {
-        return Ok(array.to_ir(slot));
-    }
-    array.to_ir(slot).broadcast_to(domain).ok_or_else(|| {
-        Error::Invalid(format!("input of shape {:?} does not broadcast to {domain:?}", array.shape.as_slice()))
-    })
 }

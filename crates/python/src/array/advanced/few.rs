@@ -394,7 +394,7 @@ pub fn set(py: Python<'_>, view: &ArrayView, key: &ArrayView, value: &Bound<'_, 
 }
 
 /// Whether elements can be stored now, because no pending work uses the old ones.
-fn is_open(view: &ArrayView) -> bool {
+pub(super) fn is_open(view: &ArrayView) -> bool {
     view.base.is_writable() && Runtime::global().runs_at_once() && !registry::is_tangled()
 }
 
@@ -412,18 +412,18 @@ pub fn set_paired(
     Ok(store(py, view, &Picked::listed(&picks), &values))
 }
 
-/// The values to store: the elements of a vector, or a number.
-enum Values<'a> {
+/// The values to store: the elements of an array, or a number.
+pub(super) enum Values<'a> {
     Each(&'a ArrayView),
     One([u8; 16]),
 }
 
 impl<'a> Values<'a> {
-    /// The values of an object that is a vector of the array's dtype on another base, or a number; `None` for all
+    /// The values of an object that is an array of this array's dtype on another base, or a number; `None` for all
     /// others.
-    fn of(py: Python<'_>, view: &ArrayView, value: &'a Bound<'_, PyAny>) -> PyResult<Option<Values<'a>>> {
+    pub(super) fn of(py: Python<'_>, view: &ArrayView, value: &'a Bound<'_, PyAny>) -> PyResult<Option<Values<'a>>> {
         if let Some(values) = exact_native(value).and_then(NdArray::view) {
-            let same = values.dtype == view.dtype && values.shape.len() == 1 && !values.base.ptr_eq(&view.base);
+            let same = values.dtype == view.dtype && !values.base.ptr_eq(&view.base);
             return Ok(same.then_some(Values::Each(values)));
         }
         let Some(number @ (Operand::Value(_) | Operand::Weak(..))) = Operand::extract_quick(value) else {

@@ -1,11 +1,13 @@
-//! Reading a few elements of any array by any one array of integers or bools, without recording.
+//! Reading and writing a few elements of any array by arrays of integers or a mask, without recording.
 //!
 //! In: a lookup of an array, and indices that no pending work writes. Out: a new array with memory, or `None` if
-//! recording is better.
+//! recording is better; of an assignment, whether it has been done.
 
-use super::few::{Distances, FEW, Picked, copied};
+use super::few::{Distances, FEW, Picked, Values, copied, is_open};
+use super::key::Item;
 use crate::numpy::errors;
 use crate::record::front::{self, Attached};
+use crate::record::run;
 use numelt::Error;
 use numelt::indexing::{Fancy, Lookup, Pick, Walk, each_integer, first_outside, strides_of, walk};
 use numelt::rules::shape;
@@ -14,58 +16,116 @@ use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
-/// The selected elements of a lookup with one array of integers or one mask.
-pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
-    let [fancy] = &lookup.fancy[..] else { return Ok(None) };
-    let rest = shape::size(&lookup.rest.0);
-    let (Pick::Index(index) | Pick::Mask(index)) = &fancy.pick;
-    let ready = |view: &ArrayView| view.base.is_readable();
-    if !lookup.truths.is_empty()
-        || rest == 0
-        || index.size() == 0
-        || index.size() * rest > FEW
-        || lookup.rest.0.len() + index.shape.len() > MAX_RANK
-        || !ready(index)
-        || !ready(&lookup.array)
-    {
-        return Ok(None);
+/// What the indices of a lookup select: one place for each of them, in C order.
+struct Selection {
+    /// The byte distance of each place from position zero of the axes that the indices select from.
+    bytes: Distances,
+    /// The common shape of the indices.
+    extents: Dims,
+    /// The indices, stretched to that shape.
+    indices: SmallVec<[ArrayView; 2]>,
+}
+
+impl Selection {
+    /// The selection of a lookup by one mask, or by arrays of integers, of few elements in all.
+    fn of(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<Selection>> {
+        let rest = shape::size(&lookup.rest.0);
+        if !lookup.truths.is_empty() || rest == 0 || !lookup.array.base.is_readable() {
+            return Ok(None);
+        }
+        let mut shapes: SmallVec<[&[i64]; 4]> = SmallVec::new();
+        for fancy in &lookup.fancy {
+            let (Pick::Index(index) | Pick::Mask(index)) = &fancy.pick;
+            if !index.base.is_readable() || (lookup.fancy.len() > 1 && matches!(fancy.pick, Pick::Mask(_))) {
+                return Ok(None);
+            }
+            shapes.push(&index.shape);
+        }
+        // indices that do not go together are reported where lookups are recorded
+        let Some(extents) = shape::broadcast(&shapes) else { return Ok(None) };
+        let (n, rank) = (shape::size(&extents), extents.len() + lookup.rest.0.len());
+        if n == 0 || n * rest > FEW || rank > MAX_RANK {
+            return Ok(None);
+        }
+        let stretched = |fancy: &Fancy| {
+            let (Pick::Index(index) | Pick::Mask(index)) = &fancy.pick;
+            shape::window(index, index.offset, extents.clone(), shape::stretched_strides(index, &extents))
+        };
+        let mut indices: SmallVec<[ArrayView; 2]> = lookup.fancy.iter().map(stretched).collect();
+        if let ([fancy], [index]) = (&lookup.fancy[..], &mut indices[..]) {
+            let Some((bytes, extents)) = displacements(py, fancy, index, Walk::of_reading(lookup))? else {
+                return Ok(None);
+            };
+            let moves = index.strides.iter().copied().take(extents.len()).collect();
+            *index = shape::window(index, 0, extents.clone(), moves);
+            return Ok(Some(Selection { bytes, extents, indices }));
+        }
+        let mut bytes = Distances::from_elem(0, n as usize);
+        for (fancy, index) in lookup.fancy.iter().zip(&indices) {
+            let (n, stride) = fancy.axes[0];
+            let mut places = bytes.iter_mut();
+            let mut inside = true;
+            each_integer(&Attached(py), index, |at| {
+                let Some(at) = numelt::rules::slicing::within(at, n) else {
+                    inside = false;
+                    return false;
+                };
+                places.next().map(|place| *place += (at * stride) as isize).is_some()
+            })?;
+            if !inside {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Selection { bytes, extents, indices }))
     }
-    let Some((bytes, extents)) = displacements(py, fancy, index, Walk::of_reading(lookup))? else { return Ok(None) };
+
+    /// The byte distances that belong to the axes of the selection, and those of the others, of an array with the
+    /// shape of a lookup's result.
+    fn parts(&self, lookup: &Lookup, strides: &[i64]) -> (ArrayView, ArrayView) {
+        let (before, after) = (lookup.before, lookup.before + self.extents.len());
+        let across = strides[before..after].iter().copied().collect();
+        let along = strides[..before].iter().chain(&strides[after..]).copied().collect();
+        let part = |extents: &Dims, strides| shape::window(&lookup.array, 0, extents.clone(), strides);
+        (part(&self.extents, across), part(&lookup.rest.0, along))
+    }
+}
+
+/// For each element of two views of one shape, in C order, its byte distances in both.
+fn paired(one: &ArrayView, other: &ArrayView) -> SmallVec<[(isize, isize); 16]> {
+    let (mut first, mut second) = (SmallVec::<[isize; 16]>::new(), SmallVec::<[isize; 16]>::new());
+    walk(one, 0, |at| (first.push(at as isize), true).1);
+    walk(other, 0, |at| (second.push(at as isize), true).1);
+    first.into_iter().zip(second).collect()
+}
+
+/// The selected elements of a lookup with arrays of integers or one mask.
+pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
+    let Some(selection) = Selection::of(py, lookup)? else { return Ok(None) };
     let dtype = lookup.array.dtype;
     let itemsize = dtype.size() as i64;
-    let moves = index.strides.iter().copied().take(extents.len()).collect();
-    let picked = shape::window(index, 0, extents, moves);
-    let strides = strides_of(lookup, &picked.shape, std::slice::from_ref(&picked));
-    let out = front::fresh(py, dtype, &lookup.arrange(&picked.shape, &lookup.rest.0), strides);
+    let strides = strides_of(lookup, &selection.extents, &selection.indices);
+    let out = front::fresh(py, dtype, &lookup.arrange(&selection.extents, &lookup.rest.0), strides);
     if out.size() == 0 {
         return Ok(Some(out));
     }
-    let (before, after) = (lookup.before, lookup.before + picked.shape.len());
-    let across = shape::window(&out, 0, picked.shape.clone(), out.strides[before..after].iter().copied().collect());
-    let along = |d: &[i64]| d[..before].iter().chain(&d[after..]).copied().collect();
-    let along = shape::window(&out, 0, lookup.rest.0.clone(), along(&out.strides));
+    let (across, along) = selection.parts(lookup, &out.strides);
     let source = shape::window(&lookup.array, 0, lookup.rest.0.clone(), lookup.rest.1.clone());
-    // the byte distances of the elements that one index selects, in C order
-    let steps: SmallVec<[(isize, isize); 16]> = {
-        let (mut reads, mut writes) = (SmallVec::<[isize; 16]>::new(), SmallVec::<[isize; 16]>::new());
-        walk(&source, 0, |at| (reads.push(at as isize), true).1);
-        walk(&along, 0, |at| (writes.push(at as isize), true).1);
-        reads.into_iter().zip(writes).collect()
-    };
-    let dense = rest == 1 && shape::is_c_contiguous(&out.shape, &out.strides, itemsize);
+    // the byte distances of the elements that one place selects, in C order
+    let steps = paired(&source, &along);
+    let dense = steps.len() == 1 && shape::is_c_contiguous(&out.shape, &out.strides, itemsize);
     copied(py, &lookup.array, &out.base, |from, to| {
         if dense {
-            // SAFETY: the index has been checked against its axis, so the elements are the array's; the target is
+            // SAFETY: the indices have been checked against their axes, so the elements are the array's; the target is
             // new.
-            unsafe { Picked::listed(&bytes).copied(from, to, itemsize) };
+            unsafe { Picked::listed(&selection.bytes).copied(from, to, itemsize) };
             return;
         }
-        let mut picks = bytes.iter();
+        let mut picks = selection.bytes.iter();
         walk(&across, 0, |target| {
             let Some(&pick) = picks.next() else { return false };
             for &(read, write) in &steps {
                 let (from, to) = (from.wrapping_offset(pick + read), to.wrapping_offset(target as isize + write));
-                // SAFETY: the index has been checked against its axis, so the element is one of the array's. The
+                // SAFETY: the indices have been checked against their axes, so the element is one of the array's. The
                 // target is an element of the new array, which has another base.
                 unsafe { std::ptr::copy_nonoverlapping(from, to, itemsize as usize) };
             }
@@ -73,6 +133,57 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
         });
     })?;
     Ok(Some(out))
+}
+
+/// `array[items] = value` for a number or an array of the same dtype, in memory; false if that is not possible here.
+pub fn set(py: Python<'_>, array: &ArrayView, items: &[Item], value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if !is_open(array) {
+        return Ok(false);
+    }
+    let Some(values) = Values::of(py, array, value)? else { return Ok(false) };
+    // what is wrong with positions or values is reported where assignments are recorded, in NumPy's order
+    let Ok(lookup) = Lookup::new(array, items) else { return Ok(false) };
+    let Ok(Some(selection)) = Selection::of(py, &lookup) else { return Ok(false) };
+    // of equal places, the last one in C order counts, as where assignments are recorded
+    let dims = lookup.arrange(&selection.extents, &lookup.rest.0);
+    let strides = match &values {
+        Values::One(_) => Dims::from_elem(0, dims.len()),
+        Values::Each(values) => {
+            let fits = |(&n, &extent): (&i64, &i64)| n == extent || n == 1;
+            let short = values.shape.len() <= dims.len();
+            if !short || !values.shape.iter().rev().zip(dims.iter().rev()).all(fits) {
+                return Ok(false);
+            }
+            shape::stretched_strides(values, &dims)
+        }
+    };
+    let (across, along) = selection.parts(&lookup, &strides);
+    let target = shape::window(&lookup.array, 0, lookup.rest.0.clone(), lookup.rest.1.clone());
+    let (steps, size) = (paired(&target, &along), array.dtype.size());
+    let store = |from: *const u8, to: *mut u8| {
+        let mut picks = selection.bytes.iter();
+        walk(&across, 0, |source| {
+            let Some(&pick) = picks.next() else { return false };
+            for &(write, read) in &steps {
+                let (from, to) = (from.wrapping_offset(source as isize + read), to.wrapping_offset(pick + write));
+                // SAFETY: the indices have been checked against their axes, so the element is one of the array's. The
+                // source is the number, or an element of the values, which have another base.
+                unsafe { std::ptr::copy_nonoverlapping(from, to, size) };
+            }
+            true
+        });
+    };
+    let start = lookup.array.offset as isize;
+    let stored = |from: *const u8| {
+        run::poke(py, &array.base, |to| store(from, to.as_mut_ptr().wrapping_offset(start))).is_some()
+    };
+    Ok(match values {
+        Values::One(bytes) => stored(bytes.as_ptr()),
+        Values::Each(values) => {
+            let start = values.offset as isize;
+            run::peek(py, &values.base, |from| stored(from.as_ptr().wrapping_offset(start))) == Some(true)
+        }
+    })
 }
 
 /// The byte distances from position zero to each selected element, in C order, and the extents of the selection.

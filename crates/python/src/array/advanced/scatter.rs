@@ -1,7 +1,7 @@
 //! `array[key] = value` for keys with arrays and masks, by the rules of `numelt::indexing`.
 
-use super::few;
 use super::key::{Item, Key};
+use super::{few, few_by_lookup};
 use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
 use crate::array::{assign, index, to_u32};
@@ -61,6 +61,9 @@ pub fn set<'py>(
         let target = index::select(view, &key.parts())?;
         let fits = !target.scalar || Operand::extract_quick(value).is_some_and(|v| v.shape().is_empty());
         return Ok(fits && assign::assign(py, &target.view, value)?);
+    }
+    if few_by_lookup::set(py, view, &key.items, value)? {
+        return Ok(true);
     }
     let by_mask = matches!(&key.items[..], [Item::Mask(mask)] if mask.shape.len() == view.shape.len());
     let Some(value) = assigned(py, value, view, !by_mask)? else { return Ok(false) };
