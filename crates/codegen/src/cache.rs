@@ -135,7 +135,7 @@ mod tests {
     use std::path::Path;
 
     /// The files of this crate that do not influence the generated code.
-    const OTHERS: [&str; 5] = ["cache.rs", "host.rs", "image.rs", "lib.rs", "object.rs"];
+    const OTHERS: [&str; 6] = ["cache.rs", "functions/undo.rs", "host.rs", "image.rs", "lib.rs", "object.rs"];
 
     fn collect(folder: &Path, root: &Path, files: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).unwrap() {
