@@ -95,11 +95,10 @@ test-with: setup ## the Python tests under another interpreter, in an environmen
 # Settings that have nothing to do with each other share a run.
 test-hostile: setup ## the core tests again: no fast paths into our own types, no compiler, compiled at once, one thread, nothing fused, nothing at once, all or nothing planned, odd blocks, a device
 	NUMELT_FAST_PATHS=0 NUMELT_JIT=off NUMELT_BLOCK=7 NUMELT_THREADS=5 $(CORE)
-	NUMELT_JIT=sync NUMELT_PIECEMEAL=0 $(CORE)
-	NUMELT_THREADS=1 NUMELT_FUSE=singleton $(CORE)
+	NUMELT_JIT=sync NUMELT_PIECEMEAL=0 NUMELT_THREADS=1 $(CORE)
 	NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=18446744073709551615 $(CORE_ARRAYS)
 	NUMELT_PUT_OFF=1 NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=0 $(CORE_ARRAYS)
-	NUMELT_ENGINE=far NUMELT_DEVICE_MEMORY=64M $(CORE_ARRAYS)
+	NUMELT_ENGINE=far NUMELT_DEVICE_MEMORY=64M NUMELT_FUSE=singleton $(CORE_ARRAYS)
 	NUMELT_ENGINE=auto NUMELT_DEVICES=far NUMELT_PLACEMENT=random:3 $(CORE)
 # a driver compiles each kernel anew, so that all core tests would take an hour
 	NUMELT_ENGINE=opencl NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=0 $(PY) -m pytest $(PYTEST_ARGS) -m core $(OPENCL_CORE)
