@@ -120,15 +120,15 @@ _protocol = overrides.default(
 )
 
 
-def _accept_our_functions(cls: type) -> None:
+def _accept_our_functions(cls: type[Any]) -> None:
     """Let the protocol that a class inherits from its base accept our functions and arrays.
 
     Only a class with an ``__array_function__`` of its own needs that, to call the inherited one by `super`.
     The base has the method from the first such class on. Until then it has NumPy's, because NumPy's functions
     call each other, and a method that is not NumPy's is called every time.
     """
-    if cls.__array_function__ is not numpy.ndarray.__array_function__:  # type: ignore[attr-defined]
-        SubclassBase.__array_function__ = _protocol  # type: ignore[method-assign]
+    if cls.__array_function__ is not numpy.ndarray.__array_function__:
+        type.__setattr__(SubclassBase, "__array_function__", _protocol)
 
 
 overrides.inherit_by(_accept_our_functions)
@@ -162,7 +162,6 @@ def _overridden(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
 
 # set after the class has been made, so that `__init_subclass__` does not wrap it
 OverridingBase.__array_ufunc__ = _overridden  # type: ignore[method-assign]
-
 
 for _base in (SubclassBase, OverridingBase):
     _base.__name__ = _base.__qualname__ = "ndarray"

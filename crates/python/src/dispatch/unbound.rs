@@ -27,8 +27,9 @@ static METHODS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 /// NumPy's array class.
 static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
-/// A method of the class. If its first argument is a numelt array, the compiled function of that name answers, or
-/// the one that is asked next, or `ours(...)`; if it is a NumPy array, `numpys(...)` does, or `others(...)` if only the package can decide.
+/// A method of the class. If its first argument is a numelt array, the compiled function of that name answers, or the
+/// one that is asked next, or `ours(...)`; if it is a NumPy array, `numpys(...)` does, or `others(...)` if only the
+/// package can decide.
 #[pyclass(subclass, dict, frozen, module = "numelt._core")]
 pub struct UnboundCall {
     entry: Entry<UnboundCall>,
