@@ -110,28 +110,17 @@ def _give_our_ufuncs(cls: type) -> None:
     type.__setattr__(cls, "__array_ufunc__", overrides.knows_ours(__array_ufunc__))
 
 
-def _asked(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    inherited = super(SubclassBase, self).__array_function__
-    return fallback.uncounted(inherited, (func, types, args, kwargs), {})
-
-
-_protocol = overrides.default(
-    _core.method("ndarray.__array_function__", numpy.ndarray.__array_function__, _asked, "general")
-)
-
-
 def _accept_our_functions(cls: type[Any]) -> None:
-    """Let the protocol that a class inherits from its base accept our functions and arrays.
+    """Let the ``__array_function__`` that a class with its own inherits accept our functions and arrays.
 
-    Only a class with an ``__array_function__`` of its own needs that, to call the inherited one by `super`.
-    The base has the method from the first such class on. Until then it has NumPy's, because NumPy's functions
-    call each other, and a method that is not NumPy's is called every time.
+    The base that the class got when it was made is replaced by one with such a method. Of a class that is
+    derived from another class of the program, it is the base of the latter.
     """
-    if cls.__array_function__ is not numpy.ndarray.__array_function__:
-        type.__setattr__(SubclassBase, "__array_function__", _protocol)
-
-
-overrides.inherit_by(_accept_our_functions)
+    if cls.__array_function__ is numpy.ndarray.__array_function__:
+        return
+    for kind in cls.__mro__:
+        if kind not in _BASES and not _WITH_FUNCTIONS.keys().isdisjoint(kind.__bases__):
+            kind.__bases__ = tuple(_WITH_FUNCTIONS.get(base, base) for base in kind.__bases__)
 
 
 class SubclassBase(numpy.ndarray):
@@ -150,20 +139,48 @@ class SubclassBase(numpy.ndarray):
     del _view
 
 
-class OverridingBase(SubclassBase):
+class UfuncsBase(SubclassBase):
     """The same for classes with an ``__array_ufunc__`` of their own, which may call this one by `super`."""
+
+
+class FunctionsBase(SubclassBase):
+    """The same for classes with an ``__array_function__`` of their own, which may call this one by `super`.
+
+    Other classes have NumPy's, because NumPy's functions call each other, and a method that is not NumPy's is
+    called every time.
+    """
+
+
+class ProtocolsBase(UfuncsBase, FunctionsBase):
+    """The same for classes with both."""
 
 
 def _overridden(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     # if our arrays were among the operands, NumPy would call their ``__array_ufunc__``
-    inherited = super(OverridingBase, self).__array_ufunc__
+    inherited = super(UfuncsBase, self).__array_ufunc__
     return fallback.uncounted(inherited, (ufunc, method, *inputs), kwargs)
 
 
-# set after the class has been made, so that `__init_subclass__` does not wrap it
-OverridingBase.__array_ufunc__ = _overridden  # type: ignore[method-assign]
+def _asked(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    inherited = super(FunctionsBase, self).__array_function__
+    return fallback.uncounted(inherited, (func, types, args, kwargs), {})
 
-for _base in (SubclassBase, OverridingBase):
+
+# set after the classes have been made, so that `__init_subclass__` treats none of them as a program's class
+UfuncsBase.__array_ufunc__ = _overridden  # type: ignore[method-assign]
+FunctionsBase.__array_function__ = overrides.default(  # type: ignore[method-assign]
+    _core.method("ndarray.__array_function__", numpy.ndarray.__array_function__, _asked, "general")
+)
+
+_BASES = (SubclassBase, UfuncsBase, FunctionsBase, ProtocolsBase)
+# the base of a class with an ``__array_function__``, by the base that it got when it was made
+_WITH_FUNCTIONS: dict[type, type] = {SubclassBase: FunctionsBase, UfuncsBase: ProtocolsBase}
+
+
+overrides.inherit_by(_accept_our_functions)
+
+
+for _base in _BASES:
     _base.__name__ = _base.__qualname__ = "ndarray"
     _base.__module__ = "numpy"
 
@@ -200,7 +217,7 @@ class ArrayType(_core.ArrayMeta):
     """
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> Any:
-        stand_in = OverridingBase if "__array_ufunc__" in namespace else SubclassBase
+        stand_in = UfuncsBase if "__array_ufunc__" in namespace else SubclassBase
         plain = tuple(stand_in if base is ndarray else base for base in bases)
         return types.new_class(name, plain, kwargs, lambda body: body.update(namespace))
 
