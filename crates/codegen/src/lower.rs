@@ -21,7 +21,7 @@ mod half;
 use crate::builder::{Builder, Int, Real, Ty, Val};
 use calls::ElementLoops;
 use math::MathTable;
-use numelt_ir::parts::Exponents;
+use numelt_ir::parts::FloatFunctions;
 use numelt_ir::{DType, DTypeKind as Kind, Error, Op, Result, not_elementwise, transcendental, warn};
 use quotient::Divisor;
 

@@ -1,10 +1,10 @@
-//! Element types that are recorded natively, and sets of them.
+//! The native dtypes, which numelt records and computes itself, and sets of them.
 
 use crate::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
-/// Element type of a view, in order of families and sizes.
+/// The element type of a view, in the order in which NumPy lists a ufunc's loops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[allow(missing_docs)] // the names say it
@@ -28,7 +28,7 @@ pub enum DType {
 /// The family an element type belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)]
-pub enum Kind {
+pub enum DTypeKind {
     Bool,
     Unsigned,
     Signed,
@@ -76,32 +76,32 @@ impl DType {
     }
 
     /// The family.
-    pub const fn kind(self) -> Kind {
+    pub const fn kind(self) -> DTypeKind {
         match self {
-            DType::Bool => Kind::Bool,
-            DType::U8 | DType::U16 | DType::U32 | DType::U64 => Kind::Unsigned,
-            DType::I8 | DType::I16 | DType::I32 | DType::I64 => Kind::Signed,
-            DType::F16 | DType::F32 | DType::F64 => Kind::Float,
-            DType::C64 | DType::C128 => Kind::Complex,
+            DType::Bool => DTypeKind::Bool,
+            DType::U8 | DType::U16 | DType::U32 | DType::U64 => DTypeKind::Unsigned,
+            DType::I8 | DType::I16 | DType::I32 | DType::I64 => DTypeKind::Signed,
+            DType::F16 | DType::F32 | DType::F64 => DTypeKind::Float,
+            DType::C64 | DType::C128 => DTypeKind::Complex,
         }
     }
 
     /// Signed or unsigned integer (bool is not).
     pub const fn is_integer(self) -> bool {
-        matches!(self.kind(), Kind::Signed | Kind::Unsigned)
+        matches!(self.kind(), DTypeKind::Signed | DTypeKind::Unsigned)
     }
 
     /// f16, f32 or f64.
     pub const fn is_float(self) -> bool {
-        matches!(self.kind(), Kind::Float)
+        matches!(self.kind(), DTypeKind::Float)
     }
 
     /// c64 or c128.
     pub const fn is_complex(self) -> bool {
-        matches!(self.kind(), Kind::Complex)
+        matches!(self.kind(), DTypeKind::Complex)
     }
 
-    /// f32 or f64 under a complex type; every other type is its own.
+    /// The type of the real part: f32 or f64 for a complex type, and the type itself for all others.
     pub const fn real(self) -> DType {
         match self {
             DType::C64 => DType::F32,
@@ -132,7 +132,7 @@ impl DType {
 
     /// The smallest type to which both convert safely: `numpy.promote_types` for native types.
     pub fn promote(self, other: DType) -> DType {
-        use Kind::*;
+        use DTypeKind::*;
         if self == other {
             return self;
         }
@@ -174,8 +174,9 @@ impl DType {
         }
     }
 
+    /// The larger of two signed types; a float stays.
     fn at_least_signed(self, signed: DType) -> DType {
-        if self.kind() == Kind::Signed && signed.size() > self.size() { signed } else { self }
+        if self.kind() == DTypeKind::Signed && signed.size() > self.size() { signed } else { self }
     }
 }
 

@@ -24,24 +24,24 @@ pub enum Error {
         /// What was expected or found.
         message: String,
     },
-    /// Shapes that do not fit; the front end chooses the wording.
+    /// Shapes that do not fit. The text is that of the front end.
     #[error("{0}")]
     Shape(String),
-    /// dtypes that do not fit.
+    /// Dtypes that do not fit.
     #[error("{0}")]
     Type(String),
-    /// Memory could not be allocated.
+    /// This many bytes of memory could not be allocated.
     #[error("Unable to allocate {0} bytes")]
     OutOfMemory(usize),
-    /// Memory for an array could not be allocated.
+    /// The same for the memory of an array, in NumPy's words.
     #[error("Unable to allocate an array with shape {shape:?} and data type {}", dtype.name())]
-    NoRoom {
+    ArrayOutOfMemory {
         /// Its element type.
         dtype: DType,
         /// Its extents.
         shape: Vec<i64>,
     },
-    /// A function of the user that was to compute an array has failed.
+    /// The extension method that was to compute an array has failed.
     #[error("the extension method {0} failed, so its result has no values")]
     Extension(String),
     /// The engine cannot do this; the caller takes another path.
@@ -60,7 +60,7 @@ pub enum Error {
     /// the caller.
     #[error("the memory of an array is in use by the thread that asks for it")]
     Busy,
-    /// A device does not answer any more, and the values that only it held are lost.
+    /// A device does not respond any more, and the values that only it held are lost.
     #[error("device lost: {0}")]
     Lost(String),
 }

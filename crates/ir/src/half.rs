@@ -1,7 +1,7 @@
 //! Half-precision floats: storage of 16 bits, conversions that round once to nearest even.
 //!
-//! Arithmetic on them happens in f32 (see [`crate::Op::computes_in`]). The conversions have no branches
-//! that a vectoriser could not turn into selections, and keep the payload of a NaN.
+//! Arithmetic on them happens in f32 (see [`crate::Op::computes_in`]). A vectorizer can turn all branches of the
+//! conversions into selections. The payload of a NaN is kept.
 
 /// An IEEE 754 binary16 number, as its bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,7 +40,7 @@ impl F16 {
         const ALIGN: u32 = (127 - 15 + 23 - 10 + 1) << 23;
         let bits = value.to_bits();
         let magnitude = bits & 0x7FFF_FFFF;
-        // other numbers are excluded from this addition, which could raise flags for them
+        // for larger numbers, this addition could raise floating-point flags
         let small = f32::from_bits(magnitude.min(LEAST_NORMAL)) + f32::from_bits(ALIGN);
         let subnormal = small.to_bits().wrapping_sub(ALIGN);
         let odd = magnitude >> 13 & 1;
@@ -60,7 +60,7 @@ impl F16 {
         f64::from(self.to_f32())
     }
 
-    /// The nearest half, ties to even, rounded once: the step through f32 rounds to odd.
+    /// The nearest half, ties to even. The intermediate f32 is rounded to odd, so the result is as if rounded once.
     #[inline(always)]
     pub fn from_f64(value: f64) -> F16 {
         let single = value as f32;

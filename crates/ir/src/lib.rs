@@ -1,8 +1,8 @@
 //! The vector bytecode: what front ends record, passes rewrite and engines run.
 //!
-//! In: values only. Out: [`Program`]s, their text form and their binary form, a verifier, and a slow reference
-//! interpreter that defines what each operation means. Not here: I/O, threads, unsafe code, and everything about
-//! engines and Python.
+//! This crate holds [`Program`]s, their text form and their binary form, a verifier, and a slow reference interpreter
+//! that defines what each operation means. It has no I/O, threads or unsafe code, and knows nothing of engines and
+//! Python.
 #![forbid(unsafe_code)]
 
 mod dtype;
@@ -21,7 +21,7 @@ mod view;
 pub mod warn;
 pub mod wire;
 
-pub use dtype::{DType, DTypeSet, Kind as DTypeKind};
+pub use dtype::{DType, DTypeKind, DTypeSet};
 pub use error::{Error, Result};
 pub use half::F16;
 pub use interp::{Pieces, interpret, memory_order, pairwise_sum};

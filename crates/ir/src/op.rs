@@ -44,15 +44,15 @@ pub enum Signature {
     /// `i64, u64 -> bool` or `u64, i64 -> bool`; the first is `T`
     Mixed,
     /// `T, u64 -> T`
-    Pick,
+    Gather,
     /// `T, T, u64 -> T`
-    Put,
+    Scatter,
     /// `u64, … -> T`
     Stream,
 }
 
-/// How NumPy chooses an elementwise operation's loop dtype from its operands' dtypes;
-/// `crates/array/src/rules/resolve.rs` applies it.
+/// How NumPy chooses an elementwise operation's loop dtype from its operands' dtypes. The crate `numelt` applies this
+/// rule (`rules/resolve.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Loops {
     /// The operands' common dtype.
@@ -61,7 +61,7 @@ pub enum Loops {
     NoBool,
     /// The smallest float or complex dtype to which the operands convert safely.
     Floats,
-    /// By a rule of its own.
+    /// By a rule that only this operation has.
     Own,
 }
 
@@ -78,7 +78,7 @@ pub struct OpInfo {
     pub signature: Signature,
     /// How NumPy chooses the loop.
     pub loops: Loops,
-    /// The work for one element, in units of an addition, roughly; see [`Op::work`].
+    /// The work for one element, roughly, in units of an addition; see [`Op::work`].
     pub work: u64,
     /// The loop dtypes for which the operation exists.
     pub dtypes: DTypeSet,
@@ -174,9 +174,9 @@ use DTypeSet as D;
 op_table! {
     // variant, name, (kind,) number of inputs, signature, (how NumPy chooses the loop,) work, loop dtypes
     elementwise {
-        // Copies and casts: the loop dtype is the output's.
+        // Copies and casts. The loop dtype is the output's.
         Copy              "copy"                1 Same      Common  1 D::ALL;
-        // Arithmetic. add and multiply of bool are or and and.
+        // Arithmetic. On bool, `add` is logical or, and `multiply` is logical and.
         Add               "add"                 2 Same      Common  1 D::ALL;
         Subtract          "subtract"            2 Same      Common  1 D::NUMBER;
         Multiply          "multiply"            2 Same      Common  1 D::ALL;
@@ -227,7 +227,8 @@ op_table! {
         FloatPower        "float_power"         2 Same      Own    25 D::DOUBLE;
         Deg2rad           "deg2rad"             1 Same      Floats  1 D::FLOAT;
         Rad2deg           "rad2deg"             1 Same      Floats  1 D::FLOAT;
-        // Parts of floats. `ldexp(x, n)` is x times two to the n; the two halves of frexp and modf are operations.
+        // Parts of floats. `ldexp(x, n)` is x times two to the n. Each of the two results of frexp and modf has its own
+        // operation.
         Fabs              "fabs"                1 Same      Floats  1 D::FLOAT;
         Heaviside         "heaviside"           2 Same      Floats  1 D::FLOAT;
         Nextafter         "nextafter"           2 Same      Floats  1 D::FLOAT;
@@ -292,8 +293,8 @@ op_table! {
         Pcg64        "pcg64"         Generator   5 Stream     4 D::STREAM;
         Pcg64Dxsm    "pcg64dxsm"     Generator   5 Stream     4 D::STREAM;
         Philox       "philox"        Generator   7 Stream    10 D::STREAM;
-        // Reductions. sum and prod of bool are any and all; min, max propagate NaN;
-        // arg-reductions take the first position, of a NaN if there is one.
+        // Reductions. On bool, `sum` is any, and `prod` is all. `min` and `max` propagate NaN. `argmin` and `argmax` return
+        // the first position of the extreme, or of a NaN if there is one.
         Sum          "sum"           Reduction   1 Same       1 D::ALL;
         Prod         "prod"          Reduction   1 Same       1 D::ALL;
         Min          "min"           Reduction   1 Same       1 D::ALL;
@@ -302,13 +303,13 @@ op_table! {
         All          "all"           Reduction   1 Predicate  1 D::ALL;
         Argmin       "argmin"        Reduction   1 Position   1 D::ALL;
         Argmax       "argmax"        Reduction   1 Position   1 D::ALL;
-        // fmax and fmin leave NaN out, unless there is nothing else.
+        // `reduce_fmax` and `reduce_fmin` skip NaN, unless all elements are NaN.
         ReduceFmax   "reduce_fmax"   Reduction   1 Same       1 D::ORDERED;
         ReduceFmin   "reduce_fmin"   Reduction   1 Same       1 D::ORDERED;
         ReduceAnd    "reduce_and"    Reduction   1 Same       1 D::BITS;
         ReduceOr     "reduce_or"     Reduction   1 Same       1 D::BITS;
         ReduceXor    "reduce_xor"    Reduction   1 Same       1 D::BITS;
-        // Scans: the first element as it is, then one operation per element.
+        // Scans. The first result is the first element; each further result combines the one before with its element.
         Cumsum       "cumsum"        Scan        1 Same       1 D::NUMBER;
         Cumprod      "cumprod"       Scan        1 Same       1 D::NUMBER;
         Cumsubtract  "cumsubtract"   Scan        1 Same       1 D::NUMBER;
@@ -328,17 +329,19 @@ op_table! {
         Matvec       "matvec"        Library     2 Same       2 D::ALL;
         Vecdot       "vecdot"        Library     2 Same       2 D::ALL;
         Vecmat       "vecmat"        Library     2 Same       2 D::ALL;
-        // `gather(source, position)`: out[p] = source[position[p], p]; a position beyond the end is the last.
-        Gather       "gather"        Gather      2 Pick       1 D::ALL;
-        // `roll(source, corner)`: the source, beginning with what the corner is: as many of its last elements along each axis.
+        // `gather(source, position)`: out[p] = source[position[p], p]; a position beyond the end counts as the last one.
+        Gather       "gather"        Gather      2 Gather     1 D::ALL;
+        // `roll(source, corner)`: the source, rotated along each axis so that the corner comes first. The corner is a view
+        // of the source's last elements; its extent along an axis is the number of elements by which the source moves.
         Roll         "roll"          Roll        2 Same       1 D::ALL;
         // `scatter(target, values, position)`: the target with target[position[q], p] = values[q, p], in order of q.
-        Scatter      "scatter"       Library     3 Put        1 D::ALL;
-        // The same, each value combined with what is there: equal positions take part one after the other.
-        ScatterAdd   "scatter_add"   Library     3 Put        1 D::ALL;
-        ScatterMultiply "scatter_multiply" Library 3 Put      1 D::ALL;
-        ScatterMax   "scatter_max"   Library     3 Put        1 D::ALL;
-        ScatterMin   "scatter_min"   Library     3 Put        1 D::ALL;
+        Scatter      "scatter"       Library     3 Scatter    1 D::ALL;
+        // The same, but each value is combined with the element at its position. Values with equal positions are combined
+        // one after the other.
+        ScatterAdd   "scatter_add"   Library     3 Scatter    1 D::ALL;
+        ScatterMultiply "scatter_multiply" Library 3 Scatter  1 D::ALL;
+        ScatterMax   "scatter_max"   Library     3 Scatter    1 D::ALL;
+        ScatterMin   "scatter_min"   Library     3 Scatter    1 D::ALL;
         // Multi-indices of the elements that are not zero, one per row, in C order.
         Nonzero      "nonzero"       Library     1 Position   1 D::ALL;
     }
@@ -366,8 +369,8 @@ impl Op {
         match self.info().signature {
             Signature::Select if position == 0 => DType::Bool,
             Signature::Stream => DType::U64,
-            Signature::Pick if position == 1 => DType::U64,
-            Signature::Put if position == 2 => DType::U64,
+            Signature::Gather if position == 1 => DType::U64,
+            Signature::Scatter if position == 2 => DType::U64,
             Signature::Scale if position == 1 => DType::I64,
             Signature::Mixed if position == 1 => match ty {
                 DType::U64 => DType::I64,
@@ -382,15 +385,15 @@ impl Op {
             | Signature::Exponent
             | Signature::Count
             | Signature::Mixed
-            | Signature::Pick
-            | Signature::Put => ty,
+            | Signature::Gather
+            | Signature::Scatter => ty,
         }
     }
 
     /// The dtype of the result, before it is converted to the output view's.
     pub const fn output_dtype(self, ty: DType) -> DType {
         match self.info().signature {
-            Signature::Same | Signature::Select | Signature::Scale | Signature::Pick | Signature::Put => ty,
+            Signature::Same | Signature::Select | Signature::Scale | Signature::Gather | Signature::Scatter => ty,
             Signature::Stream => ty,
             Signature::Predicate | Signature::Mixed => DType::Bool,
             Signature::Exponent => DType::I32,
@@ -412,8 +415,8 @@ impl Op {
         if computes && matches!(ty, DType::F16) { DType::F32 } else { ty }
     }
 
-    /// Whether the operands are exchanged when halves are computed in f32. Of equal values (two zeros), NumPy's
-    /// extremes of halves are the first operand, those of f32 the second.
+    /// Whether the operands are exchanged when f16 is computed in f32. If the operands are equal (two zeros), NumPy's
+    /// extremes of f16 return the first one, and those of f32 the second one.
     pub const fn swaps_halves(self, ty: DType) -> bool {
         matches!(ty, DType::F16) && matches!(self, Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin)
     }
@@ -431,8 +434,8 @@ impl Op {
         if ty.is_complex() { 4 * self.info().work } else { self.info().work }
     }
 
-    /// Whether IEEE 754 leaves its last place open: a transcendental function of floats or complex numbers. numelt's
-    /// own loops and NumPy's may then differ by one unit in the last place.
+    /// Whether it is a transcendental function of floats or complex numbers, for which IEEE 754 does not prescribe the
+    /// last bit. numelt's own loops and NumPy's may then differ by one unit in the last place.
     pub const fn is_approximate(self, ty: DType) -> bool {
         let function = matches!(self, transcendental!()) && !matches!(self, Op::Erf);
         function && (ty.is_float() || ty.is_complex())

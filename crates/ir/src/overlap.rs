@@ -1,8 +1,7 @@
 //! Whether a view reaches one byte through two different indices.
 //!
-//! In: extents, strides and an element size. Out: [`is_nested`] gives a quick answer for all views that slicing,
-//! transposing and reversing make. [`View::overlaps_itself`] gives the exact answer, or none if the search would take
-//! too long.
+//! [`is_nested`] answers this quickly for all views that slicing, transposing and reversing make, from extents, strides
+//! and an element size. [`View::overlaps_itself`] gives the exact answer, or none if the search would take too long.
 //!
 //! All code that takes two equal views for the same elements, point by point, relies on this if one of the views is
 //! written: if two indices shared a byte, a value stored at one point would appear at another. So the output of an
@@ -21,7 +20,7 @@ impl View {
         self.overlaps_itself_within(&mut { STEPS_OF_A_VIEW })
     }
 
-    /// The same with at most `steps` steps of the exact search, from which the steps taken are subtracted.
+    /// The same with at most `steps` steps of the exact search. The steps that it takes are subtracted from `steps`.
     pub(crate) fn overlaps_itself_within(&self, steps: &mut u32) -> Option<bool> {
         if self.shape.contains(&0) {
             return Some(false);
@@ -109,7 +108,8 @@ impl Search {
         Search { axes, reach, step, slack, left }
     }
 
-    /// By symmetry, the difference along the axis of largest stride that has one is taken as positive.
+    /// Searches for such differences. By symmetry, the first difference that is not zero, in the order of descending
+    /// strides, can be taken to be positive.
     fn run(&mut self) -> Option<bool> {
         for top in (0..self.axes.len()).rev() {
             let Axis { last, stride } = self.axes[top];

@@ -1,7 +1,5 @@
-//! Functions on the parts of numbers: neighbours and exponents of floats, divisors and bits of integers.
-//!
-//! In: values. Out: values, with NumPy's results for zeros, infinities and NaN. They are exact, so the
-//! reference interpreter and the engines share them.
+//! Functions of numbers that the reference interpreter and the engines share: neighbours, exponents and fractions of
+//! floats, divisors and bits of integers. They have NumPy's results for zeros, infinities and NaN.
 
 use crate::F16;
 
@@ -14,8 +12,9 @@ pub trait FloatParts: Copy {
     fn spacing(self) -> Self;
 }
 
-/// Exponents and fractions of the types of floats in which arithmetic is computed.
-pub trait Exponents: Copy {
+/// Functions of f32 and f64, the types in which floating-point arithmetic is computed: exponents, fractions, and others
+/// that are a few steps of NumPy's.
+pub trait FloatFunctions: Copy {
     /// `self` times two to the `exponent`, rounded once.
     fn load_exponent(self, exponent: i64) -> Self;
     /// Mantissa in [0.5, 1) and exponent; zeros, infinities and NaN are their own mantissa with exponent zero.
@@ -23,7 +22,7 @@ pub trait Exponents: Copy {
     /// The fractional part, with the sign of `self`.
     fn fraction(self) -> Self;
     /// 0 below zero, 1 above, `at_zero` at zero.
-    fn step(self, at_zero: Self) -> Self;
+    fn heaviside(self, at_zero: Self) -> Self;
     /// `log(exp(self) + exp(other))`, by NumPy's steps.
     fn log_add_exp(self, other: Self) -> Self;
     /// The same for base two.
@@ -34,12 +33,12 @@ pub trait Exponents: Copy {
     const RADIAN: Self;
 }
 
-/// The next half from a half to itself, where zeros of either sign are the same: the first operand.
+/// The result of `next_after` for two equal f16. (Zeros are equal, whatever their signs.)
 fn first<T>(a: T, _: T) -> T {
     a
 }
 
-/// The same for other floats: the second operand.
+/// The same for other floats.
 fn second<T>(_: T, b: T) -> T {
     b
 }
@@ -137,7 +136,7 @@ macro_rules! floats {
             }
         }
 
-        impl Exponents for $t {
+        impl FloatFunctions for $t {
             #[inline]
             fn load_exponent(self, exponent: i64) -> $t {
                 let power = |n: i64| $t::from_bits(((n + $max) as $u) << ($mantissa - 1));
@@ -202,7 +201,7 @@ macro_rules! floats {
             }
 
             #[inline]
-            fn step(self, at_zero: $t) -> $t {
+            fn heaviside(self, at_zero: $t) -> $t {
                 if self.is_nan() {
                     self
                 } else if self == 0.0 {

@@ -1,10 +1,9 @@
 //! Programs: bases, literals and a list of instructions over views.
 //!
-//! Semantics. Instructions run in order. An instruction reads all of its inputs before it
-//! writes any output element, so a view may overlap itself: the result is as if the inputs
-//! had been copied first. Every input is converted from its view's dtype to the dtype that the
-//! operation's signature asks for, and the result is converted to the output view's dtype, with
-//! C conversion rules (NumPy's `casting='unsafe'`; the front end has checked what is allowed).
+//! Instructions run in order. An instruction reads all of its inputs before it writes any element of its output. So an
+//! input may overlap the output: the result is as if the inputs had been copied first. Every input is converted from its
+//! view's dtype to the dtype that the operation's signature states, and the result is converted to the output view's
+//! dtype, with C's conversion rules (NumPy's `casting='unsafe'`; the front end has checked what is allowed).
 
 use crate::{DType, Op, Scalar, View};
 use smallvec::SmallVec;
@@ -96,7 +95,8 @@ pub struct Instr {
     pub ins: SmallVec<[Operand; 3]>,
     /// Reduced axes of a reduction, the axis of a scan; empty otherwise.
     pub axes: Axes,
-    /// Conditions to report (see [`crate::warn`]); no value depends on it, and the text form leaves it out (the binary form does not).
+    /// The floating-point conditions to report (see [`crate::warn`]). No value depends on them. The binary form includes
+    /// them, the text form does not.
     pub watch: u8,
 }
 
@@ -109,14 +109,15 @@ impl Instr {
         })
     }
 
-    /// The bytes that it reads and writes by itself: the elements of each operand once; of a gather's source, only as
-    /// many as are selected.
+    /// The bytes that it reads and writes if it runs by itself: the elements of each operand once, but of a gather's
+    /// source only as many as are selected.
     pub fn bytes_touched(&self) -> u64 {
-        let picked = self.op.kind() == crate::OpKind::Gather;
-        let elements = |(place, view): (usize, &View)| {
+        let gathers = self.op.kind() == crate::OpKind::Gather;
+        let elements = |(position, view): (usize, &View)| {
             let count = match self.op {
-                crate::Op::Roll if place == 1 => 0,
-                _ if picked && place == 0 => self.out.size(),
+                // the corner is a part of the source
+                Op::Roll if position == 1 => 0,
+                _ if gathers && position == 0 => self.out.size(),
                 _ => view.unique_size(),
             };
             count as u64 * view.dtype.size() as u64
@@ -136,7 +137,7 @@ impl Instr {
     }
 }
 
-/// A batch of recorded work.
+/// A sequence of instructions with the bases and literals that they use.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Program {
     /// The bases that views index into.

@@ -1,8 +1,9 @@
-//! One typed value: literals in programs, and the interpreter's cells.
+//! [`Scalar`], a value with its dtype: a literal of a program, or an element in the interpreter.
 
 use crate::{DType, F16};
 
-/// A complex number of two f32.
+/// A complex number of two f32. It is an element of [`DType::C64`]: this name states the size of a part, the dtype's the
+/// size of the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[repr(C)]
 #[allow(missing_docs)]
@@ -11,7 +12,7 @@ pub struct C32 {
     pub im: f32,
 }
 
-/// A complex number of two f64.
+/// A complex number of two f64, an element of [`DType::C128`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[repr(C)]
 #[allow(missing_docs)]
@@ -150,7 +151,7 @@ impl Scalar {
         }
     }
 
-    /// Whether type and bits are the same (so that NaN equals itself and -0.0 differs from 0.0).
+    /// Whether dtype and bits are the same. So a NaN is the same as itself, and -0.0 differs from 0.0.
     pub fn same_bits(self, other: Scalar) -> bool {
         self.dtype() == other.dtype() && self.to_bytes() == other.to_bytes()
     }

@@ -1,4 +1,4 @@
-//! The verifier. A [`Program`] that passes keeps all of these:
+//! The verifier. It accepts a [`Program`] for which all of the following hold.
 //!
 //! Bases and views
 //! 1. Every base and literal that an instruction names exists.
@@ -11,12 +11,13 @@
 //!
 //! Instructions
 //! 6. The operation exists for the loop dtype, and has as many operands as its arity.
-//! 7. A literal has exactly the dtype that the operation asks for at its place.
+//! 7. A literal has exactly the dtype that the operation's signature states for its position.
 //! 8. Elementwise operations and generators: every view that is read has the output's shape; no axes.
 //!    The operands of random streams are literals.
 //! 9. Reductions: one view is read; the axes are axes of it; the output has its shape with extent
-//!    one on each of them. (No axes at all: each element is a fold of its own.)
-//! 10. min, max, argmin, argmax: where the output has elements, no reduced axis is empty.
+//!    one on each of them. (Without axes, each element is reduced by itself.)
+//! 10. Reductions without an identity (minima, maxima, their positions, and those of bits): if the output has elements,
+//!     no reduced axis is empty.
 //! 11. Scans: one view is read, of the output's shape; exactly one axis, which exists.
 //! 12. products: two views `(…, m, k)` and `(…, k, n)` are read, the output is `(…, m, n)`, the leading
 //!     extents are equal; no axes.
@@ -26,8 +27,8 @@
 //!     and `n` is not zero where there are values; target, values and output are of the loop dtype, positions are
 //!     64-bit integers; no axes.
 //! 15. nonzero: one view of rank `r` is read, the output is `(count, r)` of i64; no axes.
-//! 16. roll: two views are read, the source of the output's shape and its last elements, at least one, along each axis;
-//!     all are of the loop dtype; no axes.
+//! 16. roll: two views are read; the source has the output's shape, and the corner is a view of its last elements, at
+//!     least one along each axis; all are of the loop dtype; no axes.
 //!
 //! Reading a base that is not an input and was never written is allowed: its values are arbitrary.
 
@@ -86,7 +87,7 @@ fn verify_instr(program: &Program, instr: &Instr, steps: &mut u32) -> Check {
     match instr.out.overlaps_itself_within(steps) {
         Some(false) => {}
         Some(true) => return Err(format!("two indices of the output {} share a byte", instr.out)),
-        None => return Err(format!("the output {} is too tangled to show that its elements are apart", instr.out)),
+        None => return Err(format!("it took too long to search the output {} for shared bytes", instr.out)),
     }
     match instr.op.kind() {
         OpKind::Elementwise | OpKind::Generator => verify_elementwise(instr),
@@ -144,24 +145,26 @@ fn reach(view: &View) -> (i128, i128) {
 fn verify_types(program: &Program, instr: &Instr) -> Check {
     let Instr { op, ty, ins, .. } = instr;
     check(op.info().dtypes.contains(*ty), || format!("{} does not exist for {ty}", op.name()))?;
-    check(ins.len() == op.arity(), || format!("{} of {} operands has {}", op.name(), op.arity(), ins.len()))?;
-    for (place, operand) in ins.iter().enumerate() {
+    check(ins.len() == op.arity(), || {
+        format!("the number of operands is {}; {} takes {}", ins.len(), op.name(), op.arity())
+    })?;
+    for (position, operand) in ins.iter().enumerate() {
         if let Operand::Const(id) = operand {
             let found = program.consts[*id as usize].dtype();
-            let wanted: DType = op.input_dtype(*ty, place);
-            check(found == wanted, || format!("literal ${id} is {found} where {wanted} is asked for"))?;
+            let wanted: DType = op.input_dtype(*ty, position);
+            check(found == wanted, || format!("literal ${id} is {found}, and must be {wanted}"))?;
         }
     }
     Ok(())
 }
 
 fn verify_elementwise(instr: &Instr) -> Check {
-    check(instr.axes.is_empty(), || format!("{} has no axes", instr.op.name()))?;
+    check(instr.axes.is_empty(), || format!("{} takes no axes", instr.op.name()))?;
     check(!instr.op.is_stream() || instr.reads().next().is_none(), || {
-        format!("{} begins at literals, not at views", instr.op.name())
+        format!("the operands of {} are literals, not views", instr.op.name())
     })?;
     for view in instr.reads() {
-        check(view.shape == instr.out.shape, || format!("operand {view} has not the output's shape"))?;
+        check(view.shape == instr.out.shape, || format!("operand {view} does not have the output's shape"))?;
     }
     Ok(())
 }
@@ -173,12 +176,12 @@ fn only_view(instr: &Instr) -> std::result::Result<&View, String> {
 
 fn verify_axes(instr: &Instr, rank: usize) -> Check {
     match instr.axes.iter().find(|&axis| axis >= rank) {
-        Some(axis) => Err(format!("axis {axis} of a view of rank {rank}")),
+        Some(axis) => Err(format!("axis {axis} does not exist in a view of rank {rank}")),
         None => Ok(()),
     }
 }
 
-/// Whether the fold of no elements has no value.
+/// Whether a reduction has no identity, so that its result for no elements is undefined.
 fn needs_elements(op: Op) -> bool {
     let bits = matches!(op, Op::ReduceAnd | Op::ReduceOr | Op::ReduceXor);
     bits || matches!(op, Op::Min | Op::Max | Op::ReduceFmax | Op::ReduceFmin | Op::Argmin | Op::Argmax)
@@ -196,7 +199,7 @@ fn verify_reduction(instr: &Instr) -> Check {
     }
     let empty = instr.axes.iter().any(|axis| input.shape[axis] == 0);
     check(!(empty && needs_elements(instr.op) && instr.out.size() > 0), || {
-        format!("{} over no elements has no value", instr.op.name())
+        format!("{} of no elements is undefined", instr.op.name())
     })
 }
 
@@ -204,19 +207,19 @@ fn verify_scan(instr: &Instr) -> Check {
     let input = only_view(instr)?;
     verify_axes(instr, input.rank())?;
     check(instr.axes.len() == 1, || format!("{} runs along one axis, not {}", instr.op.name(), instr.axes.len()))?;
-    check(input.shape == instr.out.shape, || format!("operand {input} has not the output's shape"))
+    check(input.shape == instr.out.shape, || format!("operand {input} does not have the output's shape"))
 }
 
 fn verify_product(instr: &Instr) -> Check {
     let name = instr.op.name();
-    check(instr.axes.is_empty(), || format!("{name} has no axes"))?;
+    check(instr.axes.is_empty(), || format!("{name} takes no axes"))?;
     let views: Vec<&View> = instr.reads().collect();
     let [a, b] = views[..] else {
         return Err(format!("{name} reads two views, not literals"));
     };
     let rank = instr.out.rank();
     check(rank >= 2 && a.rank() == rank && b.rank() == rank, || {
-        format!("{name} of ranks {} and {} into rank {rank}", a.rank(), b.rank())
+        format!("{name} of operands of rank {} and {} cannot have rank {rank}", a.rank(), b.rank())
     })?;
     let lead = rank - 2;
     let fits = a.shape[..lead] == instr.out.shape[..lead]
@@ -224,7 +227,9 @@ fn verify_product(instr: &Instr) -> Check {
         && a.shape[lead] == instr.out.shape[lead]
         && a.shape[lead + 1] == b.shape[lead]
         && b.shape[lead + 1] == instr.out.shape[lead + 1];
-    check(fits, || format!("{name} of shapes {:?} and {:?} into {:?}", a.shape, b.shape, instr.out.shape))?;
+    check(fits, || {
+        format!("{name} of the shapes {:?} and {:?} does not have the shape {:?}", a.shape, b.shape, instr.out.shape)
+    })?;
     let (m, n) = (instr.out.shape[lead], instr.out.shape[lead + 1]);
     let narrow = match instr.op {
         Op::Matvec => n == 1,
@@ -232,7 +237,7 @@ fn verify_product(instr: &Instr) -> Check {
         Op::Vecmat => m == 1,
         _ => true,
     };
-    check(narrow, || format!("{name} with results of {m} by {n}"))
+    check(narrow, || format!("{name} cannot have results of {m} by {n}"))
 }
 
 #[cfg(test)]

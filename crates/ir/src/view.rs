@@ -1,9 +1,9 @@
-//! Strided views of a base: the memory location of each element of an operand.
+//! Strided views of a base. A view states where in the base's memory each element of an operand is.
 
 use crate::{BaseId, DType};
 use smallvec::SmallVec;
 
-/// Extents or strides, outermost axis first; rank four and less stays inline.
+/// Extents or strides, outermost axis first. Up to four are stored inline.
 pub type Dims = SmallVec<[i64; 4]>;
 
 /// A strided view of a base. Offset and strides are in bytes, so that real parts, fields and views with another dtype

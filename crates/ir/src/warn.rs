@@ -1,9 +1,9 @@
-//! Floating-point conditions: what an operation may report besides its values.
+//! Floating-point conditions, which operations report besides their values.
 //!
-//! The bits are NumPy's (in the order of `errstate`, and as its `call` handlers get them). An instruction carries a
-//! byte that says which conditions must be reported; values never depend on it.
+//! The bits are those that NumPy passes to the handlers of `errstate(call=...)`. Each instruction has a byte that states
+//! which conditions it reports. Values never depend on it.
 
-use crate::{DType, DTypeKind, Instr, Op, OpKind, Signature, View};
+use crate::{DType, DTypeKind, Instr, Op, OpKind, Operand, Signature};
 
 /// An operation on finite numbers has an infinite result: `1 / 0`, `log(0)`.
 pub const DIVIDE: u8 = 1;
@@ -13,7 +13,8 @@ pub const OVER: u8 = 2;
 pub const UNDER: u8 = 4;
 /// The result is undefined: `0 / 0`, `sqrt(-1)`.
 pub const INVALID: u8 = 8;
-/// Not a condition: the operation is part of another one, whose name is reported (see [`Op::report_name`]).
+/// Not a condition. This bit says that the operation is part of another one, whose name is reported (see
+/// [`Op::report_name`]).
 pub const PART: u8 = 32;
 /// The conditions of which NumPy warns by default.
 pub const DEFAULT: u8 = DIVIDE | OVER | INVALID;
@@ -33,9 +34,9 @@ impl Op {
             | Signature::Exponent
             | Signature::Count
             | Signature::Mixed
-            | Signature::Pick
+            | Signature::Gather
             | Signature::Stream => return 0,
-            Signature::Put => {
+            Signature::Scatter => {
                 let inexact = matches!(ty.kind(), DTypeKind::Float | DTypeKind::Complex);
                 let adds = matches!(self, Op::ScatterAdd | Op::ScatterMultiply);
                 return if adds && inexact { OVER | INVALID } else { 0 };
@@ -88,7 +89,7 @@ impl Op {
                 INVALID
             }
             Op::Cbrt | Op::Arctan | Op::Tanh | Op::Arctan2 if matches!(ty.kind(), DTypeKind::Float) => 0,
-            // all others, so that a new operation is watched until it is listed above
+            // for all others the default is assumed, so that no condition of a new operation is missed
             _ => DEFAULT,
         }
     }
@@ -135,11 +136,13 @@ impl Instr {
         if self.watch & ALL == 0 {
             return false;
         }
-        let before = |(i, v): (usize, &View)| cast_raises(v.dtype, self.op.input_dtype(self.ty, i));
-        // which operands are literals does not matter: all but the condition of `where` convert alike
-        let casts = self.reads().enumerate().map(before).fold(0, |all, c| all | c)
-            | cast_raises(self.op.output_dtype(self.ty), self.out.dtype);
-        self.watch & (self.op.raises(self.ty) | casts) != 0
+        let input = |(position, operand): (usize, &Operand)| match operand {
+            Operand::View(view) => cast_raises(view.dtype, self.op.input_dtype(self.ty, position)),
+            Operand::Const(_) => 0,
+        };
+        let inputs = self.ins.iter().enumerate().map(input).fold(0, |all, conditions| all | conditions);
+        let output = cast_raises(self.op.output_dtype(self.ty), self.out.dtype);
+        self.watch & (self.op.raises(self.ty) | inputs | output) != 0
     }
 }
 

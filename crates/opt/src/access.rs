@@ -1,9 +1,8 @@
-//! Which instruction accesses which views: every view of a program is interned, and every instruction is summarized for
-//! fusion.
+//! Which instruction accesses which views. An [`AccessTable`] is made of the program after the passes and the target. It
+//! interns every view, and summarizes every instruction for fusion.
 //!
-//! In: a program after the passes, and the target. Out: an [`AccessTable`]. Views and domains are compared in a
-//! canonical form without axes of extent one, because such axes do not affect where elements are: `(n, 1)` and `(n,)`
-//! are the same iteration space.
+//! Views and domains (iteration spaces) are compared in a canonical form without axes of extent one, because such axes
+//! do not affect where elements are: `(n, 1)` and `(n,)` are the same iteration space.
 
 use crate::Target;
 use crate::build::loops::{demanded_order, demanded_pieces};
@@ -106,8 +105,8 @@ impl AccessTable {
     /// view of a base, rows and columns of a matrix.
     fn find_apart(&mut self) {
         let views = &mut self.views;
-        let mut sorted: Vec<Placed> =
-            (0..).zip(views.iter()).map(|(id, v)| Placed { base: v.view.base, low: v.low, high: v.high, id }).collect();
+        let mut sorted: Vec<Extent> =
+            (0..).zip(views.iter()).map(|(id, v)| Extent { base: v.view.base, low: v.low, high: v.high, id }).collect();
         sorted.sort_unstable_by_key(|p| (p.base, p.low));
         for group in sorted.chunk_by_mut(|a, b| a.base == b.base) {
             if mark_apart(views, group) {
@@ -115,10 +114,10 @@ impl AccessTable {
             }
             // columns of a matrix, interleaved halves: positions in one lattice
             let pitch = views[group[0].id as usize].pitch;
-            let on_lattice = group.iter_mut().all(|place| {
-                let v = &views[place.id as usize];
-                (place.low, place.high) = (v.phase, v.phase + v.view.dtype.size() as i64);
-                v.pitch == pitch && place.high <= pitch
+            let on_lattice = group.iter_mut().all(|extent| {
+                let v = &views[extent.id as usize];
+                (extent.low, extent.high) = (v.phase, v.phase + v.view.dtype.size() as i64);
+                v.pitch == pitch && extent.high <= pitch
             });
             if on_lattice {
                 group.sort_unstable_by_key(|p| p.low);
@@ -201,8 +200,8 @@ impl AccessTable {
     }
 }
 
-/// The position of a view in its base.
-struct Placed {
+/// The byte range of a view in its base.
+struct Extent {
     base: BaseId,
     low: i64,
     high: i64,
@@ -211,20 +210,20 @@ struct Placed {
 
 /// Marks the views of one base that overlap no other; true if that is all of them. `sorted` is in order of the
 /// positions at which they start.
-fn mark_apart(views: &mut [ViewInfo], sorted: &[Placed]) -> bool {
+fn mark_apart(views: &mut [ViewInfo], sorted: &[Extent]) -> bool {
     let (mut reached, mut all) = (i64::MIN, true);
-    for (at, place) in sorted.iter().enumerate() {
+    for (at, extent) in sorted.iter().enumerate() {
         let next = sorted.get(at + 1).map_or(i64::MAX, |next| next.low);
-        let apart = &mut views[place.id as usize].apart;
-        *apart |= reached <= place.low && place.high <= next;
+        let apart = &mut views[extent.id as usize].apart;
+        *apart |= reached <= extent.low && extent.high <= next;
         all &= *apart;
-        reached = reached.max(place.high);
+        reached = reached.max(extent.high);
     }
     all
 }
 
-/// Up to this many views are searched without a hash table.
-const FEW: usize = 16;
+/// The first views of a program, up to this many, are searched one by one, which is quicker than hashing them.
+const SEARCHED: usize = 16;
 
 #[derive(Default)]
 struct Interner {
@@ -245,18 +244,18 @@ impl Interner {
         let bytes = elements.min((high - low) as u64);
         let pitch = pitch(&canonical);
         let phase = if pitch > 0 { canonical.offset.rem_euclid(pitch) } else { 0 };
-        if infos.len() >= FEW {
+        if infos.len() >= SEARCHED {
             self.views.insert(canonical.clone(), id);
         }
         infos.push(ViewInfo { view: canonical, low, high, bytes, pitch, phase, apart: false });
         id
     }
 
-    /// A view that has been interned before. The first few are compared one by one, which is quicker than hashing them.
+    /// The number of a view that has been interned before.
     fn known(&self, view: &View, infos: &[ViewInfo]) -> Option<ViewId> {
-        let few = &infos[..infos.len().min(FEW)];
-        let near = few.iter().position(|i| i.view.base == view.base && i.view == *view).map(|at| at as ViewId);
-        near.or_else(|| if infos.len() > FEW { self.views.get(view).copied() } else { None })
+        let first = &infos[..infos.len().min(SEARCHED)];
+        let found = first.iter().position(|i| i.view.base == view.base && i.view == *view).map(|at| at as ViewId);
+        found.or_else(|| if infos.len() > SEARCHED { self.views.get(view).copied() } else { None })
     }
 
     fn domain(&mut self, shape: &[i64]) -> u32 {

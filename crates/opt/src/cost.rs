@@ -1,7 +1,5 @@
-//! The cost of a step of a plan, counted when the plan is made.
-//!
-//! In: a finished step. Out: a [`Cost`]. It depends on the program alone, not on the target: the placement of steps
-//! multiplies it by the rates of the engines.
+//! The [`Cost`] of a step of a plan, counted when the plan is made. It depends on the program alone, not on the target:
+//! the placement of steps multiplies it by the rates of the engines.
 
 use crate::build::moved::{bytes_moved, nest_bytes_moved};
 use crate::{Kernel, KernelStep, NestStep, Node, Put};
@@ -20,10 +18,10 @@ pub struct Cost {
     pub written: u64,
     /// Operations on elements, in units of an addition (see [`Op::work`]).
     pub work: u64,
-    /// The part of `work` on the longest chain of operations each of which needs the result of the one before, because
-    /// the order is part of the meaning of the step: products, running sums and products of floats, sums of floats
+    /// The part of `work` on the longest chain of operations of which each needs the result of the one before. Such
+    /// chains exist where rounding prescribes an order: products, running sums and products of floats, sums of floats
     /// along an outer axis, and scatters that add or multiply floats (whose positions may all be equal). Pairwise sums,
-    /// and folds whose order does not matter, are trees and count nothing. Many chains may run side by side.
+    /// and reductions whose order does not matter, are trees and count nothing. Many chains may run side by side.
     pub serial: u64,
 }
 
@@ -77,7 +75,7 @@ fn call_bytes(instr: &Instr) -> [u64; 2] {
     [instr.bytes_touched() - written, written]
 }
 
-/// The same for a scatter, without what it takes from its kernel.
+/// The same for a scatter that a kernel does, without the operands that the kernel computes for it.
 fn put_bytes(scatter: &Instr, put: &Put) -> [u64; 2] {
     let written = call_bytes(scatter)[1].min(put.bytes);
     [put.bytes - written, written]
@@ -149,11 +147,11 @@ fn of_scan(instr: &Instr) -> (u64, u64) {
 /// Work and longest chain of a library call.
 fn of_library(instr: &Instr) -> (u64, u64) {
     let (op, work) = (instr.op, instr.op.work(instr.ty));
-    let view = |place: usize| match instr.ins.get(place) {
+    let view = |position: usize| match instr.ins.get(position) {
         Some(Operand::View(view)) => Some(view),
         Some(Operand::Const(_)) | None => None,
     };
-    let size = |place: usize| view(place).map_or(1, |view| view.size() as u64);
+    let size = |position: usize| view(position).map_or(1, |view| view.size() as u64);
     if op.scatter_step().is_some() {
         // each position is one link of the chain for each column of the target
         let serial = if is_ordered(op, instr.ty) { size(2) * work } else { 0 };

@@ -1,6 +1,4 @@
-//! A readable account of what the optimizer does to a program, stage by stage.
-//!
-//! In: a program and options. Out: an [`Explanation`], which prints as text and as Graphviz.
+//! An [`Explanation`] shows what the optimizer does to a program, stage by stage, as text or as a graph for Graphviz.
 
 use crate::fuse::{cost, graph::Graph, legality::Block};
 use crate::pipeline::{Partitioned, finish, partition};
@@ -31,7 +29,7 @@ pub struct Explanation {
     pub plan: Plan,
     /// Where each step of the plan runs, in words; empty if there is no choice.
     pub engines: Vec<String>,
-    /// The text from which each step is compiled, for engines that show it; empty if there are none.
+    /// The source code from which each step is compiled, for engines that show it; empty if there are none.
     pub sources: Vec<Option<String>>,
 }
 
@@ -113,8 +111,8 @@ impl Explanation {
     /// The recorded instructions that a step of the plan does, ascending. An instruction belongs to the step if it has
     /// the operation and base of one of the step's instructions, or, if passes have changed the operation, the same
     /// base. Instructions that passes have added have no recorded one.
-    pub fn sources(&self, step: usize) -> Vec<usize> {
-        let mut sources = BTreeSet::new();
+    pub fn recorded_instrs(&self, step: usize) -> Vec<usize> {
+        let mut found = BTreeSet::new();
         for at in self.instrs_of(&self.plan.steps[step]) {
             let planned = &self.plan.program.instrs[at];
             let of_base = |exact: bool| {
@@ -125,9 +123,9 @@ impl Explanation {
                 same.map(|(at, _)| at).collect::<Vec<_>>()
             };
             let exact = of_base(true);
-            sources.extend(if exact.is_empty() { of_base(false) } else { exact });
+            found.extend(if exact.is_empty() { of_base(false) } else { exact });
         }
-        sources.into_iter().collect()
+        found.into_iter().collect()
     }
 
     /// Whether a step of the plan is a library call.

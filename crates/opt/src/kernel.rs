@@ -6,17 +6,18 @@
 //! or something else. It is the key of the parametric cache, and what engines compile.
 //! [`Geometry`] holds the numbers: extents, strides and offsets; literals are parameters too.
 //!
-//! Meaning. For each point of the iteration space, in any order: evaluate `body`, then perform the stores. All loads of
-//! a point come before its stores. The optimizer guarantees that an element stored by one point is loaded by no other
-//! point, except by the store that a step's [`crate::Delay`] names. Reductions fold the value over the reduced loops:
-//! - `Sum`/`Prod` of floats and complex follow NumPy's order over the loops as given (outermost
-//!   first): if the innermost loops are reduced, each maximal run of innermost reduced loops,
-//!   flattened, is cut into [`Geometry::pieces`], each is summed by NumPy's pairwise scheme P (see the notes on
-//!   NumPy's sums), and the pieces that go into one output element are added one after the other; if the
-//!   innermost loop is kept, elements are added one after the other in loop order. `Prod` is sequential.
-//!   The loops are already in the memory order NumPy would use.
-//! - the others are order-free, except `Argmin`/`Argmax`, whose position counts the flattened
-//!   reduced loops as given.
+//! For each point of the iteration space, in any order, a kernel evaluates `body` and then performs the stores. All loads
+//! of a point come before its stores. The optimizer guarantees that an element stored by one point is loaded by no other
+//! point; the one exception is the store that a step's [`crate::Delay`] names. Reductions combine a value over the
+//! reduced loops:
+//! - `Sum` of floats and complex values follows NumPy's order over the loops, outermost first. (The loops are already in
+//!   the memory order that NumPy uses.) If the innermost loops are reduced, they form a run. The flattened run is cut
+//!   into [`Geometry::pieces`], each piece is summed pairwise ([`numelt_ir::pairwise_sum`]), and the sums of all pieces
+//!   that belong to one output element are added one after the other. If the innermost loop is not reduced, elements are
+//!   added one after the other in loop order.
+//! - `Prod` of floats and complex values multiplies elements one after the other in loop order.
+//! - The others do not depend on the order, except `Argmin` and `Argmax`, whose position counts the flattened reduced
+//!   loops.
 //!
 //! A reduction over an empty range stores the identity (sum 0, prod 1, any false, all true); min, max and
 //! arg-reductions over an empty range never reach a kernel.
@@ -64,12 +65,12 @@ pub struct Arg {
     pub dtype: DType,
     /// Stride class per loop, outermost first.
     pub strides: SmallVec<[StrideClass; 4]>,
-    /// The known distance from another `Load`, so that the two need only one address: stencils have more operands than
-    /// a processor has registers.
+    /// The distance from another `Load`, if it is known at compile time. Then the two need only one address, which
+    /// matters for stencils: they have more operands than a processor has registers.
     pub near: Option<Near>,
 }
 
-/// Says that an argument is another one, moved by a few elements: it has the same base, dtype and strides.
+/// The distance of an argument from another one with the same base, dtype and strides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Near {
     /// The other argument, which comes earlier and is not itself near to another one.
@@ -136,7 +137,7 @@ pub struct Kernel {
     pub reduced: SmallVec<[bool; 4]>,
     /// Operands.
     pub args: Vec<Arg>,
-    /// dtypes of the literals.
+    /// Dtypes of the literals.
     pub params: Vec<DType>,
     /// Values.
     pub body: Vec<Node>,
@@ -152,7 +153,7 @@ impl Kernel {
         self.reduced.len()
     }
 
-    /// dtype of a value.
+    /// The dtype of a value.
     pub fn dtype_of(&self, value: ValueId) -> DType {
         match &self.body[value as usize] {
             Node::Load(arg) | Node::Gather { arg, .. } => self.args[*arg as usize].dtype,
@@ -182,8 +183,8 @@ pub struct ArgGeometry {
     pub offset: i64,
     /// Bytes per step of each loop (for `Index`: the value's increment).
     pub strides: Dims,
-    /// Only for a `Load` of a rolled array, otherwise empty: for each loop, the index from which on the address is
-    /// lower by the whole extent of the loop, or zero if it does not wrap.
+    /// For a `Load` of a rolled array, the index at which each loop wraps, or zero if it does not wrap: from this index
+    /// on, the address is lower by the whole extent of the loop. Empty for all other arguments.
     pub wraps: Dims,
 }
 

@@ -22,11 +22,12 @@ mod recipe;
 mod target;
 mod verify;
 
-pub use build::one::{OneKernel, OneKey, Outline, Source, copied_before, covers, dense_like, overlaps_itself};
+pub use build::one::{ArgSource, OneKernel, OneKey, Outline, copied_before, overlaps_itself};
 pub use cost::Cost;
 pub use explain::{BlockSummary, Explanation, explain};
 pub use kernel::{Arg, ArgGeometry, ArgKind, Geometry, Kernel, Near, Node, Reduction, Store, StrideClass, ValueId};
 pub use options::{Fuse, Options, Pass, Passes};
+pub use passes::{covers, dense_like};
 pub use pipeline::{plan, plan_owned};
 pub use plan::{Delay, EqualLiterals, Gathers, KernelStep, NestStep, Plan, Put, Scratch, Stage, Step, Watch};
 pub use recipe::{Recipe, recipes};

@@ -1,4 +1,4 @@
-//! What a caller may choose about the optimizer.
+//! The options of the optimizer: the partition algorithm, the passes, and the target.
 
 use crate::Target;
 use numelt_ir::{Error, Result};
@@ -15,9 +15,9 @@ pub enum Fuse {
     /// The pair of blocks that saves most bytes is fused first.
     #[default]
     Greedy,
-    /// Only pairs that an optimal partition need not keep apart.
+    /// Only pairs are fused that some optimal partition fuses, too.
     Unintrusive,
-    /// Branch and bound within a budget; never worse than greedy. For reports: its time is not near-linear.
+    /// Branch and bound within a budget; never worse than greedy. Its time is not near-linear, so it is for reports.
     Optimal,
 }
 
@@ -175,8 +175,8 @@ pub struct Options {
     pub passes: Passes,
     /// Nodes that the search of [`Fuse::Optimal`] may visit.
     pub budget: u32,
-    /// Values of at least this many bytes may be stored in the memory of others, in programs that need 32 times as
-    /// much.
+    /// Values of at least this many bytes may be stored in the memory of values that are read for the last time, if the
+    /// program needs at least 32 times as much memory.
     pub reuse: u64,
     /// The machine for which a plan is made.
     pub target: Target,

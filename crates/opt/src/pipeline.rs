@@ -18,26 +18,27 @@ type Run = fn(&mut Program, &mut EqualLiterals, &Target) -> Result<bool>;
 /// A stage of the pipeline.
 enum PipelineStage {
     /// Brings the program into a form that later stages rely on; always runs.
-    Form(&'static str, Run),
-    /// Improves the program; runs if the options have it.
-    Choice(Pass, Run),
-    /// Runs again, if the options have it, when a pass since its first run changed something.
-    Again(Pass, Run),
+    Required(&'static str, Run),
+    /// Improves the program; runs if the options contain it.
+    Optional(Pass, Run),
+    /// Runs an optional pass again if a pass has changed something since.
+    Repeated(Pass, Run),
 }
 
 impl PipelineStage {
     fn name(&self) -> &'static str {
         match self {
-            PipelineStage::Form(name, _) => name,
-            PipelineStage::Choice(pass, _) | PipelineStage::Again(pass, _) => pass.name(),
+            PipelineStage::Required(name, _) => name,
+            PipelineStage::Optional(pass, _) | PipelineStage::Repeated(pass, _) => pass.name(),
         }
     }
 
+    /// The pass to run; `None` if the stage is skipped. `changed` says that an earlier pass has changed something.
     fn chosen(&self, passes: Passes, changed: bool) -> Option<Run> {
         match self {
-            PipelineStage::Form(_, run) => Some(*run),
-            PipelineStage::Choice(pass, run) => passes.contains(*pass).then_some(*run),
-            PipelineStage::Again(pass, run) => (changed && passes.contains(*pass)).then_some(*run),
+            PipelineStage::Required(_, run) => Some(*run),
+            PipelineStage::Optional(pass, run) => passes.contains(*pass).then_some(*run),
+            PipelineStage::Repeated(pass, run) => (changed && passes.contains(*pass)).then_some(*run),
         }
     }
 }
@@ -63,24 +64,24 @@ fn dead(program: &mut Program, _: &mut EqualLiterals, _: &Target) -> Result<bool
 /// 7. `overlap` is last: it brings the program into the form that fusion expects (every instruction is data-parallel),
 ///    and a later pass could break that form again.
 const STAGES: [PipelineStage; 12] = [
-    PipelineStage::Form("empty", |p, _, _| passes::empty::run(p).map(|()| false)),
-    PipelineStage::Form("unread", |p, _, _| {
+    PipelineStage::Required("empty", |p, _, _| passes::empty::run(p).map(|()| false)),
+    PipelineStage::Required("unread", |p, _, _| {
         passes::unread::run(p);
         Ok(false)
     }),
-    PipelineStage::Choice(Pass::Dead, dead),
-    PipelineStage::Choice(Pass::Rename, |p, _, _| {
+    PipelineStage::Optional(Pass::Dead, dead),
+    PipelineStage::Optional(Pass::Rename, |p, _, _| {
         passes::rename::run(p);
         Ok(false)
     }),
-    PipelineStage::Choice(Pass::Copies, |p, _, _| Ok(passes::copies::run(p))),
-    PipelineStage::Choice(Pass::Rolls, |p, _, _| Ok(passes::rolls::run(p))),
-    PipelineStage::Choice(Pass::Algebra, |p, _, _| Ok(passes::algebra::run(p))),
-    PipelineStage::Choice(Pass::Common, |p, equal, _| Ok(passes::common::run(p, equal))),
-    PipelineStage::Choice(Pass::Collapse, |p, _, _| Ok(passes::collapse::run(p))),
-    PipelineStage::Again(Pass::Dead, dead),
-    PipelineStage::Choice(Pass::Alternate, |p, _, target| Ok(passes::alternate::run(p, target))),
-    PipelineStage::Form("overlap", |p, _, _| {
+    PipelineStage::Optional(Pass::Copies, |p, _, _| Ok(passes::copies::run(p))),
+    PipelineStage::Optional(Pass::Rolls, |p, _, _| Ok(passes::rolls::run(p))),
+    PipelineStage::Optional(Pass::Algebra, |p, _, _| Ok(passes::algebra::run(p))),
+    PipelineStage::Optional(Pass::Common, |p, equal, _| Ok(passes::common::run(p, equal))),
+    PipelineStage::Optional(Pass::Collapse, |p, _, _| Ok(passes::collapse::run(p))),
+    PipelineStage::Repeated(Pass::Dead, dead),
+    PipelineStage::Optional(Pass::Alternate, |p, _, target| Ok(passes::alternate::run(p, target))),
+    PipelineStage::Required("overlap", |p, _, _| {
         passes::overlap::run(p);
         Ok(false)
     }),
@@ -129,7 +130,7 @@ pub fn plan(program: &Program, options: &Options) -> Result<Plan> {
     plan_owned(program.clone(), options)
 }
 
-/// The same for a program that is not needed any more: a long one takes a megabyte.
+/// Like [`plan`], but without a copy of the program, which may take a megabyte.
 ///
 /// # Errors
 /// As [`plan`].

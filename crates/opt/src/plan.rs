@@ -1,4 +1,4 @@
-//! What the optimizer hands to the runtime: kernels and library calls in order.
+//! [`Plan`], the result of the optimizer: kernels and library calls in order.
 
 use crate::{Cost, Geometry, Kernel, Recipe};
 use numelt_ir::{BaseId, ConstId, Op, Program, Scalar};
@@ -29,7 +29,8 @@ pub struct Plan {
 pub type EqualLiterals = Vec<(ConstId, ConstId)>;
 
 impl Plan {
-    /// Whether no step needs the value of a recipe in memory, and the plan computes it if computing it could warn.
+    /// Whether the value of a recipe need not be stored: no step needs it in memory, and if computing it could warn, the
+    /// plan computes it.
     pub fn leaves_out(&self, recipe: &Recipe) -> bool {
         self.contracted[recipe.base as usize]
             && (!recipe.may_warn || self.program.instrs.iter().any(|instr| instr.out.base == recipe.base))
@@ -86,27 +87,28 @@ pub struct KernelStep {
 }
 
 impl KernelStep {
-    /// Whether a put takes the base's values from the kernel when they are computed, so that it needs no memory.
+    /// Whether a scatter takes the base's values from the kernel as soon as they are computed, so that the base needs no
+    /// memory.
     pub fn streams(&self, base: BaseId) -> bool {
         let made = self.puts.iter().flat_map(|put| [put.values, put.positions]).flatten();
         made.into_iter().any(|arg| self.bases[arg as usize] == base)
     }
 }
 
-/// Where a kernel gathers from a target of its puts.
+/// Where a kernel gathers from the target of one of its scatters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gathers {
     /// Nowhere.
     Not,
-    /// At each point, at the position to which that point puts. If positions are distinct, no put changes what another
-    /// point gathers.
+    /// At each point, at the position to which that point scatters. If positions are distinct, no point changes what
+    /// another one gathers.
     There,
     /// Anywhere in the target.
     Anywhere,
 }
 
-/// A scatter of a kernel's results while they are computed: element `n` of the values, in C order, is put when point
-/// `n` has been evaluated and the elements before it have been put.
+/// A scatter of a kernel's results while they are computed. Element `n` of the values, in C order, is stored at its
+/// position when point `n` has been evaluated and the elements before it have been stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Put {
     /// The scatter, an instruction of `Plan::program`. Its operands that are not arguments of the kernel are in memory
@@ -133,16 +135,16 @@ pub struct Put {
 pub struct Delay {
     /// The `Store` argument with the delay; all other stores follow the kernel form.
     pub arg: u32,
-    /// How many points later an element may still be loaded.
+    /// A point that loads the element comes at most this many points after the one that stores it.
     pub behind: u64,
-    /// How many points earlier it may be loaded.
+    /// A point that loads the element comes at most this many points before the one that stores it.
     pub ahead: u64,
     /// Whether the first point follows the last one, because the outermost loop wraps.
     pub cyclic: bool,
 }
 
-/// Kernels that share a kept loop. They run stage after stage for one stretch of the loop's steps, then for the next.
-/// What one stage leaves for a later one of the same stretch is still in cache.
+/// Kernels that share a loop that is not reduced. They run stage after stage for one stretch of the loop's steps, then
+/// for the next stretch. What one stage writes is still in cache when a later stage of the same stretch reads it.
 ///
 /// Stretches are independent of each other: they may have any length and run in any order.
 #[derive(Debug, Clone)]
@@ -162,7 +164,7 @@ pub struct NestStep {
 pub struct Stage {
     /// The kernel with its numbers for the whole loop.
     pub step: KernelStep,
-    /// The index of the shared loop among its loops. It is a kept loop.
+    /// The index of the shared loop among its loops.
     pub shared: usize,
     /// For each argument, the index in [`NestStep::scratch`] of its memory, if it is scratch memory.
     pub places: Vec<Option<u32>>,

@@ -13,7 +13,7 @@
 //! ```
 
 use crate::access::AccessTable;
-use crate::fuse::{cost, legality::Block};
+use crate::fuse::{cost, singleton};
 use crate::{Arg, ArgKind, Kernel, KernelStep, NestStep, Node, Plan, Stage, Step, StrideClass, Target};
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -63,7 +63,7 @@ impl Display for Kernel {
         let pad = 2 + 2 * self.rank();
         for (i, node) in self.body.iter().enumerate() {
             if !matches!(node, Node::Param(_)) {
-                writeln!(f, "{:pad$}v{i} = {}", "", Shown(self, node))?;
+                writeln!(f, "{:pad$}v{i} = {}", "", Expression(self, node))?;
             }
         }
         for store in &self.stores {
@@ -90,10 +90,10 @@ impl Display for Name<'_> {
     }
 }
 
-/// The right-hand side of a value.
-struct Shown<'a>(&'a Kernel, &'a Node);
+/// The expression of a node.
+struct Expression<'a>(&'a Kernel, &'a Node);
 
-impl Display for Shown<'_> {
+impl Display for Expression<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.1 {
             Node::Load(arg) => write!(f, "load a{arg}"),
@@ -114,7 +114,7 @@ impl Display for Shown<'_> {
     }
 }
 
-/// The loop of a nest, and the bases that live for one stretch.
+/// The first line of a nest: its shared loop, and its scratch memory.
 struct Header<'a>(&'a NestStep);
 
 impl Display for Header<'_> {
@@ -210,11 +210,11 @@ pub(crate) fn contracted(plan: &Plan) -> Vec<usize> {
 
 /// Cost of the partition that fuses nothing.
 pub(crate) fn singleton_cost(table: &AccessTable) -> u64 {
-    let blocks: Vec<Block> = (0..table.instrs.len() as u32).map(|i| Block::single(table, i)).collect();
-    cost::of_partition(&blocks)
+    cost::of_partition(&singleton::partition(table))
 }
 
-/// Bytes that the instructions of a program move one by one, each operand once.
+/// Bytes that the instructions of a program move if they run one by one: each operand once, also those that a single
+/// instruction could contract.
 fn unfused_bytes(table: &AccessTable) -> u64 {
     let bytes = |&v: &u32| table.views[v as usize].bytes;
     table.instrs.iter().flat_map(|i| i.reads.iter().chain([&i.write])).map(bytes).sum()

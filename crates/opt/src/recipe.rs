@@ -1,8 +1,8 @@
 //! Values that need not be stored, because computing them later costs no more than a store.
 //!
-//! In: a recorded program, and which of its values somebody still holds. Out: for each value that need not be stored,
-//! its recipe: the program that computes it again. The first two kinds of values always qualify, the last two on a
-//! guess:
+//! [`recipes`] finds such values among those of a recorded program that somebody still holds. A value's recipe is the
+//! program that computes it again. There are four kinds of such values. Those of the last two kinds are probably not
+//! needed, and cost more if they are:
 //! - Values that cheap operations compute from literals alone (a range, a constant, arithmetic on them): computing one
 //!   later costs what storing it now would.
 //! - Values that are copied, as a whole, to a view that somebody holds (`center[:] = new`): copying one back costs the
@@ -21,14 +21,14 @@ use crate::passes::single::{Single, reads};
 use numelt_ir::{Axes, Base, BaseId, ConstId, Instr, Op, OpKind, Operand, Program, View};
 use smallvec::smallvec;
 
-/// The most instructions of a recipe for a value that may well be needed.
+/// The most instructions of a recipe for a value that is not about to be released.
 const LONGEST: usize = 8;
 
 /// The most memory that such a recipe may read, as a multiple of the value's size. Storing the value moves twice its
 /// size, because cache lines are fetched before they are written, and reading it again moves it once more.
 const MOST_READ: usize = 3;
 
-/// The most instructions of a recipe for a value that is about to be released, which is hardly ever used.
+/// The most instructions of a recipe for a value that is about to be released. Such recipes are hardly ever used.
 const LONGEST_PASSING: usize = 64;
 
 /// How to compute a value again.
@@ -90,23 +90,23 @@ fn copied_back(program: &Program, at: usize) -> Option<Recipe> {
     };
     let later = &program.instrs[at + 1..];
     let copy = later.iter().position(copies)?;
-    let place = &later[copy].out;
-    let changed = later[copy + 1..].iter().any(|instr| instr.out.base == place.base);
-    if changed || !place.is_injective() {
+    let held = &later[copy].out;
+    let changed = later[copy + 1..].iter().any(|instr| instr.out.base == held.base);
+    if changed || !held.is_injective() {
         return None;
     }
-    let (mut to, mut from) = (value.clone(), place.clone());
+    let (mut to, mut from) = (value.clone(), held.clone());
     (to.base, from.base) = (0, 1);
-    let held = Base { input: true, output: true, ..program.bases[place.base as usize] };
+    let held_base = Base { input: true, output: true, ..program.bases[held.base as usize] };
     let ins = smallvec![Operand::View(from)];
     Some(Recipe {
         base: value.base,
         program: Program {
-            bases: vec![program.bases[value.base as usize], held],
+            bases: vec![program.bases[value.base as usize], held_base],
             consts: Vec::new(),
             instrs: vec![Instr { op: Op::Copy, ty: to.dtype, out: to, ins, axes: Axes::default(), watch: 0 }],
         },
-        inputs: vec![place.base],
+        inputs: vec![held.base],
         consts: Vec::new(),
         may_warn: program.instrs[at].may_warn(),
     })
@@ -126,6 +126,41 @@ enum RecipeInput {
 
 /// The recipe that computes the value of the instruction at `at` from what `source` allows.
 fn made_again(program: &Program, single: &Single, at: usize, source: RecipeInput) -> Option<Recipe> {
+    let (parts, inputs) = parts_and_inputs(program, single, at, source)?;
+    let may_warn = parts.iter().any(|&part| program.instrs[part].may_warn());
+    let mut recipe =
+        Recipe { base: program.instrs[at].out.base, program: Program::default(), inputs, consts: Vec::new(), may_warn };
+    let mut bases: Vec<BaseId> = std::iter::once(recipe.base).chain(recipe.inputs.iter().copied()).collect();
+    for part in parts {
+        let mut instr = program.instrs[part].clone();
+        instr.watch = 0;
+        for operand in &mut instr.ins {
+            match operand {
+                Operand::View(view) => renumber(&mut bases, view),
+                Operand::Const(id) => {
+                    recipe.consts.push(*id);
+                    *id = recipe.consts.len() as ConstId - 1;
+                }
+            }
+        }
+        renumber(&mut bases, &mut instr.out);
+        recipe.program.instrs.push(instr);
+    }
+    let is_held = |id: BaseId| id == recipe.base || recipe.inputs.contains(&id);
+    let inner = |&id: &BaseId| Base { output: is_held(id), ..program.bases[id as usize] };
+    recipe.program.bases = bases.iter().map(inner).collect();
+    recipe.program.consts = recipe.consts.iter().map(|&id| program.consts[id as usize]).collect();
+    Some(recipe)
+}
+
+/// The instructions, in order, that compute the value of the instruction at `at` from what `source` allows, and the
+/// bases that they read.
+fn parts_and_inputs(
+    program: &Program,
+    single: &Single,
+    at: usize,
+    source: RecipeInput,
+) -> Option<(Vec<usize>, Vec<BaseId>)> {
     let (most, any) = (program.instrs[at].out.size(), source == RecipeInput::Memory);
     let longest = if any { LONGEST_PASSING } else { LONGEST };
     // These bases keep their values: somebody holds them, and the program does not write them after this instruction.
@@ -163,40 +198,17 @@ fn made_again(program: &Program, single: &Single, at: usize, source: RecipeInput
         return None;
     }
     parts.sort_unstable();
-    let may_warn = parts.iter().any(|&part| program.instrs[part].may_warn());
-    let mut recipe =
-        Recipe { base: program.instrs[at].out.base, program: Program::default(), inputs, consts: Vec::new(), may_warn };
-    let mut bases: Vec<BaseId> = std::iter::once(recipe.base).chain(recipe.inputs.iter().copied()).collect();
-    for part in parts {
-        let mut instr = program.instrs[part].clone();
-        instr.watch = 0;
-        for operand in &mut instr.ins {
-            match operand {
-                Operand::View(view) => number(&mut bases, view),
-                Operand::Const(id) => {
-                    recipe.consts.push(*id);
-                    *id = recipe.consts.len() as ConstId - 1;
-                }
-            }
-        }
-        number(&mut bases, &mut instr.out);
-        recipe.program.instrs.push(instr);
-    }
-    let is_held = |id: BaseId| id == recipe.base || recipe.inputs.contains(&id);
-    let inner = |&id: &BaseId| Base { output: is_held(id), ..program.bases[id as usize] };
-    recipe.program.bases = bases.iter().map(inner).collect();
-    recipe.program.consts = recipe.consts.iter().map(|&id| program.consts[id as usize]).collect();
-    Some(recipe)
+    Some((parts, inputs))
 }
 
-/// Replaces a view's base by its number in a recipe.
-fn number(bases: &mut Vec<BaseId>, view: &mut View) {
+/// Replaces a view's base by its number in a recipe, where a new base comes last.
+fn renumber(bases: &mut Vec<BaseId>, view: &mut View) {
     let known = bases.iter().position(|&base| base == view.base);
-    let place = known.unwrap_or_else(|| {
+    let number = known.unwrap_or_else(|| {
         bases.push(view.base);
         bases.len() - 1
     });
-    view.base = place as BaseId;
+    view.base = number as BaseId;
 }
 
 #[cfg(test)]

@@ -21,9 +21,9 @@ pub struct Target {
     pub launch_bytes: u64,
     /// Programs that need at most this many bytes of memory are not optimized for memory.
     pub free_bytes: u64,
-    /// When kernels that share a loop take turns along it; `None` if the engine gets no nests ([`crate::Step::Nest`]).
+    /// When kernels that share a loop become a nest ([`crate::Step::Nest`]); `None` if the engine does not run nests.
     pub nests: Option<NestLimits>,
-    /// When a kernel overwrites elements that it reads at other points; `None` if the engine gets no kernels with a
+    /// When a kernel overwrites elements that it reads at other points; `None` if the engine does not run kernels with a
     /// [`crate::Delay`].
     pub delays: Option<DelayLimits>,
     /// Whether a kernel may scatter its results while it computes them ([`crate::Put`]). Otherwise scatters are calls.
@@ -84,7 +84,8 @@ pub struct AlternationLimits {
     pub large_bytes: usize,
 }
 
-/// When an operation runs as soon as it is recorded. All numbers are elements of its result, or of what it folds.
+/// When an operation runs as soon as it is recorded. The numbers count the elements of its result, or, for a reduction,
+/// those of its operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AtOnceLimits {
     /// With at most this many elements, it always does.

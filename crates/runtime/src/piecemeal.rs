@@ -24,7 +24,7 @@ use crate::progress::Progress;
 use crate::report::{self, Warning};
 use crate::stats::Stats;
 use numelt_ir::{Axes, Base, Instr, Op, OpKind, Operand as IrOperand, Program, Result, Scalar, View, warn};
-use numelt_opt::{KernelStep, Options, Outline, PlanningCosts, Source, copied_before, dense_like, overlaps_itself};
+use numelt_opt::{ArgSource, KernelStep, Options, Outline, PlanningCosts, copied_before, dense_like, overlaps_itself};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, Mutex};
@@ -339,14 +339,14 @@ impl Piecemeal<'_> {
 }
 
 /// The base of an argument.
-fn base_of(source: Source, instr: &Instr) -> Option<u32> {
+fn base_of(source: ArgSource, instr: &Instr) -> Option<u32> {
     match source {
-        Source::Out => Some(instr.out.base),
-        Source::In(at) => match &instr.ins[at as usize] {
+        ArgSource::Out => Some(instr.out.base),
+        ArgSource::In(at) => match &instr.ins[at as usize] {
             IrOperand::View(view) => Some(view.base),
             IrOperand::Const(_) => None,
         },
-        Source::Index => None,
+        ArgSource::Index => None,
     }
 }
 

@@ -122,7 +122,7 @@ fn long_loops_are_cut_between_turns() {
 
 /// The error message for an array of 100 by 100,000 numbers.
 fn no_room() -> Error {
-    Error::NoRoom { dtype: DType::F64, shape: vec![100, 100_000] }
+    Error::ArrayOutOfMemory { dtype: DType::F64, shape: vec![100, 100_000] }
 }
 
 /// If there is not enough memory for parts of a batch, only these parts fail.

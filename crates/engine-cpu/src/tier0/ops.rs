@@ -8,7 +8,7 @@ use crate::tier0::complex::Complex;
 use crate::tier0::elem::{Any, B8, Bits, Elem, Float, Inexact, Integer, Number, Real};
 use crate::tier0::loops::{Loop, Op1, Op2, Versions};
 use crate::tier0::select::with;
-use numelt_ir::parts::{Exponents, FloatParts, IntParts};
+use numelt_ir::parts::{FloatFunctions, FloatParts, IntParts};
 use numelt_ir::{DType, Op};
 use std::cmp::Ordering;
 
@@ -16,8 +16,8 @@ use std::cmp::Ordering;
 pub trait Neighbours: Elem + FloatParts {}
 impl<T: Elem + FloatParts> Neighbours for T {}
 /// Operations that use the exponents of floats.
-pub trait Scales: Any + Exponents {}
-impl<T: Any + Exponents> Scales for T {}
+pub trait Scales: Any + FloatFunctions {}
+impl<T: Any + FloatFunctions> Scales for T {}
 /// Operations that use the divisors of integers.
 pub trait Divisible: Elem + IntParts {}
 impl<T: Elem + IntParts> Divisible for T {}
@@ -172,7 +172,7 @@ two! {
     LeftShift: Integer -> T, integer, |a, b| a.shl(b);
     RightShift: Integer -> T, integer, |a, b| a.shr(b);
     Nextafter: Neighbours -> T, halves, |a, b| a.next_after(b);
-    Heaviside: Scales -> T, float, |a, b| a.step(b);
+    Heaviside: Scales -> T, float, |a, b| a.heaviside(b);
     Gcd: Divisible -> T, integer, |a, b| a.gcd(b);
     Lcm: Divisible -> T, integer, |a, b| a.lcm(b);
     EqualMixed: Mixed -> B8, wide, |a, b| B8::new(a.order(b).is_eq());

@@ -1,9 +1,10 @@
 //! What each operation means on complex values.
 //!
-//! Multiplication fuses one product of each part with the sum, as NumPy's loops do; inside folded runs and powers,
-//! every product is rounded. Division and reciprocal use Smith's algorithm in the precision of the type. Functions that
-//! IEEE 754 does not define exactly are evaluated in f64, with the special values of C99 (Annex G), and rounded. The
-//! order is by real part, then by imaginary part; a comparison that is decided by a NaN is false.
+//! In a multiplication, each part of the result is a fused multiply-add: one of its two products is not rounded, as in
+//! NumPy's loops. In products over a run and in powers, both products are rounded. Division and reciprocal use Smith's
+//! algorithm in the precision of the type. Functions that IEEE 754 does not define exactly are evaluated in f64, with
+//! the special values of C99 (Annex G), and rounded. The order is by real part, then by imaginary part; a comparison
+//! that is decided by a NaN is false.
 
 use super::float::Float;
 use super::functions as fun;
@@ -31,12 +32,12 @@ impl<T: Float> Complex<T> {
         complex(self.re + b.re, self.im + b.im)
     }
 
-    /// NumPy's product: one of two products in each part is not rounded before they are added.
+    /// The product, with a fused multiply-add in each part.
     pub(super) fn mul(self, b: Self) -> Self {
         complex(self.re.mul_add(b.re, -(self.im * b.im)), self.re.mul_add(b.im, self.im * b.re))
     }
 
-    /// The product inside a run that is folded, and in powers: every product rounded.
+    /// The product in which all products of parts are rounded before they are added.
     pub(super) fn mul_rounded(self, b: Self) -> Self {
         complex(self.re * b.re - self.im * b.im, self.re * b.im + self.im * b.re)
     }
@@ -237,7 +238,7 @@ pub(super) fn apply<T: Float>(op: Op, a: Complex<T>, b: Complex<T>) -> Result<Va
         Op::Arccosh => through(inverse::arccosh),
         Op::Arctanh => through(inverse::arctanh),
         Op::FloatPower => Same(a.power(b)),
-        // the table says for which dtypes an operation exists
+        // the op table does not list the others for these dtypes
         _ => absent(op)?,
     })
 }

@@ -5,7 +5,7 @@
 //! instructions that NumPy uses do (this matters for zeros of different signs).
 
 use super::scalar::Value;
-use crate::parts::Exponents;
+use crate::parts::FloatFunctions;
 use crate::{Error, Op, Result};
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 
@@ -19,7 +19,7 @@ pub(super) trait Float:
     + Div<Output = Self>
     + Rem<Output = Self>
     + Neg<Output = Self>
-    + Exponents
+    + FloatFunctions
 {
     const ZERO: Self;
     const HALF: Self;
@@ -216,11 +216,11 @@ pub(super) fn float<T: Float>(op: Op, a: T, b: T) -> Result<Value<T>> {
         Op::Deg2rad => Same(a * T::DEGREE),
         Op::Rad2deg => Same(a * T::RADIAN),
         Op::Fabs => Same(a.abs()),
-        Op::Heaviside => Same(a.step(b)),
+        Op::Heaviside => Same(a.heaviside(b)),
         Op::FrexpMantissa => Same(a.split_exponent().0),
         Op::ModfFraction => Same(a.fraction()),
         Op::ModfIntegral => Same(a.trunc()),
-        // the table says for which dtypes an operation exists
+        // the op table does not list the others for these dtypes
         _ => absent(op)?,
     })
 }

@@ -96,7 +96,7 @@ pub(super) fn log10(z: C) -> C {
     complex(w.re * std::f64::consts::LOG10_E, w.im * std::f64::consts::LOG10_E)
 }
 
-/// `log(1 + z)`, the sum rounded as NumPy rounds it.
+/// `log(1 + z)`; the sum is rounded before the logarithm, as in NumPy.
 pub(super) fn log1p(z: C) -> C {
     let x = z.re + 1.0;
     complex(x.hypot(z.im).ln(), z.im.atan2(x))

@@ -3,7 +3,7 @@
 use super::scalar::{apply, truth};
 use crate::{Instr, Result, Scalar};
 
-/// A position on an axis of `n` elements; positions beyond the end count as the last.
+/// A position on an axis of `n` elements. Positions beyond the end count as the last one.
 fn clamp(position: Scalar, n: i64) -> usize {
     match position {
         Scalar::U64(p) => p.min(n as u64 - 1) as usize,
@@ -18,7 +18,7 @@ pub(super) fn gather(instr: &Instr, source: &[Scalar], positions: &[Scalar]) -> 
     (0..size).map(|p| source[clamp(positions[p], n) * size + p]).collect()
 }
 
-/// The source, preceded by its last elements: as many along each axis as the corner has.
+/// The source, rotated along each axis by the corner's extent, so that its last elements come first.
 pub(super) fn roll(instr: &Instr, source: &[Scalar]) -> Vec<Scalar> {
     let corner = instr.reads().nth(1).map(|v| v.shape.clone()).unwrap_or_default();
     let from = |p: usize| {

@@ -188,7 +188,7 @@ pub(super) fn integer<T: Int>(op: Op, a: T, b: T) -> Result<Value<T>> {
         Op::Lcm => Same(a.lcm(b)),
         Op::Isnan | Op::Isinf => Truth(false),
         Op::Isfinite => Truth(true),
-        // the table says for which dtypes an operation exists
+        // the op table does not list the others for these dtypes
         _ => absent(op)?,
     })
 }
@@ -208,7 +208,7 @@ pub(super) fn boolean(op: Op, a: bool, b: bool) -> Result<bool> {
         Op::LogicalNot | Op::Invert => !a,
         Op::Isnan | Op::Isinf => false,
         Op::Isfinite => true,
-        // the table says for which dtypes an operation exists
+        // the op table does not list the others for these dtypes
         _ => absent(op)?,
     })
 }

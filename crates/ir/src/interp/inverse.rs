@@ -6,14 +6,14 @@ use super::functions::{cos, sin, sqrt};
 
 type C = Complex<f64>;
 
-/// `f(i z) / i`: how circular and hyperbolic functions turn into each other.
-fn turned(f: fn(C) -> C, z: C) -> C {
+/// `f(i z) / i`, which is the circular function for a hyperbolic `f`, and the other way round.
+fn rotated(f: fn(C) -> C, z: C) -> C {
     let w = f(complex(-z.im, z.re));
     complex(w.im, -w.re)
 }
 
 pub(super) fn sinh(z: C) -> C {
-    turned(sin, z)
+    rotated(sin, z)
 }
 
 pub(super) fn cosh(z: C) -> C {
@@ -21,7 +21,7 @@ pub(super) fn cosh(z: C) -> C {
 }
 
 pub(super) fn tan(z: C) -> C {
-    turned(tanh, z)
+    rotated(tanh, z)
 }
 
 pub(super) fn tanh(z: C) -> C {
@@ -60,7 +60,7 @@ pub(super) fn arccos(z: C) -> C {
 }
 
 pub(super) fn arcsinh(z: C) -> C {
-    turned(arcsin, z)
+    rotated(arcsin, z)
 }
 
 pub(super) fn arccosh(z: C) -> C {
@@ -69,7 +69,7 @@ pub(super) fn arccosh(z: C) -> C {
 }
 
 pub(super) fn arctan(z: C) -> C {
-    turned(arctanh, z)
+    rotated(arctanh, z)
 }
 
 pub(super) fn arctanh(z: C) -> C {

@@ -1,11 +1,10 @@
 //! The reference interpreter: slow, obvious, and the definition of what a program means.
 //!
-//! In: a program and the bytes of its bases. Out: those bytes after the program ran, or an error if the program does
-//! not verify. Every element is one [`crate::Scalar`]. An instruction collects all of its inputs before it writes.
+//! [`interpret`] runs a program on the bytes of its bases, or returns an error if the program does not verify. Every
+//! element is one [`crate::Scalar`]. An instruction collects all of its inputs before it writes.
 //!
-//! This module also defines, for tests, constant folding and engines, the meaning of one elementwise operation
-//! ([`apply`]), that of a conversion ([`cast`]), and NumPy's summation order ([`pairwise_sum`], [`memory_order`]). Not
-//! here: speed.
+//! For tests, constant folding and engines, this module also defines the meaning of one elementwise operation
+//! ([`apply`]), that of a conversion ([`cast`]), and NumPy's summation order ([`pairwise_sum`], [`memory_order`]).
 
 mod cast;
 mod complex;
@@ -78,11 +77,11 @@ pub fn execute(instr: &Instr, consts: &[Scalar], memory: &mut [Vec<u8>]) -> Resu
     Ok(())
 }
 
-/// The elements of the operand number `place` in C order, converted to the dtype that the operation asks for. A literal
-/// is repeated over the output's shape.
-fn operand(instr: &Instr, place: usize, consts: &[Scalar], memory: &[Vec<u8>]) -> Vec<Scalar> {
-    let to = instr.op.input_dtype(instr.ty, place);
-    match &instr.ins[place] {
+/// The elements of an operand in C order, converted to the dtype that the operation needs. A literal is repeated over
+/// the output's shape.
+fn operand(instr: &Instr, position: usize, consts: &[Scalar], memory: &[Vec<u8>]) -> Vec<Scalar> {
+    let to = instr.op.input_dtype(instr.ty, position);
+    match &instr.ins[position] {
         Operand::Const(id) => vec![cast(consts[*id as usize], to); instr.out.size() as usize],
         Operand::View(view) => read(view, memory).into_iter().map(|value| cast(value, to)).collect(),
     }
@@ -104,14 +103,14 @@ pub fn write(view: &View, values: &[Scalar], memory: &mut [Vec<u8>]) {
 }
 
 fn elementwise(instr: &Instr, consts: &[Scalar], memory: &[Vec<u8>]) -> Result<Vec<Scalar>> {
-    let ins: Vec<Vec<Scalar>> = (0..instr.ins.len()).map(|place| operand(instr, place, consts, memory)).collect();
+    let ins: Vec<Vec<Scalar>> = (0..instr.ins.len()).map(|position| operand(instr, position, consts, memory)).collect();
     let point = |i: usize| ins.iter().map(|values| values[i]).collect::<SmallVec<[Scalar; 3]>>();
     (0..instr.out.size() as usize).map(|i| apply(instr.op, instr.ty, &point(i))).collect()
 }
 
 /// The elements of a random stream from the first operand's position on.
 fn stream(instr: &Instr, consts: &[Scalar], memory: &[Vec<u8>]) -> Result<Vec<Scalar>> {
-    let ins: Vec<Vec<Scalar>> = (0..instr.ins.len()).map(|place| operand(instr, place, consts, memory)).collect();
+    let ins: Vec<Vec<Scalar>> = (0..instr.ins.len()).map(|position| operand(instr, position, consts, memory)).collect();
     let element = |i: usize| {
         let mut point: Vec<Scalar> = ins.iter().map(|values| values[i]).collect();
         point[0] = apply(Op::Add, DType::U64, &[point[0], Scalar::U64(i as u64)])?;

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 pub trait Summand: Copy {
     /// The number of running sums in a block.
     const LANES: usize;
-    /// The element that changes no other when it is added, not even minus zero.
+    /// The identity of addition: it leaves every element unchanged, even minus zero.
     const NEGATIVE_ZERO: Self;
     /// One addition.
     fn plus(self, other: Self) -> Self;
@@ -83,16 +83,16 @@ pub fn memory_order(view: &View) -> SmallVec<[usize; 4]> {
     // innermost first, by an insertion sort that skips strides of zero
     let mut order: SmallVec<[usize; 4]> = SmallVec::new();
     for axis in (0..view.rank()).rev().filter(|&axis| view.shape[axis] != 1) {
-        let mut place = order.len();
+        let mut target = order.len();
         if stride(axis) != 0 {
             for (i, &inner) in order.iter().enumerate().rev().filter(|(_, inner)| stride(**inner) != 0) {
                 if stride(inner) <= stride(axis) {
                     break;
                 }
-                place = i;
+                target = i;
             }
         }
-        order.insert(place, axis);
+        order.insert(target, axis);
     }
     order.reverse();
     order

@@ -1,5 +1,5 @@
-//! The pieces into which NumPy's iterator cuts a sum: data that it converts, or cannot traverse with one stride, go
-//! through a buffer.
+//! The pieces into which NumPy's iterator cuts a sum. It copies data through a buffer if it has to convert them, or if
+//! it cannot traverse them with one stride.
 //!
 //! A run is the flattened range of the innermost reduced loops. NumPy adds, one after the other, the pairwise sums of
 //! the pieces that it passes to its inner loop. Without a buffer, a piece is a whole run. With a buffer, the iterator
@@ -74,8 +74,8 @@ fn loops(view: &View, axes: Axes) -> SmallVec<[Loop; 4]> {
     loops
 }
 
-/// The iterator's choice. The loops up to the first one along which the result starts or stops moving can share a
-/// buffer; more loops are included as long as the required buffers pay.
+/// The iterator's choice of loops that it processes together. They end at the first loop along which the result starts
+/// or stops moving. A loop is included if the cost per element, which grows with the number of buffers, does not rise.
 fn buffered(loops: &[Loop], converts: bool) -> Pieces {
     let mut cost = 1 + i128::from(converts);
     let mut single = [1, 1];
@@ -115,7 +115,7 @@ fn buffered(loops: &[Loop], converts: bool) -> Pieces {
     Pieces { stretch: best.size, piece }
 }
 
-/// A number of loops that are processed together: up to `outer`, which steps over cores.
+/// Loops that are processed together: those inside the loop `outer` are the core, and `outer` steps from core to core.
 struct Choice {
     outer: usize,
     core: i64,

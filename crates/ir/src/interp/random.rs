@@ -1,6 +1,6 @@
 //! Random streams: element `position` of the stream that begins at a given state of a bit generator.
 //!
-//! In: the literals of an instruction and a position. Out: the number that NumPy's generator draws there. The
+//! From the literals of an instruction and a position follows the number that NumPy's generator draws there. So the
 //! operations are pure functions of their operands: PCG64 jumps ahead by a power of its multiplier, and Philox encrypts
 //! a counter.
 //!

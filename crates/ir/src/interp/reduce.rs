@@ -52,8 +52,8 @@ impl Fold {
             Op::ReduceXor => apply(Op::BitwiseXor, self.ty, &[acc, x])?,
             Op::Any => Scalar::Bool(scalar::truth(acc) || scalar::truth(x)),
             Op::All => Scalar::Bool(scalar::truth(acc) && scalar::truth(x)),
-            Op::Argmin => self.pick(acc, x, Op::Less)?,
-            Op::Argmax => self.pick(acc, x, Op::Greater)?,
+            Op::Argmin => self.choose_best(acc, x, Op::Less)?,
+            Op::Argmax => self.choose_best(acc, x, Op::Greater)?,
             _ => return Err(Error::Invalid(format!("{} is not a reduction", self.op.name()))),
         });
         self.seen += 1;
@@ -73,7 +73,8 @@ impl Fold {
         }
     }
 
-    /// Inside a run, the parts of every product are rounded; between runs, products are those of the operation.
+    /// Multiplies by a run of at least two complex values, with all products of parts rounded. NumPy's loops do so for
+    /// runs only: a single value is multiplied by the operation itself.
     fn push_product(&mut self, run: &[Scalar]) -> Result<()> {
         for x in run {
             let acc = self.acc.unwrap_or(*x);
@@ -83,6 +84,7 @@ impl Fold {
         Ok(())
     }
 
+    /// Adds, or multiplies by, a run of f16, which is computed in f32 and rounded at the end.
     fn push_halves(&mut self, run: &[Scalar]) -> Result<()> {
         let single = |value: &Scalar| cast(*value, DType::F32);
         let mut wide = Fold { op: self.op, ty: DType::F32, acc: self.acc.as_ref().map(single), position: 0, seen: 0 };
@@ -91,8 +93,9 @@ impl Fold {
         Ok(())
     }
 
-    /// The first best element; the first NaN beats everything.
-    fn pick(&mut self, best: Scalar, x: Scalar, better: Op) -> Result<Scalar> {
+    /// The better of the best element so far and `x`, whose position is kept if it is chosen. Of equal elements the
+    /// first stays, and the first NaN is better than everything else.
+    fn choose_best(&mut self, best: Scalar, x: Scalar, better: Op) -> Result<Scalar> {
         let takes_over = !best.is_nan() && (x.is_nan() || apply(better, self.ty, &[x, best])? == Scalar::Bool(true));
         if takes_over {
             self.position = self.seen;
@@ -108,7 +111,7 @@ impl Fold {
         match (self.op, self.acc) {
             (Op::Argmin | Op::Argmax, Some(_)) => Ok(Scalar::I64(self.position)),
             (_, Some(acc)) => Ok(acc),
-            (_, None) => Err(Error::Invalid(format!("{} over no elements has no value", self.op.name()))),
+            (_, None) => Err(Error::Invalid(format!("{} of no elements is undefined", self.op.name()))),
         }
     }
 }
@@ -119,7 +122,7 @@ pub(super) fn reduction(instr: &Instr, input: &[Scalar]) -> Result<Vec<Scalar>> 
         return Err(Error::Invalid("a reduction reads a view".to_string()));
     };
     let dense = View::contiguous(0, DType::Bool, &view.shape);
-    let loops = Loops::new(instr, view);
+    let loops = ReducedLoops::new(instr, view);
     let kept = kept_axes(&dense, instr.axes);
     let results = kept.offsets().map(|first| {
         let mut fold = Fold::new(instr.op, instr.ty);
@@ -154,14 +157,14 @@ fn run_sum(values: &[Scalar]) -> Scalar {
 }
 
 /// The reduced axes in loop order, outermost first, split where the innermost run begins.
-struct Loops {
+struct ReducedLoops {
     outer: Vec<usize>,
     run: Vec<usize>,
     pieces: Pieces,
 }
 
-impl Loops {
-    fn new(instr: &Instr, view: &View) -> Loops {
+impl ReducedLoops {
+    fn new(instr: &Instr, view: &View) -> ReducedLoops {
         let axes = instr.axes;
         let order: Vec<usize> = match instr.op {
             Op::Argmin | Op::Argmax => (0..view.rank()).collect(),
@@ -175,7 +178,7 @@ impl Loops {
             _ => false,
         };
         let pieces = if rounds { Pieces::of(view, axes, view.dtype != instr.ty) } else { Pieces::WHOLE };
-        Loops { outer, run: order[start..].to_vec(), pieces }
+        ReducedLoops { outer, run: order[start..].to_vec(), pieces }
     }
 }
 

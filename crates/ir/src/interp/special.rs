@@ -1,6 +1,6 @@
 //! Operations whose operands or results are not all of the loop dtype, and operations on the bits of halves.
 
-use crate::parts::{Exponents, FloatParts, IntParts};
+use crate::parts::{FloatFunctions, FloatParts, IntParts};
 use crate::{Op, Scalar};
 use std::cmp::Ordering;
 

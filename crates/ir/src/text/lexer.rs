@@ -1,4 +1,4 @@
-//! Words and signs of one line of program text.
+//! The tokens of one line of program text.
 
 use crate::{Error, Result};
 
@@ -44,7 +44,7 @@ impl<'a> Line<'a> {
     }
 
     /// Takes `sign`, which must come next.
-    pub(super) fn must(&mut self, sign: &str) -> Result<()> {
+    pub(super) fn expect(&mut self, sign: &str) -> Result<()> {
         if self.take(sign) { Ok(()) } else { Err(self.expected(&format!("{sign:?}"))) }
     }
 
@@ -85,11 +85,11 @@ impl<'a> Line<'a> {
 
     /// `(item, item, …)`
     pub(super) fn tuple<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
-        self.must("(")?;
+        self.expect("(")?;
         let mut items = Vec::new();
         while !self.take(")") {
             if !items.is_empty() {
-                self.must(",")?;
+                self.expect(",")?;
                 if self.take(")") {
                     break;
                 }

@@ -12,9 +12,7 @@
 //! A view is `%base[dtype +offset (shape):(strides)]`; an offset of zero and strides that are
 //! C-contiguous are left out. Bases and literals are numbered in order from zero and may be
 //! declared anywhere, one to a line. Printing and parsing again gives an equal program, bits of
-//! literals included.
-//!
-//! In: a [`crate::Program`] or text. Out: the other. Not here: whether a program is valid, which the verifier decides.
+//! literals included. Whether a program is valid is decided by the verifier, not here.
 
 mod lexer;
 mod parse;

@@ -31,7 +31,7 @@ impl FromStr for Program {
 }
 
 fn base(line: &mut Line<'_>, program: &mut Program) -> Result<()> {
-    line.must("%")?;
+    line.expect("%")?;
     let id: usize = line.integer()?;
     if id != program.bases.len() {
         return Err(line.error(format!("base %{id} is out of order: the next is %{}", program.bases.len())));
@@ -49,12 +49,12 @@ fn base(line: &mut Line<'_>, program: &mut Program) -> Result<()> {
 }
 
 fn constant(line: &mut Line<'_>, program: &mut Program) -> Result<()> {
-    line.must("$")?;
+    line.expect("$")?;
     let id: usize = line.integer()?;
     if id != program.consts.len() {
         return Err(line.error(format!("literal ${id} is out of order: the next is ${}", program.consts.len())));
     }
-    line.must("=")?;
+    line.expect("=")?;
     let dtype = dtype(line)?;
     program.consts.push(literal(line, dtype)?);
     Ok(())
@@ -117,9 +117,9 @@ float_value!(f64_value, f64, u64);
 
 /// `%base[dtype +offset (shape):(strides)]`
 fn view(line: &mut Line<'_>) -> Result<View> {
-    line.must("%")?;
+    line.expect("%")?;
     let base = line.integer()?;
-    line.must("[")?;
+    line.expect("[")?;
     let dtype = dtype(line)?;
     let offset = if line.at("(") { 0 } else { line.integer()? };
     let shape: Dims = line.tuple(Line::integer)?.into();
@@ -132,7 +132,7 @@ fn view(line: &mut Line<'_>) -> Result<View> {
     } else {
         dense_strides(&shape, dtype).ok_or_else(|| line.error("the shape is too large for dense strides"))?
     };
-    line.must("]")?;
+    line.expect("]")?;
     Ok(View { base, dtype, offset, shape, strides })
 }
 
@@ -149,10 +149,10 @@ fn operand(line: &mut Line<'_>) -> Result<Operand> {
 /// `view = op.dtype operand, … axes=(…)`
 fn instr(line: &mut Line<'_>) -> Result<Instr> {
     let out = view(line)?;
-    line.must("=")?;
+    line.expect("=")?;
     let name = line.word("an operation")?;
     let op = Op::from_name(name).ok_or_else(|| line.error(format!("unknown operation {name:?}")))?;
-    line.must(".")?;
+    line.expect(".")?;
     let ty = dtype(line)?;
     let mut instr = Instr { op, ty, out, ins: Default::default(), axes: Axes::default(), watch: 0 };
     while line.at("%") || line.at("$") {

@@ -11,7 +11,7 @@ pub(super) fn put_unsigned(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Appends a signed number as the unsigned one that is twice as large, or, if negative, twice its size less one.
+/// Appends a signed number `n` in zigzag encoding: as the unsigned number `2 n`, or `-2 n - 1` if `n` is negative.
 pub(super) fn put_signed(out: &mut Vec<u8>, value: i64) {
     put_unsigned(out, (value << 1 ^ value >> 63) as u64);
 }
@@ -64,7 +64,7 @@ fn scalar(dtype: DType, bits: u128) -> Option<Scalar> {
     })
 }
 
-/// A position in bytes from an untrusted source; every error has the position.
+/// A reader over bytes from an untrusted source. Its errors state the position.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,

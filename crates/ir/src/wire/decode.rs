@@ -144,14 +144,14 @@ impl<T: Copy> Names<T> {
 
     /// The item to which the next number refers. Items are listed in the order of their first use.
     fn next(&mut self, reader: &mut Reader<'_>) -> Result<T> {
-        let place: usize = reader.number(self.what)?;
-        let Some(&item) = self.items.get(place) else {
-            return Err(reader.error(format!("{} {place} is not in the list of {}", self.what, self.items.len())));
+        let index: usize = reader.number(self.what)?;
+        let Some(&item) = self.items.get(index) else {
+            return Err(reader.error(format!("{} {index} is not in the list of {}", self.what, self.items.len())));
         };
-        if place > self.used {
-            return Err(reader.error(format!("{} {place} is used before {}", self.what, self.used)));
+        if index > self.used {
+            return Err(reader.error(format!("{} {index} is used before {}", self.what, self.used)));
         }
-        self.used = self.used.max(place + 1);
+        self.used = self.used.max(index + 1);
         Ok(item)
     }
 
@@ -202,7 +202,11 @@ impl Code<'_> {
         let out = self.view()?;
         let count = self.reader.count(least::OPERAND, "the number of operands")?;
         if count != op.arity() {
-            return Err(self.reader.error(format!("{} of {} operands has {count}", op.name(), op.arity())));
+            return Err(self.reader.error(format!(
+                "the number of operands is {count}; {} takes {}",
+                op.name(),
+                op.arity()
+            )));
         }
         let mut ins = SmallVec::with_capacity(count);
         for _ in 0..count {

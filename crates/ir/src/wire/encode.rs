@@ -6,8 +6,10 @@ use crate::verify::verify_within;
 use crate::view::dense_strides;
 use crate::{Base, DType, Error, Instr, Op, Operand, Program, Result, View};
 
-/// The message of a program and, if given, the contents of its inputs: one entry per base, or no entries at all.
-/// Programs that do not verify, and contents that do not fit their base, are refused.
+/// The message of a program and, if `contents` has an entry for each base, the contents of its inputs.
+///
+/// # Errors
+/// [`Error::Invalid`] for a program that does not verify, and for contents that do not fit their base.
 pub fn encode(program: &Program, contents: &[Option<&[u8]>]) -> Result<Vec<u8>> {
     verify_within(program, Some(SEARCH_STEPS))?;
     check_contents(program, contents)?;
@@ -74,21 +76,21 @@ struct Body {
 }
 
 /// The index of `item` among the used ones, to which it is added if it is new.
-fn place<T: PartialEq>(used: &mut Vec<T>, item: T) -> u64 {
-    let place = used.iter().position(|other| *other == item).unwrap_or_else(|| {
+fn index_of<T: PartialEq>(used: &mut Vec<T>, item: T) -> u64 {
+    let index = used.iter().position(|other| *other == item).unwrap_or_else(|| {
         used.push(item);
         used.len() - 1
     });
-    place as u64
+    index as u64
 }
 
 impl Body {
     fn dtype(&mut self, dtype: DType) {
-        put_unsigned(&mut self.code, place(&mut self.dtypes, dtype));
+        put_unsigned(&mut self.code, index_of(&mut self.dtypes, dtype));
     }
 
     fn instr(&mut self, instr: &Instr) {
-        put_unsigned(&mut self.code, place(&mut self.ops, instr.op));
+        put_unsigned(&mut self.code, index_of(&mut self.ops, instr.op));
         self.dtype(instr.ty);
         self.code.push(instr.watch);
         put_unsigned(&mut self.code, instr.axes.0);

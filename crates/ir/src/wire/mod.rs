@@ -5,11 +5,10 @@
 //! dtypes are identified by their names, which each message lists once, so a new row of the op table changes nothing.
 //! The form is canonical: a program with its contents has exactly one message, so equal bytes are equal programs.
 //!
-//! In: a [`Program`] and, on request, the contents of its inputs; or a message. Out: the other. A message may come from
-//! anywhere: [`decode`] gives an error for whatever is not exactly what [`encode`] makes, allocates memory in proportion
-//! to the message's length, and verifies the program before it hands it out.
-//!
-//! Not here: files, sockets, and where the contents of bases live.
+//! [`encode`] makes a message of a [`Program`] and, on request, the contents of its inputs; [`decode`] is the inverse. A
+//! message may come from anywhere: `decode` returns an error for everything that `encode` does not make, allocates memory
+//! in proportion to the message's length, and verifies the program before it returns it. Files and sockets are the
+//! caller's task.
 
 mod bytes;
 mod decode;

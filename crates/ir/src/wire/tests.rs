@@ -263,7 +263,7 @@ fn bodies_that_are_not_written_so_are_refused() {
         (body(&[2, 2], b"i8\x02u8\0\0\x01\x01\0\0"), "dtype 1 is used before 0"),
         // an instruction that copies literal 0, which does not exist, to base 0, and the same with something else wrong
         (body(&copy, &[0, 0, 0, 0, 0, 0, 0, 0, 1, 1]), "literal $0 does not exist"),
-        (body(&copy, &[0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 1]), "copy of 1 operands has 2"),
+        (body(&copy, &[0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 1]), "the number of operands is 2; copy takes 1"),
         (body(&copy, &[0, 0, 0, 0, 0, 0, 65, 0, 1, 1]), "65 axes"),
         (body(&copy, &[0, 0, 0, 0, 0, 0, 0x81, 0, 1, 16, 1, 1]), "left out"),
         (body(&copy, &[0, 0, 0, 0, 0, 1, 0, 0, 1, 1]), "dtype 1 is not in the list of 1"),
@@ -307,11 +307,11 @@ fn searches_for_shared_bytes_have_one_limit() {
     let message = encode(&program(1), &[]).unwrap();
     assert_eq!(decode(&message).unwrap().program, program(1));
     assert_eq!(crate::verify(&program(20)), Ok(()));
-    assert!(encode(&program(20), &[]).unwrap_err().to_string().contains("too tangled"));
+    assert!(encode(&program(20), &[]).unwrap_err().to_string().contains("too long"));
     // the same instruction twenty times, as somebody else could write it: it follows the count of instructions
     let names_bases_literals = 4 + 6 + 8 + 3;
     let (head, rest) = message[HEADER..message.len() - 4].split_at(names_bases_literals);
     assert_eq!(decode(&with_body(&[head, &[1], &rest[1..]].concat())).unwrap().program, program(1));
     let many = with_body(&[head, &[20], &rest[1..].repeat(20)].concat());
-    assert!(refusal(&many).1.contains("too tangled"));
+    assert!(refusal(&many).1.contains("too long"));
 }

@@ -1,7 +1,5 @@
-//! The body of a kernel: the instructions of a block as values.
-//!
-//! In: a program and the instructions of a block. Out: nodes in static single assignment form, the operands that they
-//! load, and the values that are stored and folded. A view that the block stores and reads later is a value, not a
+//! The body of a kernel: the instructions of a block as nodes in static single assignment form, with the operands that
+//! they load, and the values that are stored and reduced. A view that the block writes and then reads is a value, not a
 //! load. Equal nodes exist only once, which is safe because every operation is pure.
 
 mod moving;
@@ -27,7 +25,7 @@ impl Slot {
     }
 }
 
-/// A fold before its operand is numbered.
+/// A reduction before its operand is numbered.
 #[derive(Debug, Clone)]
 pub(super) struct Fold {
     pub op: Op,
@@ -79,8 +77,8 @@ impl Body {
         let (instr, info) = (&program.instrs[index], &table.instrs[index]);
         let generates = instr.op.kind() == OpKind::Generator;
         // the quotient of the same divmod reports the division by zero
-        let told = if instr.op == Op::Remainder && instr.watch & warn::PART != 0 { warn::DIVIDE } else { 0 };
-        let bits = if generates { 0 } else { instr.watch & !told };
+        let reported = if instr.op == Op::Remainder && instr.watch & warn::PART != 0 { warn::DIVIDE } else { 0 };
+        let bits = if generates { 0 } else { instr.watch & !reported };
         self.watching = Watch { op: instr.op, bits, out: instr.out.base };
         if info.gathers {
             let rolls = instr.op == Op::Roll;
@@ -152,7 +150,7 @@ impl Body {
         }
     }
 
-    /// The index in C order of the instruction's own output.
+    /// The index of the current element in C order of the instruction's output.
     fn index(&mut self, instr: &Instr) -> ValueId {
         let mut view = View::contiguous(0, DType::I64, &instr.out.shape);
         view.strides = c_strides(&instr.out.shape, 1);

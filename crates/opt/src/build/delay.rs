@@ -1,7 +1,6 @@
-//! How long the stores of a kernel must wait if the kernel overwrites what it reads.
-//!
-//! In: a kernel with its geometry. Out: a [`Delay`]; or none, if the loads and the store do not traverse memory in the
-//! same way, or if the distances are so long that most results would wait at the same time.
+//! How long the stores of a kernel must wait if the kernel overwrites what it reads. The answer is a [`Delay`]; there is
+//! none if the loads and the store do not traverse memory in the same way, or if the distances are so long that most
+//! results would wait at the same time.
 //!
 //! Load and store have the same strides. So an element that is stored at index `q` is loaded at index `p` only if `q -
 //! p` is one of a few vectors: those whose distance in memory equals the distance of the two views. With nested strides
@@ -51,13 +50,13 @@ fn reach(step: &KernelStep, store: usize) -> Option<Option<Reach>> {
         if at == store || arg.kind == ArgKind::Index || step.bases[at] != step.bases[store] {
             continue;
         }
-        let place = &geometry.args[at];
-        let alike = arg.kind == ArgKind::Load && arg.dtype.size() == dtype.size() && place.strides == own.strides;
-        if !place.wraps.is_empty() {
-            let (low, high) = if alike { rolled(&geometry.extents, own, place)? } else { return None };
+        let load = &geometry.args[at];
+        let alike = arg.kind == ArgKind::Load && arg.dtype.size() == dtype.size() && load.strides == own.strides;
+        if !load.wraps.is_empty() {
+            let (low, high) = if alike { rolled(&geometry.extents, own, load)? } else { return None };
             distances.low = distances.low.min(low);
             distances.high = distances.high.max(high);
-            cyclic |= place.wrap(0) != 0;
+            cyclic |= load.wrap(0) != 0;
         } else if !alike {
             let view = |at: usize| View {
                 base: 0,
@@ -69,8 +68,8 @@ fn reach(step: &KernelStep, store: usize) -> Option<Option<Reach>> {
             if arg.kind == ArgKind::Gather || overlaps(&view(at), &view(store)) {
                 return None;
             }
-        } else if place.offset != own.offset {
-            distances.find(place.offset - own.offset)?;
+        } else if load.offset != own.offset {
+            distances.find(load.offset - own.offset)?;
         }
     }
     let (low, high) = (distances.low, distances.high);
@@ -78,12 +77,12 @@ fn reach(step: &KernelStep, store: usize) -> Option<Option<Reach>> {
 }
 
 /// The lowest and highest distance in points from the point that loads an element to the one that stores it, if the
-/// stored array is loaded rolled. Along the outermost loop, the shorter way round counts. `None` if other elements are
-/// loaded.
-fn rolled(extents: &[i64], own: &ArgGeometry, place: &ArgGeometry) -> Option<(i64, i64)> {
+/// load is a roll of the stored array. Along the outermost loop, the shorter way around counts. `None` if the load is of
+/// other elements.
+fn rolled(extents: &[i64], own: &ArgGeometry, load: &ArgGeometry) -> Option<(i64, i64)> {
     let (mut low, mut high, mut points, mut offset) = (0, 0, 1, own.offset);
     for axis in (0..extents.len()).rev() {
-        let (n, wrap) = (extents[axis], place.wrap(axis));
+        let (n, wrap) = (extents[axis], load.wrap(axis));
         if wrap != 0 {
             let (back, on) = (-wrap * points, (n - wrap) * points);
             let [first, last] = if axis > 0 { [back, on] } else { [if wrap * 2 <= n { back } else { on }; 2] };
@@ -92,7 +91,7 @@ fn rolled(extents: &[i64], own: &ArgGeometry, place: &ArgGeometry) -> Option<(i6
         }
         points *= n;
     }
-    (offset == place.offset).then_some((low, high))
+    (offset == load.offset).then_some((low, high))
 }
 
 /// The distances in points between the points that load and store one element.

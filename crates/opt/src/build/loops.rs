@@ -1,8 +1,8 @@
 //! The loops of a kernel: their order, direction and number.
 //!
-//! In: extents, reduced flags and the strides of every operand along the axes of the domain. Out: the loops, outermost
-//! first, collapsed, at least one. Their order affects bits only if a reduction rounds or counts positions.
-//! [`demanded_order`] says when; only then must the loops be in the memory order of the reduced array.
+//! A [`LoopNest`] starts with one loop for each axis of the domain, with the strides of every operand. Then its loops are
+//! ordered, reversed and collapsed; at least one remains. The order affects bits only if a reduction rounds or counts
+//! positions. [`demanded_order`] says when; only then must the loops be in the memory order of the reduced array.
 
 use crate::ArgGeometry;
 use crate::access::LoopOrder;
@@ -82,16 +82,16 @@ fn belongs_inside(axis: usize, other: usize, operands: &[&[i64]]) -> Option<bool
         .map(|(s, t)| s < t)
 }
 
-/// Loops under construction: one row of strides per operand.
-pub(crate) struct Nest {
+/// The loops of one kernel under construction.
+pub(crate) struct LoopNest {
     pub extents: Dims,
     pub reduced: SmallVec<[bool; 4]>,
     pub operands: Vec<ArgGeometry>,
-    /// A kept loop that must not change, because other kernels share it.
+    /// The index of a loop that other kernels share, so that it must not change. It is not reduced.
     pub shared: Option<usize>,
 }
 
-impl Nest {
+impl LoopNest {
     /// Puts the loops in `order`.
     pub fn permute(&mut self, order: &[u8]) {
         let pick = |old: &Dims| -> Dims { order.iter().map(|&a| old[a as usize]).collect() };
@@ -106,8 +106,8 @@ impl Nest {
         }
     }
 
-    /// Reverses kept loops along which more operands have negative strides than positive ones. Reduced loops are not
-    /// reversed, because NumPy does not reverse them when it creates the result.
+    /// Reverses the loops along which more operands have negative strides than positive ones. Reduced loops are not
+    /// reversed, because NumPy does not reverse them either, and their order affects rounding.
     pub fn flip(&mut self) {
         for axis in 0..self.extents.len() {
             if self.reduced[axis] || self.shared == Some(axis) {
@@ -190,8 +190,8 @@ mod tests {
         assert_eq!(memory_order(2, &[&[0, 8], &[8, 80]]).to_vec(), [1, 0]);
     }
 
-    fn nest(extents: &[i64], rows: &[(i64, &[i64])]) -> Nest {
-        Nest {
+    fn nest(extents: &[i64], rows: &[(i64, &[i64])]) -> LoopNest {
+        LoopNest {
             extents: Dims::from_slice(extents),
             reduced: extents.iter().map(|_| false).collect(),
             operands: rows.iter().map(|&(offset, s)| ArgGeometry::new(offset, Dims::from_slice(s))).collect(),

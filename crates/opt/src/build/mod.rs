@@ -1,8 +1,8 @@
 //! From blocks of instructions to kernels.
 //!
-//! In: a program, its access table and one block of the partition. Out: a [`KernelStep`]. Values come first (what is
-//! loaded, computed and stored), then contraction (which values need not be stored after all), then the loops, because
-//! the remaining operands decide which loops collapse.
+//! A [`KernelStep`] is built from one block of the partition. Values come first (what is loaded, computed and stored),
+//! then contraction (which values need not be stored after all), and then the loops, because the remaining operands
+//! decide which loops collapse.
 
 mod body;
 mod delay;
@@ -23,7 +23,7 @@ use crate::{
 };
 
 use body::{Body, Fold, Slot};
-use loops::{Nest, memory_order};
+use loops::{LoopNest, memory_order};
 use numelt_ir::{BaseId, Dims, Pieces, Program};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -61,7 +61,7 @@ pub(crate) fn kernel(
     block: &Block,
     kernels: &mut KernelSet,
 ) -> Option<KernelStep> {
-    build(program, table, block, Loops::Any, kernels).map(|(step, _)| step)
+    build(program, table, block, LoopOrders::Any, kernels).map(|(step, _)| step)
 }
 
 /// The kernel of a block, with the scatters of its results; `None` if nothing is left to store.
@@ -71,20 +71,20 @@ pub(crate) fn scattered(
     Scattered { block, calls }: &Scattered,
     kernels: &mut KernelSet,
 ) -> Option<KernelStep> {
-    let (mut step, _) = build(program, table, block, Loops::InOrder, kernels)?;
+    let (mut step, _) = build(program, table, block, LoopOrders::InOrder, kernels)?;
     let store = |base: BaseId| {
         let stores = step.kernel.stores.iter().map(|s| s.arg);
         stores.into_iter().find(|&arg| step.bases[arg as usize] == base)
     };
     let put = |call: &Call| {
         let info = &table.instrs[call.instr as usize];
-        let streamed = |place: usize| {
-            let view = info.reads[place];
+        let streamed = |operand: usize| {
+            let view = info.reads[operand];
             scatters::is_streamed(table, block, calls, view).then(|| store(table.base(view))).flatten()
         };
         let (values, positions) = (streamed(1), streamed(2));
         let taken = [values.map(|_| 1), positions.map(|_| 2)].into_iter().flatten();
-        let taken: u64 = taken.map(|place: usize| table.views[info.reads[place] as usize].bytes).sum();
+        let taken: u64 = taken.map(|operand: usize| table.views[info.reads[operand] as usize].bytes).sum();
         let bytes = program.instrs[call.instr as usize].bytes_touched().saturating_sub(taken);
         let (instr, target, gathers) = (call.instr as usize, table.base(info.write), call.gathers);
         Put { instr, target, values, positions, gathers, bytes }
@@ -101,7 +101,7 @@ pub(crate) fn in_place(
     block: &Block,
     kernels: &mut KernelSet,
 ) -> Option<KernelStep> {
-    let (step, _) = build(program, table, block, Loops::Any, kernels)?;
+    let (step, _) = build(program, table, block, LoopOrders::Any, kernels)?;
     let delay = delay::of(&step, table.target.delays.as_ref()?)?;
     Some(KernelStep { delay: Some(delay), ..step })
 }
@@ -109,10 +109,10 @@ pub(crate) fn in_place(
 /// The kernels of a group of blocks; `None` if nothing is left to store or fold.
 pub(crate) fn nest(program: &Program, table: &AccessTable, group: &Group, kernels: &mut KernelSet) -> Option<NestStep> {
     let stages = group.stages.iter().filter_map(|(block, axis)| {
-        let (step, shared) = build(program, table, block, Loops::Shared(*axis), kernels)?;
+        let (step, shared) = build(program, table, block, LoopOrders::Shared(*axis), kernels)?;
         let scratch = |(base, arg): (&BaseId, &Arg)| {
-            let place = group.scratch.iter().position(|s| arg.kind != ArgKind::Index && s.base == *base);
-            place.map(|p| p as u32)
+            let index = group.scratch.iter().position(|s| arg.kind != ArgKind::Index && s.base == *base);
+            index.map(|index| index as u32)
         };
         let places = step.bases.iter().zip(&step.kernel.args).map(scratch).collect();
         Some(Stage { step, shared, places })
@@ -124,21 +124,21 @@ pub(crate) fn nest(program: &Program, table: &AccessTable, group: &Group, kernel
 
 /// Which orders and directions of a kernel's loops are allowed.
 #[derive(Clone, Copy)]
-enum Loops {
+enum LoopOrders {
     /// Any that give the same bits.
     Any,
-    /// This axis keeps its direction and is not joined with another one.
+    /// The same, but this axis keeps its direction and is not collapsed with another one.
     Shared(u8),
     /// Points run in C order.
     InOrder,
 }
 
-/// A kernel, and the position of the loop that it shares.
+/// The kernel of a block, and the index of the loop that it shares.
 fn build(
     program: &Program,
     table: &AccessTable,
     block: &Block,
-    wanted: Loops,
+    orders: LoopOrders,
     kernels: &mut KernelSet,
 ) -> Option<(KernelStep, usize)> {
     let contracted = contracted_bases(table, block);
@@ -149,10 +149,10 @@ fn build(
     }
     let slots = slots(&body);
     let mut nest = loops(program, block, &slots);
-    if let Loops::Shared(axis) = wanted {
+    if let LoopOrders::Shared(axis) = orders {
         nest.shared = Some(usize::from(axis));
     }
-    if !matches!(wanted, Loops::InOrder) {
+    if !matches!(orders, LoopOrders::InOrder) {
         let order = block.order.clone().unwrap_or_else(|| preferred_order(&nest, &slots));
         nest.permute(&order);
         nest.flip();
@@ -184,11 +184,11 @@ fn slots(body: &Body) -> Vec<Slot> {
     body.loads.iter().cloned().chain(stores).chain(folds).collect()
 }
 
-/// The loops as the instructions have them, without axes of extent one.
+/// One loop for each axis of the domain whose extent is not one.
 ///
 /// A slot's view may come from another instruction of the block than the domain, and may have its axes of extent one in
-/// other positions. Only a reduction's result has fewer remaining axes than the domain.
-fn loops(program: &Program, block: &Block, slots: &[Slot]) -> Nest {
+/// other positions. Only a reduction's result has fewer axes of other extents than the domain.
+fn loops(program: &Program, block: &Block, slots: &[Slot]) -> LoopNest {
     let first = &program.instrs[block.instrs[0] as usize];
     let extents: Dims = first.domain().iter().copied().filter(|&n| n != 1).collect();
     let reduced: SmallVec<[bool; 4]> =
@@ -208,11 +208,11 @@ fn loops(program: &Program, block: &Block, slots: &[Slot]) -> Nest {
             ArgGeometry { offset: slot.view.offset, strides, wraps }
         })
         .collect();
-    Nest { extents, reduced, operands, shared: None }
+    LoopNest { extents, reduced, operands, shared: None }
 }
 
 /// The order that follows memory: that of the stores if there are any, otherwise that of the loads.
-fn preferred_order(nest: &Nest, slots: &[Slot]) -> SmallVec<[u8; 4]> {
+fn preferred_order(nest: &LoopNest, slots: &[Slot]) -> SmallVec<[u8; 4]> {
     let rank = nest.extents.len();
     if rank < 2 {
         return (0..rank as u8).collect();
@@ -230,11 +230,12 @@ fn preferred_order(nest: &Nest, slots: &[Slot]) -> SmallVec<[u8; 4]> {
     memory_order(rank, &operands)
 }
 
+/// The kernel and its geometry, from the finished body and loops.
 fn finish(
     program: &Program,
     body: Body,
     slots: &[Slot],
-    nest: Nest,
+    nest: LoopNest,
     pieces: Pieces,
     near: Option<NearLoads>,
 ) -> (Kernel, Geometry) {
@@ -264,9 +265,9 @@ fn finish(
     (kernel, Geometry { extents: nest.extents, args: nest.operands, pieces })
 }
 
-/// Finds operands that are a few elements away from an earlier one. If there are few operands, each has an address of
-/// its own, and the same compiled kernel serves all distances.
-fn find_neighbours(slots: &[Slot], nest: &Nest, args: &mut [Arg], NearLoads { least_loads, reach }: NearLoads) {
+/// Finds operands that are a few elements away from an earlier one. With fewer than `least_loads` loads, each has an
+/// address of its own, so that the same compiled kernel serves all distances.
+fn find_neighbours(slots: &[Slot], nest: &LoopNest, args: &mut [Arg], NearLoads { least_loads, reach }: NearLoads) {
     if slots.iter().filter(|s| s.kind == ArgKind::Load).count() < least_loads {
         return;
     }
@@ -289,8 +290,8 @@ fn find_neighbours(slots: &[Slot], nest: &Nest, args: &mut [Arg], NearLoads { le
     }
 }
 
-/// Strides of one element are distinguished from others only along the innermost loop: outer loops step rarely, and
-/// with fewer classes, more geometries share a compiled kernel.
+/// The class of a stride, which is `unit` for contiguous elements. Only along the innermost loop are such strides
+/// distinguished from others: outer loops step rarely, and with fewer classes, more geometries share a compiled kernel.
 fn stride_class(stride: i64, unit: i64, innermost: bool) -> StrideClass {
     match stride {
         0 => StrideClass::Zero,

@@ -18,29 +18,30 @@ pub(crate) fn bytes_moved(step: &KernelStep) -> [u64; 2] {
 /// What a kernel reads and what it writes, per base.
 fn by_base(step: &KernelStep) -> [Spans; 2] {
     let mut spans: [Spans; 2] = Default::default();
-    for ((arg, place), &base) in step.kernel.args.iter().zip(&step.geometry.args).zip(&step.bases) {
-        let stores = match arg.kind {
+    for ((arg, geometry), &base) in step.kernel.args.iter().zip(&step.geometry.args).zip(&step.bases) {
+        let direction = match arg.kind {
             ArgKind::Index => continue,
             ArgKind::Store if step.streams(base) => continue,
             ArgKind::Load | ArgKind::Gather => 0,
             ArgKind::Store | ArgKind::Reduced => 1,
         };
-        spans[stores].entry(base).or_default().push(span(step, arg, place));
+        spans[direction].entry(base).or_default().push(span(step, arg, geometry));
     }
     spans
 }
 
-fn span(step: &KernelStep, arg: &Arg, place: &ArgGeometry) -> Span {
+/// The bytes that an operand touches. A gather may read elements anywhere, also along axes of stride zero.
+fn span(step: &KernelStep, arg: &Arg, geometry: &ArgGeometry) -> Span {
     let any = arg.kind == ArgKind::Gather;
     let size = arg.dtype.size() as i64;
-    let (low, high) = place.reach(&step.geometry.extents);
-    let moving = step.geometry.extents.iter().zip(&place.strides).filter(|&(_, &s)| any || s != 0);
+    let (low, high) = geometry.reach(&step.geometry.extents);
+    let moving = step.geometry.extents.iter().zip(&geometry.strides).filter(|&(_, &s)| any || s != 0);
     Span { low, high: high + size, bytes: moving.map(|(&n, _)| n as u64).product::<u64>() * size as u64 }
 }
 
-/// The bytes that a nest reads from memory, and those that it writes there. A base that several stages read is counted
-/// once, unless an earlier stage wrote it. What the stages write is counted once. Scratch memory stays in cache and
-/// does not count.
+/// The bytes that a nest reads from memory, and those that it writes there. What several stages read is counted once,
+/// and what an earlier stage has written is not counted as read, because it is still in cache. What the stages write is
+/// counted once. Scratch memory stays in cache and does not count.
 pub(crate) fn nest_bytes_moved(nest: &NestStep) -> [u64; 2] {
     let [mut read, mut written]: [Spans; 2] = Default::default();
     let merge = |all: &mut Spans, base, spans: SmallVec<[Span; 4]>| {

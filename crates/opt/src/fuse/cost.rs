@@ -10,7 +10,7 @@ use numelt_ir::{DType, View};
 use smallvec::SmallVec;
 use std::ops::{Add, Sub};
 
-/// Cost and memory operands of a run of accesses that all lie in one base.
+/// The bytes that accesses touch, and the memory operands that they need.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
     /// Bytes accessed.
@@ -21,7 +21,7 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// This, but at most as many bytes as `bound`: fusing never costs more.
+    /// This, but with at most as many bytes as `bound`. Fusing never costs more than not fusing.
     pub(super) fn at_most(self, bound: Traffic) -> Traffic {
         Traffic { bytes: self.bytes.min(bound.bytes), args: self.args }
     }

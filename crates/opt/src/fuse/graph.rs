@@ -1,10 +1,10 @@
-//! The dependency graph: which instruction must stay before which, from exact hazards between views.
+//! The dependency graph: for each instruction of an access table, its predecessors and successors.
 //!
-//! In: an access table. Out: for each instruction its predecessors and successors. Wherever two views share a byte,
-//! read after write, write after read and write after write are edges; edges that follow from others through an
-//! identical view are left out. For each base the graph keeps one [`AccessGroup`] per distinct view, so that a scalar that is
-//! read 40,000 times costs a list and not the square of that. If a base has many views, its oldest groups are replaced
-//! by one instruction that waits for all of them. A view that overlaps no other has a list of its own.
+//! There is an edge for each hazard (read after write, write after read, write after write) between views that share a
+//! byte. Edges that follow from others through an identical view are left out. While the graph is made, there is one
+//! [`AccessGroup`] for each distinct view of a base, so that a scalar that is read 40,000 times needs a list, and not
+//! the square of that many edges. If a base has many views, its oldest groups are replaced by a barrier: one instruction
+//! that waits for all of them. A view that overlaps no other one has a list of its own.
 
 use super::legality::Block;
 use crate::access::{AccessTable, ViewId};

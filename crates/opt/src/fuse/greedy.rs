@@ -1,6 +1,6 @@
 //! Greedy fusion: the pair of blocks that saves most bytes is fused first.
 //!
-//! The algorithm is that of paper 003, with two changes that make it near-linear. First, the only candidates are
+//! The algorithm is that of the fusion paper (see docs/fusion.md), with two changes that make it near-linear. First, the only candidates are
 //! accesses that follow each other on the same view, and a value's writer with each of its readers: only shared views
 //! save bytes, and every block reaches its neighbours in this way. Second, the weights are in a priority queue. When
 //! two blocks fuse, the pairs of the smaller one are weighed again. Every other weight is computed again only when it
@@ -36,8 +36,8 @@ impl Candidate {
     }
 }
 
-/// How often pairs that were kept apart by a cycle are tried again: a third block that lay between the two may have
-/// joined one of them in the meantime.
+/// How often pairs that a cycle kept apart are tried again. A third block that lay between the two may have joined one
+/// of them in the meantime.
 const RETRIES: usize = 1;
 
 /// The most pairs that are weighed again after one fusion; the writer of a shared scalar may have thousands.

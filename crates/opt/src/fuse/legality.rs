@@ -31,9 +31,9 @@ pub(crate) struct BlockAccess {
     /// First instruction that reads it, or `u32::MAX`.
     pub first_read: u32,
     pub written: bool,
-    /// Whether it is read before the block writes it.
+    /// Whether it is read before the block writes it, so that the kernel loads it.
     pub loaded: bool,
-    /// Whether the block writes it before reading it.
+    /// Whether the block writes it before reading it, so that its values are made by the kernel.
     pub made: bool,
     /// Whether it is a reduction's result.
     pub folded: bool,
@@ -42,7 +42,8 @@ pub(crate) struct BlockAccess {
 }
 
 impl BlockAccess {
-    fn settle(mut self) -> BlockAccess {
+    /// Derives the flags from the first accesses.
+    fn with_flags(mut self) -> BlockAccess {
         self.written = self.first_write != u32::MAX;
         self.loaded = self.first_read <= self.first_write && self.first_read != u32::MAX;
         self.made = self.written && !self.loaded;
@@ -58,7 +59,7 @@ impl BlockAccess {
             gathered: self.gathered || other.gathered,
             ..self
         }
-        .settle()
+        .with_flags()
     }
 }
 
@@ -98,10 +99,10 @@ impl Block {
             };
             match accesses.iter_mut().find(|a| a.view == view) {
                 Some(seen) => *seen = seen.union(access),
-                None => accesses.push(access.settle()),
+                None => accesses.push(access.with_flags()),
             }
         };
-        info.reads.iter().enumerate().for_each(|(place, &v)| touch(v, false, info.gathers && place == 0));
+        info.reads.iter().enumerate().for_each(|(position, &v)| touch(v, false, info.gathers && position == 0));
         touch(info.write, true, false);
         accesses.sort_unstable_by_key(|a| (a.base, a.view));
         let runs = accesses.chunk_by(|a, b| a.base == b.base);
@@ -179,8 +180,8 @@ pub(crate) fn fused_cost(table: &AccessTable, a: &Block, b: &Block) -> Option<Tr
     (total.args <= table.target.kernel_args).then_some(total)
 }
 
-/// The view that the second block writes and of which the first reads elements at other points, if only this keeps the
-/// two blocks from being one kernel. The kernel then has to write the view with a delay.
+/// The view that the second block overwrites although the first one reads elements of it at other points, if this is the
+/// only reason why the two blocks cannot be one kernel. The kernel then has to write the view with a delay.
 fn overwritten(table: &AccessTable, first: &Block, second: &Block) -> Option<ViewId> {
     if !same_nest(&table.target, first, second) || first.accesses.len() + second.accesses.len() > MAX_VIEWS {
         return None;
@@ -202,9 +203,9 @@ fn overwritten(table: &AccessTable, first: &Block, second: &Block) -> Option<Vie
     target
 }
 
-/// The union of two blocks as one kernel that overwrites what it reads. It pays only if an array between the two
-/// disappears that is as large as the overwritten one: otherwise, while the array is in cache, the delay costs as much
-/// as the array.
+/// The union of two blocks as one kernel that overwrites what it reads. It pays only if it contracts an array between
+/// the two that is as large as the overwritten one. Otherwise, while the array is in cache, the delay costs as much as
+/// it saves.
 pub(crate) fn overwriting(table: &AccessTable, first: &Block, second: &Block) -> Option<Block> {
     let target = overwritten(table, first, second)?;
     let cost = loose_cost(table, first, second);

@@ -1,12 +1,10 @@
 //! The partition of a program into blocks, each of which becomes one kernel or one call.
 //!
-//! In: an [`AccessTable`](crate::access::AccessTable) and the dependency [`Graph`](graph::Graph). Out: blocks of
-//! instructions in an order that respects every dependency. The problem and its terms are those of "weighted subroutine
-//! partition": a partition is legal if no block holds a pair of instructions that must not fuse, and no cycle runs
-//! through two blocks. Its cost is the bytes of the distinct views that each block accesses, without contracted bases.
-//! docs/fusion.md compares the algorithms and says where they differ from the paper's.
-//!
-//! Not here: kernels, engines, passes that change instructions.
+//! It is made of an [`AccessTable`](crate::access::AccessTable) and the dependency [`Graph`](graph::Graph), and its
+//! blocks are in an order that respects every dependency. The problem and its terms are those of the paper "Fusion of
+//! Array Operations at Runtime": a partition is legal if no block holds a pair of instructions that must not fuse, and
+//! no cycle runs through two blocks. Its cost is the bytes of the distinct views that each block accesses, without
+//! contracted bases. docs/fusion.md compares the algorithms and says where they differ from the paper's.
 
 pub(crate) mod cost;
 pub(crate) mod graph;
@@ -20,7 +18,7 @@ mod order;
 pub(crate) mod reuse;
 pub(crate) mod scatters;
 mod schedule;
-mod singleton;
+pub(crate) mod singleton;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -59,11 +57,11 @@ fn by_graph(table: &AccessTable, graph: &Graph, options: &Options) -> Vec<Block>
     sweep::small(table, blocks)
 }
 
-/// Up to this many instructions, the partition by program order is considered, too.
+/// For programs of at most this many instructions, the partition by program order is considered, too.
 const MODERATE: usize = 4096;
 
-/// The partition by program order, if it is cheaper: taking the largest saving first can spread independent chains over
-/// more kernels than one chain after the other needs.
+/// The partition by program order, if it is cheaper. Taking the largest saving first can spread independent chains over
+/// more kernels than they need one after the other.
 fn in_program_order(table: &AccessTable, blocks: &[Block]) -> Option<Vec<Block>> {
     if blocks.len() == 1 || table.instrs.len() > MODERATE {
         return None;
@@ -77,8 +75,8 @@ const MOST_STRETCHES: usize = 64;
 
 /// Programs with fewer instructions are not cut to save bytes: their blocks contain most of them anyway.
 const LONG: usize = 128;
-/// Stretches have at least this many instructions.
-const SHORT_PIECE: usize = 32;
+/// A program that is cut to save bytes is cut into stretches of at least this many instructions.
+const SHORTEST_STRETCH: usize = 32;
 /// Programs that move fewer bytes are not cut: searching for a better partition would take longer than it saves.
 const FEW_BYTES: u64 = 32 << 20;
 
@@ -93,7 +91,7 @@ fn by_stretches(table: &AccessTable, graph: &Graph) -> Vec<Block> {
         return best;
     }
     let mut count = 2;
-    while len / count >= SHORT_PIECE {
+    while len / count >= SHORTEST_STRETCH {
         let Some(stretches) = memory::stretches(table, count) else { break };
         let blocks = greedy::partition(table, graph, Some(&stretches));
         let own = cost::of_partition(&blocks);

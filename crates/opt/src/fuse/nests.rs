@@ -1,10 +1,11 @@
 //! Nests: blocks that share a loop that is not reduced run one after the other for each stretch of that loop, while the
 //! data are in cache.
 //!
-//! In: the blocks of a partition in execution order. Out: [`Unit`]s, which are single blocks, [`Group`]s (nests), pairs
+//! The blocks of a partition, in execution order, are combined into [`Unit`]s: single blocks, [`Group`]s (nests), pairs
 //! of blocks that may overwrite in place what they read, and blocks with the scatters of their results (`scatters`).
-//! Row softmax is the model: the maximum of a row, the exponentials and their sum, and the quotients are three loop
-//! nests. They cannot be one, because each needs the whole row before it; but they can take turns row by row.
+//! Row softmax is the model of a nest: the maximum of a row, the exponentials and their sum, and the quotients are three
+//! loop nests. They cannot be one, because each needs the complete result of the one before; but they can take turns row
+//! by row.
 //!
 //! A group is legal if each pair of accesses of which one writes is *local*: the elements that step `i` of the shared
 //! loop touches in one block, no other step touches in the other block. Two views are local if
@@ -28,7 +29,7 @@ use std::cmp::Ordering;
 /// The most units that a block may move back to join a group.
 pub(super) const LOOK_BACK: usize = 4;
 
-/// A unit that runs as one step.
+/// Blocks that become one step of the plan, if possible.
 pub(crate) enum Unit {
     One(Block),
     Pair(Box<Pair>),
@@ -79,8 +80,8 @@ fn group(program: &Program, table: &AccessTable, blocks: Vec<Block>) -> Vec<Unit
             pair_up(table, &mut units[at], block);
             continue;
         }
-        let home = |limits| home(program, table, &units, &block, limits).map(|(at, join)| (at, join, limits));
-        match target.nests.as_ref().filter(|_| !block.alone).and_then(home) {
+        let find = |limits| find_join(program, table, &units, &block, limits).map(|(at, join)| (at, join, limits));
+        match target.nests.as_ref().filter(|_| !block.alone).and_then(find) {
             Some((at, join, limits)) => add(program, table, &mut units[at], block, join, limits),
             None => units.push(Unit::One(block)),
         }
@@ -119,16 +120,19 @@ impl Unit {
     }
 }
 
-/// How a block joins a unit: the unit's axis (of its first block) and the block's own.
+/// How a block joins a unit to share a loop.
 #[derive(Clone, Copy)]
 struct Join {
+    /// The shared axis in the unit's first block, and in the block that joins.
     theirs: u8,
     own: u8,
+    /// The bytes that this saves.
     saved: u64,
 }
 
-/// The unit that a block joins: the latest with which it saves something, without passing a unit on which it depends.
-fn home(
+/// The unit that a block joins: the latest one with which it saves something. A block cannot move in front of a unit on
+/// which it depends.
+fn find_join(
     program: &Program,
     table: &AccessTable,
     units: &[Unit],
@@ -137,9 +141,9 @@ fn home(
 ) -> Option<(usize, Join)> {
     for (at, unit) in units.iter().enumerate().rev().take(LOOK_BACK) {
         let join = match unit {
-            Unit::One(first) if !first.alone => pair(program, table, first, block, limits),
+            Unit::One(first) if !first.alone => join_block(program, table, first, block, limits),
             Unit::One(_) | Unit::Pair(_) | Unit::Scattered(_) => None,
-            Unit::Group(group) => member(program, table, group, block, limits),
+            Unit::Group(group) => join_group(program, table, group, block, limits),
         };
         if let Some(join) = join {
             return Some((at, join));
@@ -151,8 +155,8 @@ fn home(
     None
 }
 
-/// The unit that reads what a block overwrites, and that could be one kernel with it: the latest, without passing a
-/// unit on which the block depends.
+/// The unit that reads what a block overwrites, and that could be one kernel with it: the latest one, as in
+/// [`find_join`].
 fn overwritten(table: &AccessTable, units: &[Unit], block: &Block) -> Option<usize> {
     for (at, unit) in units.iter().enumerate().rev().take(LOOK_BACK) {
         if let Unit::One(first) = unit
@@ -212,9 +216,15 @@ fn moves(roll: &Instr, axis: usize) -> bool {
     axes.nth(axis).is_none_or(|(n, first)| first < n)
 }
 
-/// The axes along which two blocks share most bytes. Of several such axes, one is preferred that goes through memory in
-/// long pieces and has enough steps for all threads.
-fn pair(program: &Program, table: &AccessTable, first: &Block, second: &Block, limits: &NestLimits) -> Option<Join> {
+/// How two blocks share a loop: along the axes along which they share most bytes. Of several such axes, one is preferred
+/// that traverses memory in long pieces and has enough steps for all threads.
+fn join_block(
+    program: &Program,
+    table: &AccessTable,
+    first: &Block,
+    second: &Block,
+    limits: &NestLimits,
+) -> Option<Join> {
     let seconds = kept_axes(program, second);
     if seconds.is_empty() || !have_common(first, second) {
         return None;
@@ -238,7 +248,14 @@ fn pair(program: &Program, table: &AccessTable, first: &Block, second: &Block, l
     best.map(|(_, join)| join)
 }
 
-fn member(program: &Program, table: &AccessTable, group: &Group, block: &Block, limits: &NestLimits) -> Option<Join> {
+/// How a block shares the loop of a group.
+fn join_group(
+    program: &Program,
+    table: &AccessTable,
+    group: &Group,
+    block: &Block,
+    limits: &NestLimits,
+) -> Option<Join> {
     if group.stages.len() >= limits.stages {
         return None;
     }
@@ -254,6 +271,7 @@ fn member(program: &Program, table: &AccessTable, group: &Group, block: &Block, 
     joins.max_by_key(|j| j.saved)
 }
 
+/// Adds a block to a unit, which becomes a group.
 fn add(program: &Program, table: &AccessTable, unit: &mut Unit, block: Block, join: Join, limits: &NestLimits) {
     if let Unit::One(first) = unit {
         let extent = kept_axes(program, first).iter().find(|a| a.0 == join.theirs).map_or(1, |a| a.1);
@@ -431,8 +449,8 @@ impl Touch {
     }
 }
 
-/// The bases that live only inside a group, are written first, and are always accessed as the same elements, of which
-/// each step has its own range of memory.
+/// The bases of a group that can be in scratch memory: they live only inside the group, are written before they are
+/// read, and are always accessed as the same elements, of which each step has its own range of memory.
 fn scratch(table: &AccessTable, stages: &[(Block, u8)]) -> Vec<Scratch> {
     let mut out = Vec::new();
     let mut seen: SmallVec<[BaseId; 16]> = SmallVec::new();
@@ -453,22 +471,23 @@ fn scratch(table: &AccessTable, stages: &[(Block, u8)]) -> Vec<Scratch> {
     out
 }
 
+/// One base of [`scratch`], if it fulfills the conditions.
 fn scratch_base(table: &AccessTable, stages: &[(Block, u8)], base: BaseId) -> Option<Scratch> {
     let mut all = stages.iter().flat_map(|(b, axis)| b.accesses_to(base).iter().map(move |x| (b, *axis, x)));
     let (first, axis, made) = all.next()?;
     let own = view(table, made.view);
-    let place = along(table, (first, axis), made).filter(|p| p.stride > 0)?;
-    let (low, high) = step_range(own, place.axis);
+    let own_axis = along(table, (first, axis), made).filter(|p| p.stride > 0)?;
+    let (low, high) = step_range(own, own_axis.axis);
     let (mut uses, mut outside) = (made.uses, false);
     let same = all.all(|(block, axis, x)| {
         uses += x.uses;
         outside |= !std::ptr::eq(block, first);
         let there = along(table, (block, axis), x);
-        there.is_some_and(|q| q.stride == place.stride && same_elements(own, place, view(table, x.view), q))
+        there.is_some_and(|q| q.stride == own_axis.stride && same_elements(own, own_axis, view(table, x.view), q))
     });
     // written by the first block before it is read, and used by another block
     let written = first.accesses_to(base).iter().all(|x| x.made);
     let whole = table.is_inner(base) && uses == table.uses[base as usize];
-    let pitch = place.stride;
+    let pitch = own_axis.stride;
     (same && written && whole && outside && high - low <= pitch).then_some(Scratch { base, low, pitch })
 }

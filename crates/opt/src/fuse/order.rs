@@ -1,7 +1,5 @@
-//! A topological order of blocks that is maintained while blocks fuse.
-//!
-//! In: the dependency graph. Out: for each request to fuse two blocks, whether that closes a cycle, and an updated
-//! order if it does not.
+//! A topological order of blocks that is maintained while blocks fuse. For each request to fuse two blocks, it tells
+//! whether that would close a cycle, and is updated if not.
 //!
 //! Blocks are in a linked list with labels, so that two can be compared in constant time. Let `a` come before `b`. A
 //! cycle needs a path from `a` through a third block to `b`, and every block on that path lies between the two in the
@@ -173,8 +171,8 @@ impl Order {
         Progress::More
     }
 
-    /// Makes one block of two. `place` is the one whose position in the order is kept.
-    fn join(&mut self, a: u32, b: u32, place: u32) -> u32 {
+    /// Makes one block of two, at the position of `keeps`, which is one of them.
+    fn join(&mut self, a: u32, b: u32, keeps: u32) -> u32 {
         let weight = |i: u32| self.preds[i as usize].len() + self.succs[i as usize].len();
         let (root, other) = if weight(a) >= weight(b) { (a, b) } else { (b, a) };
         self.parent[other as usize] = root;
@@ -185,8 +183,8 @@ impl Order {
                 }
             }
         }
-        if place != root {
-            self.replace(place, root);
+        if keeps != root {
+            self.replace(keeps, root);
         }
         root
     }

@@ -1,14 +1,14 @@
 //! Values that are stored in the memory of values that nobody reads any more.
 //!
-//! In: a partitioned program. Out: the same program with a lower peak of memory, if the gain is large enough: a value
-//! that a kernel computes while it reads another one for the last time is stored in the other one's memory, element for
-//! element. (A kernel that has as many operands as it may have can leave several values waiting for the kernels after
-//! it, while the program as it was written had only one of them at a time.)
+//! A value that a kernel computes while it reads another one for the last time is stored in the other one's memory,
+//! element for element, if that lowers the peak of memory enough. (If a kernel is full, because it has as many operands
+//! as it may have, several values can wait for the kernels after it, while the program as it was written had only one of
+//! them at a time.)
 //!
-//! Only memory of values that the program itself has made is overwritten, so that it belongs to nobody else.
+//! Only memory of values that the program itself has made is overwritten, because nobody else needs it.
 
 use super::legality::{Block, BlockAccess};
-use super::{cost, memory};
+use super::memory::{self, Life, lives_in_blocks};
 use crate::access::{AccessTable, ViewId};
 use numelt_ir::{BaseId, Operand, Program};
 
@@ -24,14 +24,14 @@ pub(crate) fn run(program: &mut Program, table: &mut AccessTable, blocks: &mut [
     if table.bases.iter().map(|base| base.nbytes as u64).sum::<u64>() < MANY.saturating_mul(least) {
         return false;
     }
-    let mut places = Places::of(table, blocks, least);
-    let before = places.peak();
-    places.find();
-    if places.moves.is_empty() || before - places.peak() < (before / WORTH).max(1) {
+    let mut search = MoveSearch::new(table, blocks, least);
+    let before = search.peak();
+    search.run();
+    if search.moves.is_empty() || before - search.peak() < (before / WORTH).max(1) {
         return false;
     }
     let mut to: Vec<Option<(BaseId, i64)>> = vec![None; program.bases.len()];
-    places.moves.iter().for_each(|m| to[m.value as usize] = Some((m.host, m.low)));
+    search.moves.iter().for_each(|m| to[m.value as usize] = Some((m.host, m.low)));
     for instr in &mut program.instrs {
         let reads = instr.ins.iter_mut().filter_map(|operand| match operand {
             Operand::View(view) => Some(view),
@@ -59,28 +59,19 @@ struct Move {
     high: i64,
 }
 
-/// The lives of the bases, with the moves found so far.
-struct Places<'a> {
+/// The search for moves, with those found so far.
+struct MoveSearch<'a> {
     table: &'a AccessTable,
     blocks: &'a [Block],
     least: u64,
-    /// The first and last block that accesses each base that needs memory.
-    lives: Vec<Option<(usize, usize)>>,
+    /// The lives of the bases, as the moves so far change them.
+    lives: Vec<Life>,
     moves: Vec<Move>,
 }
 
-impl<'a> Places<'a> {
-    fn of(table: &'a AccessTable, blocks: &'a [Block], least: u64) -> Places<'a> {
-        let mut lives: Vec<Option<(usize, usize)>> = vec![None; table.bases.len()];
-        for (at, block) in blocks.iter().enumerate() {
-            for run in block.accesses.chunk_by(|a, b| a.base == b.base) {
-                if !cost::is_contracted(table, run.iter().copied()) {
-                    let life = &mut lives[run[0].base as usize];
-                    *life = Some((life.map_or(at, |l| l.0), at));
-                }
-            }
-        }
-        Places { table, blocks, least, lives, moves: Vec::new() }
+impl<'a> MoveSearch<'a> {
+    fn new(table: &'a AccessTable, blocks: &'a [Block], least: u64) -> MoveSearch<'a> {
+        MoveSearch { table, blocks, least, lives: lives_in_blocks(table, blocks), moves: Vec::new() }
     }
 
     fn peak(&self) -> u64 {
@@ -88,7 +79,7 @@ impl<'a> Places<'a> {
     }
 
     /// Finds moves that do not raise the peak.
-    fn find(&mut self) {
+    fn run(&mut self) {
         let (mut peak, mut tried, blocks) = (self.peak(), 0, self.blocks);
         for (at, block) in blocks.iter().enumerate().filter(|(_, block)| !block.alone) {
             for value in &block.accesses {
@@ -96,9 +87,9 @@ impl<'a> Places<'a> {
                     continue;
                 }
                 for host in &block.accesses {
-                    if tried < MOST && self.is_over(at, host, value) {
+                    if tried < MOST && self.is_last_read(at, host, value) {
                         tried += 1;
-                        if self.place(value.base, host, &mut peak) {
+                        if self.move_value(value.base, host, &mut peak) {
                             break;
                         }
                     }
@@ -107,8 +98,8 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Moves a value unless that raises the peak.
-    fn place(&mut self, value: BaseId, host: &BlockAccess, peak: &mut u64) -> bool {
+    /// Moves a value unless that raises the peak; returns whether it was moved.
+    fn move_value(&mut self, value: BaseId, host: &BlockAccess, peak: &mut u64) -> bool {
         let (own, theirs) = (value as usize, host.base as usize);
         let (Some(life), Some(before)) = (self.lives[own].take(), self.lives[theirs]) else { return false };
         self.lives[theirs] = Some((before.0, before.1.max(life.1)));
@@ -140,7 +131,7 @@ impl<'a> Places<'a> {
     }
 
     /// Whether the block reads, for the last time, elements with the layout of `value`.
-    fn is_over(&self, at: usize, access: &BlockAccess, value: &BlockAccess) -> bool {
+    fn is_last_read(&self, at: usize, access: &BlockAccess, value: &BlockAccess) -> bool {
         let (base, views) = (access.base, &self.table.views);
         let (own, other) = (&views[access.view as usize].view, &views[value.view as usize].view);
         let alike = own.dtype == other.dtype && own.shape == other.shape && own.strides == other.strides;

@@ -1,7 +1,5 @@
-//! Scatters that join the block that computes their values or positions.
-//!
-//! In: the units so far and a scatter. Out: the unit that computes the scatter's values or positions, which then
-//! scatters each element when it has been computed. Values that nobody else needs are never stored.
+//! Scatters that join the block that computes their values or positions. The kernel then scatters each element as soon
+//! as it has been computed. Values that nobody else needs are never stored.
 //!
 //! A scatter may join a block if
 //! - it writes directly into its target, and the block's points store the operands that the block computes for it;
@@ -21,9 +19,10 @@ pub(crate) struct Scattered {
     pub calls: Vec<Call>,
 }
 
-/// A scatter in a block.
+/// A scatter that has joined a block.
 pub(crate) struct Call {
     pub instr: u32,
+    /// The block that it would be by itself.
     pub block: Block,
     /// Whether the block gathers from the scatter's target.
     pub gathers: Gathers,
@@ -36,8 +35,8 @@ pub(super) fn join(program: &Program, table: &AccessTable, units: &mut Vec<Unit>
     if instr.op.scatter_step().is_none() || info.reads.len() != 3 || info.reads[0] != info.write {
         return false;
     }
-    let values = maker(table, units, info.reads[1]);
-    let positions = maker(table, units, info.reads[2]);
+    let values = producer(table, units, info.reads[1]);
+    let positions = producer(table, units, info.reads[2]);
     let at = match (values, positions) {
         (Some(v), Some(p)) if v != p => merged(table, units, v, p).unwrap_or(v),
         (Some(at), _) | (None, Some(at)) => at,
@@ -61,8 +60,8 @@ pub(super) fn join(program: &Program, table: &AccessTable, units: &mut Vec<Unit>
     true
 }
 
-/// The elementwise unit that writes a view.
-fn maker(table: &AccessTable, units: &[Unit], view: ViewId) -> Option<usize> {
+/// The unit of elementwise operations that computes a view.
+fn producer(table: &AccessTable, units: &[Unit], view: ViewId) -> Option<usize> {
     let writes = |block: &Block| block.accesses_to(table.base(view)).iter().any(|a| a.written && a.view == view);
     let from = units.len().saturating_sub(LOOK_BACK);
     let at = units[from..].iter().rposition(|unit| match unit {
@@ -129,9 +128,9 @@ fn fits(program: &Program, table: &AccessTable, block: &Block, calls: &[Call], c
     let mut gathers = Gathers::Not;
     for &at in &block.instrs {
         let (theirs, reader) = (&table.instrs[at as usize], &program.instrs[at as usize]);
-        for (place, &view) in theirs.reads.iter().enumerate() {
+        for (position, &view) in theirs.reads.iter().enumerate() {
             if table.base(view) == table.base(info.write) && (view == info.write || table.overlap(view, info.write)) {
-                if place != 0 || !theirs.gathers || !gathers_from(reader, instr) {
+                if position != 0 || !theirs.gathers || !gathers_from(reader, instr) {
                     return None;
                 }
                 let there = theirs.reads.get(1) == Some(&positions) && gathers != Gathers::Anywhere;

@@ -3,6 +3,6 @@
 use super::legality::Block;
 use crate::access::AccessTable;
 
-pub(super) fn partition(table: &AccessTable) -> Vec<Block> {
+pub(crate) fn partition(table: &AccessTable) -> Vec<Block> {
     (0..table.instrs.len() as u32).map(|i| Block::single(table, i)).collect()
 }

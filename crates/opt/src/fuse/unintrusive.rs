@@ -1,4 +1,5 @@
-//! Unintrusive fusion: only pairs that an optimal partition need not keep apart (paper 003, Theorem 3).
+//! Unintrusive fusion: only pairs that an optimal partition need not keep apart (Theorem 3 of the
+//! fusion paper, see docs/fusion.md).
 //!
 //! Two vertices fuse if one of them has no other weight edge (transitive edges are ignored), and if the set of vertices
 //! that can never join them is the same before and after: neither vertex brings a restriction into the union that the

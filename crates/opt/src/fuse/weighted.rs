@@ -1,4 +1,5 @@
-//! The partition graph of paper 003 (Definition 12) in full, for stretches of at most [`WINDOW`] instructions.
+//! The partition graph of the fusion paper (Definition 12; see docs/fusion.md) in full, for stretches of at most [`WINDOW`]
+//! instructions.
 //!
 //! Vertices are blocks. Directed edges are kept as reachability, one bit set per vertex and direction, so that one
 //! intersection tells whether an edge is transitive (a third block lies between its ends). Fuse-preventing edges are
@@ -63,7 +64,7 @@ impl<'a> Weighted<'a> {
     /// The graph without fusion.
     pub fn new(table: &'a AccessTable, graph: &Graph, instrs: Range<usize>) -> Weighted<'a> {
         let count = instrs.len();
-        let mut it = Weighted {
+        let mut weighted = Weighted {
             table,
             blocks: instrs.clone().map(|i| Some(Rc::new(Block::single(table, i as u32)))).collect(),
             alive: if count == WINDOW { Set::MAX } else { (1 << count) - 1 },
@@ -76,12 +77,12 @@ impl<'a> Weighted<'a> {
         for at in 0..count {
             for &before in graph.preds[instrs.start + at].iter().filter(|&&p| p as usize >= instrs.start) {
                 let before = before as usize - instrs.start;
-                it.above[at] |= it.above[before] | 1 << before;
+                weighted.above[at] |= weighted.above[before] | 1 << before;
             }
-            members(it.above[at]).for_each(|a| it.below[a] |= 1 << at);
-            (0..at).for_each(|other| it.compare(other, at));
+            members(weighted.above[at]).for_each(|a| weighted.below[a] |= 1 << at);
+            (0..at).for_each(|other| weighted.compare(other, at));
         }
-        it
+        weighted
     }
 
     fn block(&self, at: usize) -> &Rc<Block> {

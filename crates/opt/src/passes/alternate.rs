@@ -1,11 +1,12 @@
 //! Sweeps that overwrite what they read take turns between two arrays.
 //!
 //! In `for _ in range(m): u[1:-1, 1:-1] = f(u[:-2, 1:-1], u[2:, 1:-1], …)` a kernel must not store an element before
-//! its neighbours have been computed: each result waits in scratch memory and is moved from there. A programmer would
-//! use two arrays. If a batch has several such sweeps over one part of an array, and the rest of the array does not
-//! change, the rest is copied to a second array once, and the sweeps alternate between the two; the last one writes to
-//! the first array. For arrays that fit into the caches this takes two thirds of the time, or less. For arrays in main
-//! memory it gains nothing, because the second array has to be moved through memory, too.
+//! its neighbours have been computed: each result waits in scratch memory and is copied from there. A programmer would
+//! use two arrays. This pass does the same if a batch has several such sweeps over one part of an array, and the rest of
+//! the array does not change. The rest is copied to a second array once, and the sweeps alternate between the two
+//! arrays; the last one writes to the first array. For arrays that fit into the caches this takes two thirds of the
+//! time, or less. For arrays in main memory it gains nothing, because the second array has to be moved through memory,
+//! too.
 //!
 //! If the number of sweeps is odd, the first one stays in place; or, if the batch computes all that the array held
 //! before, that is computed in the second array.
@@ -44,7 +45,7 @@ fn candidates(program: &Program, limits: &AlternationLimits) -> Vec<BaseId> {
     (0..).zip(writes).filter(|&(_, count)| count >= 2).map(|(base, _)| base).collect()
 }
 
-/// The longest series of sweeps over one part without another write to the base in between.
+/// The longest series of sweeps over one part of a base, with no other write to the base between them.
 fn longest(program: &Program, base: BaseId) -> Option<Sweeps> {
     let (mut best, mut now) = (None::<Sweeps>, None::<Sweeps>);
     // the views that have been read since the last write
@@ -60,7 +61,7 @@ fn longest(program: &Program, base: BaseId) -> Option<Sweeps> {
             let suits = instr.op.kind() == OpKind::Elementwise && part.is_injective();
             now = suits.then(|| Sweeps { part: part.clone(), at: Vec::new() });
         }
-        let elsewhere = read.iter().any(|view| *view != part && view.shape == part.shape && meet(view, part));
+        let elsewhere = read.iter().any(|view| *view != part && view.shape == part.shape && ranges_overlap(view, part));
         if let Some(now) = now.as_mut().filter(|_| elsewhere) {
             now.at.push(at);
         }
@@ -69,7 +70,8 @@ fn longest(program: &Program, base: BaseId) -> Option<Sweeps> {
     [best, now].into_iter().flatten().max_by_key(|sweeps| sweeps.at.len())
 }
 
-fn meet(a: &View, b: &View) -> bool {
+/// Whether the byte ranges of two views of one base overlap.
+fn ranges_overlap(a: &View, b: &View) -> bool {
     matches!((a.byte_range(), b.byte_range()), (Some(a), Some(b)) if a.0 < b.1 && b.0 < a.1)
 }
 

@@ -1,9 +1,9 @@
 //! A full reduction of a reduction becomes one reduction.
 //!
-//! This holds for `a.max(axis=1).max()` over integers or truth values, and for sums and products of integers: their
-//! result does not depend on the order, nor on where partial results were rounded. Reductions of floating-point numbers
-//! stay as written, because they do depend on it (of two zeros, or two NaNs, minimum and maximum keep the one that they
-//! meet first).
+//! This is possible for extremes of integers or bools, as in `a.max(axis=1).max()`, and for sums and products of
+//! integers: their result depends neither on the order nor on where partial results were rounded. Reductions of
+//! floating-point numbers stay as written, because their results do depend on it. (Of two zeros, or two NaNs, minimum
+//! and maximum keep the one that they meet first.)
 
 use super::single::{Single, Versions, reads, view_at};
 use numelt_ir::{Axes, Dims, Instr, Op, OpKind, Operand, Program, View};

@@ -79,7 +79,7 @@ struct Numbering {
 }
 
 impl Numbering {
-    /// Whether a product reads both. It rounds differently if its operands are the same matrix.
+    /// Whether a matrix product reads both bases. It would round differently if its operands became the same matrix.
     fn are_factors(&self, program: &Program, first: BaseId, second: BaseId) -> bool {
         program.instrs.iter().filter(|instr| instr.op.is_product()).any(|instr| {
             let reads = |base: BaseId| instr.reads().any(|view| self.names[view.base as usize] == base);
@@ -143,6 +143,7 @@ impl Numbering {
         }
     }
 
+    /// Whether reading the earlier result costs no more than computing it again.
     fn pays(&self, program: &Program, at: usize) -> bool {
         let instr = &program.instrs[at];
         let made = instr.out.nbytes() as u64;
@@ -162,7 +163,7 @@ fn hash(instr: &Instr, operands: &[u32]) -> u64 {
     hasher.finish()
 }
 
-/// Whether it is a product of a matrix with itself, which rounds differently.
+/// Whether it is a product of a matrix with itself, which rounds differently from other products.
 fn squares(instr: &Instr) -> bool {
     let mut bases = instr.reads().map(|view| view.base);
     bases.next() == bases.next()

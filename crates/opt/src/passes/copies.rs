@@ -7,9 +7,9 @@
 //! - An array that is assembled from pieces, as by `roll` and `concatenate`, and then copied to another view, is
 //!   assembled there.
 //!
-//! Readers keep their memory order. So a copy that was made to be contiguous stays. A copy that a reduction reads
-//! stays, because its rounding follows the layout, and so does one that a product of matrices reads, because a product
-//! of a matrix with itself rounds differently.
+//! Readers keep their memory order, so a copy that was made to be contiguous stays. If a reduction reads a copy whose
+//! layout differs from the source's, the copy stays, because rounding follows the layout. If a matrix product reads it,
+//! it stays, because a product of a matrix with itself rounds differently.
 
 use super::covers;
 use super::single::{Single, Versions, reads, remove, view_at};
@@ -40,12 +40,12 @@ fn bypass(program: &mut Program, single: &Single) -> bool {
     let mut changes: Vec<(usize, usize, Operand, BaseId)> = Vec::new();
     let mut open = reads(program);
     for (at, instr) in program.instrs.iter().enumerate() {
-        for (place, operand) in instr.ins.iter().enumerate() {
+        for (position, operand) in instr.ins.iter().enumerate() {
             let Operand::View(view) = operand else { continue };
             let Some(source) = &sources[view.base as usize] else { continue };
-            if let Some(new) = replacement(program, instr, place, view, source, single, &versions) {
+            if let Some(new) = replacement(program, instr, position, view, source, single, &versions) {
                 open[view.base as usize] -= 1;
-                changes.push((at, place, new, view.base));
+                changes.push((at, position, new, view.base));
             }
         }
         versions.written(instr.out.base);
@@ -53,8 +53,8 @@ fn bypass(program: &mut Program, single: &Single) -> bool {
     }
     changes.retain(|(.., base)| open[*base as usize] == 0);
     let changed = !changes.is_empty();
-    for (at, place, operand, _) in changes {
-        program.instrs[at].ins[place] = operand;
+    for (at, position, operand, _) in changes {
+        program.instrs[at].ins[position] = operand;
     }
     changed
 }
@@ -78,7 +78,7 @@ fn source(program: &Program, instr: &Instr, single: &Single, versions: &Versions
 fn replacement(
     program: &Program,
     instr: &Instr,
-    place: usize,
+    position: usize,
     view: &View,
     source: &CopySource,
     single: &Single,
@@ -88,7 +88,7 @@ fn replacement(
     match source {
         CopySource::Fill(id) => {
             let dtype = program.consts[*id as usize].dtype();
-            let fits = elementwise && view.dtype == dtype && instr.op.input_dtype(instr.ty, place) == dtype;
+            let fits = elementwise && view.dtype == dtype && instr.op.input_dtype(instr.ty, position) == dtype;
             fits.then_some(Operand::Const(*id))
         }
         CopySource::View { view: from, version } => {
@@ -162,8 +162,8 @@ fn assemble(program: &mut Program) -> bool {
     for (at, dropped) in drop.iter_mut().enumerate() {
         let out = program.instrs[at].out.clone();
         let pieces = assembled(program, &program.instrs[at], &writers, &count);
-        let home = pieces.filter(|&from| writers[from as usize].iter().all(|&w| touched[out.base as usize] <= w));
-        if let Some(from) = home {
+        let source = pieces.filter(|&from| writers[from as usize].iter().all(|&w| touched[out.base as usize] <= w));
+        if let Some(from) = source {
             // a view with negative strides starts at the end of its base
             let shift = out.offset - view_at(&program.instrs[at], 0).map_or(0, |view| view.offset);
             for writer in std::mem::take(&mut writers[from as usize]) {

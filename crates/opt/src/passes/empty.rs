@@ -4,7 +4,8 @@
 //! inner extent of zero, still have results: they become fills with the operation's identity. This pass runs first, so
 //! that no later pass meets an empty iteration space.
 
-use numelt_ir::{Axes, C32, C64, ConstId, DType, Error, F16, Instr, Op, OpKind, Operand, Program, Result, Scalar};
+use numelt_ir::interp::cast;
+use numelt_ir::{Axes, ConstId, DType, Error, Instr, Op, OpKind, Operand, Program, Result, Scalar};
 use smallvec::smallvec;
 
 pub(crate) fn run(program: &mut Program) -> Result<()> {
@@ -19,7 +20,7 @@ pub(crate) fn run(program: &mut Program) -> Result<()> {
         if instr.reads().all(|v| v.size() != 0) {
             kept.push(instr);
         } else if instr.op.scatter_step().is_some() {
-            kept.extend(target_alone(instr));
+            kept.extend(copy_of_target(instr));
         } else {
             kept.push(fill(program, instr)?);
         }
@@ -28,13 +29,14 @@ pub(crate) fn run(program: &mut Program) -> Result<()> {
     Ok(())
 }
 
-/// The copy of its target that a scatter without values is equal to.
-fn target_alone(mut instr: Instr) -> Option<Instr> {
+/// The copy of the target that replaces a scatter without values; `None` if the target is the output.
+fn copy_of_target(mut instr: Instr) -> Option<Instr> {
     instr.ins.truncate(1);
     let changes = instr.reads().any(|target| *target != instr.out);
     changes.then(|| Instr { op: Op::Copy, ..instr })
 }
 
+/// The instruction that fills the output with the operation's identity.
 fn fill(program: &mut Program, instr: Instr) -> Result<Instr> {
     let ty = instr.out.dtype;
     let value = identity(instr.op, ty)
@@ -47,30 +49,10 @@ fn fill(program: &mut Program, instr: Instr) -> Result<Instr> {
 /// The operation's result for no elements, in the dtype in which it is stored.
 fn identity(op: Op, ty: DType) -> Option<Scalar> {
     match (op, op.kind()) {
-        (Op::Sum | Op::Any | Op::Nonzero, _) => Some(small(ty, false)),
-        (op, OpKind::Library) if op.is_product() => Some(small(ty, false)),
-        (Op::Prod | Op::All, _) => Some(small(ty, true)),
+        (Op::Sum | Op::Any | Op::Nonzero, _) => Some(cast(Scalar::Bool(false), ty)),
+        (op, OpKind::Library) if op.is_product() => Some(cast(Scalar::Bool(false), ty)),
+        (Op::Prod | Op::All, _) => Some(cast(Scalar::Bool(true), ty)),
         (_, OpKind::Elementwise | OpKind::Generator | OpKind::Gather | OpKind::Roll) => None,
         (_, OpKind::Reduction | OpKind::Scan | OpKind::Library) => None,
-    }
-}
-
-/// Zero or one of a type.
-fn small(ty: DType, one: bool) -> Scalar {
-    match ty {
-        DType::Bool => Scalar::Bool(one),
-        DType::I8 => Scalar::I8(one.into()),
-        DType::U8 => Scalar::U8(one.into()),
-        DType::I16 => Scalar::I16(one.into()),
-        DType::U16 => Scalar::U16(one.into()),
-        DType::I32 => Scalar::I32(one.into()),
-        DType::U32 => Scalar::U32(one.into()),
-        DType::I64 => Scalar::I64(one.into()),
-        DType::U64 => Scalar::U64(one.into()),
-        DType::F16 => Scalar::F16(if one { F16::ONE } else { F16::ZERO }),
-        DType::F32 => Scalar::F32(one.into()),
-        DType::F64 => Scalar::F64(one.into()),
-        DType::C64 => Scalar::C64(C32 { re: one.into(), im: 0.0 }),
-        DType::C128 => Scalar::C128(C64 { re: one.into(), im: 0.0 }),
     }
 }

@@ -26,8 +26,8 @@ pub(crate) fn temporary_like(program: &mut Program, view: &View) -> View {
     view
 }
 
-/// The dense view with `view`'s dtype, shape and memory order, and its size in bytes.
-pub(crate) fn dense_like(view: &View, base: BaseId) -> (View, usize) {
+/// A dense view with the dtype, shape and memory order of another one, and its size in bytes.
+pub fn dense_like(view: &View, base: BaseId) -> (View, usize) {
     // innermost first; the sort is stable, so that equal strides keep C order; broadcast axes have no effect
     let mut axes: SmallVec<[usize; 4]> = (0..view.rank()).rev().collect();
     if !view.strides.contains(&0) {
@@ -42,7 +42,7 @@ pub(crate) fn dense_like(view: &View, base: BaseId) -> (View, usize) {
     (View { base, dtype: view.dtype, offset: 0, shape: view.shape.clone(), strides }, step as usize)
 }
 
-/// Whether the view covers every byte of its base.
-pub(crate) fn covers(view: &View, nbytes: i64) -> bool {
+/// Whether the view covers every byte of a base of this size.
+pub fn covers(view: &View, nbytes: i64) -> bool {
     view.nbytes() == nbytes && view.byte_range() == Some((0, nbytes)) && view.is_injective()
 }

@@ -1,4 +1,4 @@
-//! Instructions that overlap themselves get a temporary.
+//! Instructions whose inputs overlap their output get a temporary.
 //!
 //! An instruction reads all of its inputs before it writes. If an input overlaps the output and is not identical to it,
 //! the points of a loop nest would see each other's results. Then the instruction writes to a new base, which is copied
@@ -24,8 +24,8 @@ pub(crate) fn run(program: &mut Program) {
         }
         let few = few_overlapping(&instr);
         if !few.is_empty() {
-            for place in few {
-                let copy = copy_before(&mut instr, place, |view| temporary_like(program, view));
+            for position in few {
+                let copy = copy_before(&mut instr, position, |view| temporary_like(program, view));
                 program.instrs.extend(copy);
             }
             program.instrs.push(instr);
@@ -40,22 +40,23 @@ pub(crate) fn run(program: &mut Program) {
     }
 }
 
+/// Whether an input overlaps the output in such a way that the instruction needs a temporary.
 pub(crate) fn overlaps_itself(instr: &Instr) -> bool {
-    (0..instr.ins.len()).any(|place| overlaps_at(instr, place))
+    (0..instr.ins.len()).any(|position| overlaps_at(instr, position))
 }
 
-/// Whether an input overlaps the output in a way that matters.
-fn overlaps_at(instr: &Instr, place: usize) -> bool {
-    let Operand::View(view) = &instr.ins[place] else { return false };
+/// Whether the input at this position overlaps the output in such a way that the instruction needs a temporary.
+fn overlaps_at(instr: &Instr, position: usize) -> bool {
+    let Operand::View(view) = &instr.ins[position] else { return false };
     if view.base != instr.out.base {
         return false;
     }
     let identical_is_fine = match instr.op.kind() {
         OpKind::Elementwise | OpKind::Generator | OpKind::Scan => true,
         // the source of a gather is read anywhere; its positions are read at the point that writes the result
-        OpKind::Gather => place == 1,
+        OpKind::Gather => position == 1,
         // a scatter writes to its target
-        OpKind::Library => instr.op.scatter_step().is_some() && place == 0,
+        OpKind::Library => instr.op.scatter_step().is_some() && position == 0,
         OpKind::Reduction | OpKind::Roll => false,
     };
     let identical = identical_is_fine && (*view == instr.out || canonical(view) == canonical(&instr.out));
@@ -71,21 +72,22 @@ pub(crate) fn few_overlapping(instr: &Instr) -> SmallVec<[usize; 2]> {
     if instr.op.kind() != OpKind::Elementwise {
         return SmallVec::new();
     }
-    let mut places: SmallVec<[usize; 2]> = (0..instr.ins.len()).filter(|&place| overlaps_at(instr, place)).collect();
-    let elements = places.iter().map(|&place| match &instr.ins[place] {
+    let mut positions: SmallVec<[usize; 2]> =
+        (0..instr.ins.len()).filter(|&position| overlaps_at(instr, position)).collect();
+    let elements = positions.iter().map(|&position| match &instr.ins[position] {
         Operand::View(view) => view.unique_size(),
         Operand::Const(_) => 0,
     });
     if elements.sum::<i64>() > instr.out.size() / FEWER {
-        places.clear();
+        positions.clear();
     }
-    places
+    positions
 }
 
 /// The instruction that copies the distinct elements of an input to a view that `dense` makes. The original instruction
 /// reads that view from then on.
-pub(crate) fn copy_before(instr: &mut Instr, place: usize, dense: impl FnOnce(&View) -> View) -> Option<Instr> {
-    let Operand::View(view) = &instr.ins[place] else { return None };
+pub(crate) fn copy_before(instr: &mut Instr, position: usize, dense: impl FnOnce(&View) -> View) -> Option<Instr> {
+    let Operand::View(view) = &instr.ins[position] else { return None };
     let (few, full) = (distinct(view), view.shape.clone());
     let mut fresh = dense(&few);
     let (out, ty) = (fresh.clone(), few.dtype);
@@ -93,7 +95,7 @@ pub(crate) fn copy_before(instr: &mut Instr, place: usize, dense: impl FnOnce(&V
         fresh.strides[axis] = 0;
     }
     fresh.shape = full;
-    instr.ins[place] = Operand::View(fresh);
+    instr.ins[position] = Operand::View(fresh);
     Some(Instr { op: Op::Copy, ty, out, ins: smallvec![Operand::View(few)], axes: Axes::default(), watch: 0 })
 }
 

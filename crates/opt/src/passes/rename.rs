@@ -9,7 +9,7 @@
 use super::covers;
 use numelt_ir::{Base, BaseId, OpKind, Operand, Program};
 
-/// What the first traversal finds out about a base.
+/// The lives of one base.
 #[derive(Clone, Copy, Default)]
 struct Lives {
     /// Writes that start a life.

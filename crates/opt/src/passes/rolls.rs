@@ -28,8 +28,8 @@ struct Parts {
     copies: SmallVec<[usize; 4]>,
     /// How often their source had been written when they read it.
     version: u32,
-    /// Whether something other than such a copy has written the array.
-    spoilt: bool,
+    /// Whether the array cannot be a roll: something other than such a copy writes it, or it is read in part.
+    excluded: bool,
     /// The view of the whole source.
     whole: Option<View>,
 }
@@ -42,7 +42,7 @@ pub(crate) fn run(program: &mut Program) -> bool {
     // a roll whose source was itself a roll may now read the whole of that
     while join(program) {}
     compose(program);
-    renew(program);
+    rename_overwritten(program);
     true
 }
 
@@ -119,9 +119,9 @@ fn roll(source: View, shifts: &[i64], out: &View) -> Instr {
     Instr { op, ty: out.dtype, out: out.clone(), ins, axes: Axes::default(), watch: 0 }
 }
 
-/// If a base is rolled, and an elementwise operation then overwrites all of it, gives it a new base from there on. The
-/// last values that are visible outside keep the recorded base.
-fn renew(program: &mut Program) {
+/// If a base is rolled, and an elementwise operation then overwrites all of it, lets that operation write a new base,
+/// which later instructions use. The last of these operations writes the recorded base again.
+fn rename_overwritten(program: &mut Program) {
     let mut rolled = vec![false; program.bases.len()];
     let mut called = vec![false; program.bases.len()];
     let mut last = vec![None; program.bases.len()];
@@ -166,7 +166,7 @@ fn overwrites(program: &Program, instr: &Instr) -> bool {
 /// The copies from which each base is assembled.
 fn parts(program: &Program) -> Vec<Parts> {
     let mut bases: Vec<Parts> = Vec::new();
-    let hidden = |base: &Base| Parts { spoilt: base.input || base.output, ..Parts::default() };
+    let hidden = |base: &Base| Parts { excluded: base.input || base.output, ..Parts::default() };
     bases.extend(program.bases.iter().map(hidden));
     let mut versions = Versions::new(program);
     for (at, instr) in program.instrs.iter().enumerate() {
@@ -174,16 +174,16 @@ fn parts(program: &Program) -> Vec<Parts> {
         let count = if instr.op == Op::Roll { 1 } else { instr.ins.len() };
         for view in instr.reads().take(count) {
             let parts = &mut bases[view.base as usize];
-            if !parts.spoilt {
-                parts.spoilt =
+            if !parts.excluded {
+                parts.excluded =
                     !whole || parts.copies.len() < 2 || !is_same(parts.whole.get_or_insert_with(|| view.clone()), view);
             }
         }
         let parts = &mut bases[instr.out.base as usize];
-        parts.spoilt = parts.spoilt || parts.whole.is_some() || !parts.take(program, at, &versions);
+        parts.excluded = parts.excluded || parts.whole.is_some() || !parts.take(program, at, &versions);
         versions.written(instr.out.base);
     }
-    bases.retain(|parts| !parts.spoilt && parts.whole.is_some());
+    bases.retain(|parts| !parts.excluded && parts.whole.is_some());
     bases
 }
 

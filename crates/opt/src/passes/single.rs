@@ -66,8 +66,8 @@ pub(crate) fn reads(program: &Program) -> Vec<u32> {
 }
 
 /// The view that is an instruction's operand with this index.
-pub(super) fn view_at(instr: &Instr, place: usize) -> Option<&View> {
-    match instr.ins.get(place)? {
+pub(super) fn view_at(instr: &Instr, position: usize) -> Option<&View> {
+    match instr.ins.get(position)? {
         Operand::View(view) => Some(view),
         Operand::Const(_) => None,
     }

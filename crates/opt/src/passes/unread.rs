@@ -1,4 +1,4 @@
-//! Results that nobody reads but whose computation may warn: small ones are computed nevertheless.
+//! Small results that nobody reads are computed nevertheless if their computation may warn.
 //!
 //! NumPy warns if a statement divides by zero, whether or not its result is read. For large arrays the work would be
 //! too expensive for a warning; for a small one it costs less than planning it did. The bases of such results are made

@@ -21,7 +21,7 @@ pub fn to_py(error: Error) -> PyErr {
         Error::Shape(text) | Error::Config(text) => PyValueError::new_err(text),
         Error::Type(text) => PyTypeError::new_err(text),
         Error::OutOfMemory(bytes) => Python::attach(|py| memory(py, &[bytes as i64], DType::U8)),
-        Error::NoRoom { dtype, shape } => Python::attach(|py| memory(py, &shape, dtype)),
+        Error::ArrayOutOfMemory { dtype, shape } => Python::attach(|py| memory(py, &shape, dtype)),
         Error::Io(text) => PyOSError::new_err(text),
         error @ (Error::Invalid(_)
         | Error::Parse { .. }

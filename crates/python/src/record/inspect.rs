@@ -182,7 +182,7 @@ fn explain_lines<'py>(py: Python<'py>, a: Option<&Bound<'py, PyAny>>) -> PyResul
     for (at, cost) in explanation.plan.costs.iter().enumerate() {
         steps.append((
             explanation.is_call(at),
-            explanation.sources(at),
+            explanation.recorded_instrs(at),
             cost.read,
             cost.written,
             explanation.engines.get(at),

@@ -105,7 +105,7 @@ pub(crate) fn error(cell: &Shared<BaseCell>) -> Error {
     let found = labels.iter().find(|label| label.base == address && bytes(label.dtype, &label.shape) == cell.nbytes);
     match found {
         Some(Label { extension: Some(name), .. }) => Error::Extension(name.clone()),
-        Some(label) => Error::NoRoom { dtype: label.dtype, shape: label.shape.to_vec() },
+        Some(label) => Error::ArrayOutOfMemory { dtype: label.dtype, shape: label.shape.to_vec() },
         None => Error::OutOfMemory(cell.nbytes),
     }
 }
@@ -114,7 +114,7 @@ pub(crate) fn error(cell: &Shared<BaseCell>) -> Error {
 pub(crate) fn named(error: Error, instrs: &[Instr], base: u32) -> Error {
     let Error::OutOfMemory(nbytes) = error else { return error };
     match label(instrs, base, nbytes) {
-        Some((dtype, shape)) => Error::NoRoom { dtype, shape: shape.to_vec() },
+        Some((dtype, shape)) => Error::ArrayOutOfMemory { dtype, shape: shape.to_vec() },
         None => Error::OutOfMemory(nbytes),
     }
 }

@@ -1,5 +1,6 @@
-//! Gathers and rolls in a body. The source of a gather is an operand that the index moves, with a bound and a step. A
-//! rolled array is an operand that begins in the middle of its source and continues with the source's first elements.
+//! Gathers and rolls in a body. The source of a gather is an operand that is accessed at an index, with a largest index
+//! and the bytes from one index to the next. A rolled array is an operand that begins in the middle of its source and
+//! continues with the source's first elements.
 
 use super::{Body, Slot};
 use crate::access::InstrInfo;
