@@ -97,8 +97,8 @@ UPWARD = [
         ("attributes", "methods"),
         "methods that are reductions; axes of an argument",
     ),
-    Upward("ufunc", "functions", ("ufunc",), "a list of arrays is joined to one, as `np.stack` does"),
-    Upward("ufunc", "functions::reductions", ("ufunc",), "`np.add.reduce` is `np.sum`"),
+    Upward("ufunc", "functions", ("methods",), "a list of arrays is joined to one, as `np.stack` does"),
+    Upward("ufunc", "functions::reductions", ("methods",), "`np.add.reduce` is `np.sum`"),
 ]
 
 

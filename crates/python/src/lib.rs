@@ -45,7 +45,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     dispatch::direct::set(&py.get_type::<array::ndarray::NdArray>());
     array::scalar::register(module)?;
     module.add_class::<ufunc::Ufunc>()?;
-    ufunc::ufunc_direct::prepare(py);
+    ufunc::ufunc_direct::prepare(py)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     dispatch::module::register(module)?;
     functions::register(module)?;

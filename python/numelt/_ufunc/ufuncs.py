@@ -383,7 +383,13 @@ _MANY_AXES = 64
 
 def _outer(original: numpy.ufunc, a: Any, b: Any, /, **kwargs: Any) -> Any:
     x, y = operand(a), operand(b)
-    if x is None or y is None or original.nin != 2 or x.ndim + y.ndim > _MANY_AXES:
+    if (
+        x is None
+        or y is None
+        or original.nin != 2
+        or original.signature is not None
+        or x.ndim + y.ndim > _MANY_AXES
+    ):
         return NotImplemented
     return ufunc_for(original)(x[(...,) + (None,) * y.ndim] if y.ndim else x, y, **kwargs)
 

@@ -1,5 +1,8 @@
 """reduce, accumulate, outer, at and reduceat of every ufunc with these methods, against NumPy."""
 
+import inspect
+import pickle
+import re
 import warnings
 
 import numpy
@@ -159,27 +162,27 @@ def test_sums_under_a_mask(dtype, share, shape):
     check(lambda np: np.sum(np.array(x), where=np.array(mask[..., :1])))
 
 
+KEYS = [
+    lambda np, i, j, k: (np.array(i), np.array(j)),
+    lambda np, i, j, k: (np.array(i)[:, None], np.array(j)),
+    lambda np, i, j, k: (np.array(i), np.array(j), np.array(k)),
+    lambda np, i, j, k: (np.array(i), 2),
+    lambda np, i, j, k: (slice(None), np.array(j)),
+    lambda np, i, j, k: (slice(None), np.array(j), np.array(k)),
+    lambda np, i, j, k: (slice(None), slice(None), np.array(k)),
+    lambda np, i, j, k: (np.array(i), slice(None), slice(None)),
+    lambda np, i, j, k: (np.array(i), slice(None), np.array(k)),
+    lambda np, i, j, k: (np.array(i), np.array(j)[:5]),
+    lambda np, i, j, k: (np.array(i), np.array(j) + 9),
+    lambda np, i, j, k: (np.array(i) - 4, np.array(j) - 5, np.array(k)),
+    lambda np, i, j, k: (slice(None), [1, 1, 0]),
+    lambda np, i, j, k: (np.array(i), Ellipsis),
+]
+
+
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum"])
 @pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
-@pytest.mark.parametrize(
-    "key",
-    [
-        lambda np, i, j, k: (np.array(i), np.array(j)),
-        lambda np, i, j, k: (np.array(i)[:, None], np.array(j)),
-        lambda np, i, j, k: (np.array(i), np.array(j), np.array(k)),
-        lambda np, i, j, k: (np.array(i), 2),
-        lambda np, i, j, k: (slice(None), np.array(j)),
-        lambda np, i, j, k: (slice(None), np.array(j), np.array(k)),
-        lambda np, i, j, k: (slice(None), slice(None), np.array(k)),
-        lambda np, i, j, k: (np.array(i), slice(None), slice(None)),
-        lambda np, i, j, k: (np.array(i), slice(None), np.array(k)),
-        lambda np, i, j, k: (np.array(i), np.array(j)[:5]),
-        lambda np, i, j, k: (np.array(i), np.array(j) + 9),
-        lambda np, i, j, k: (np.array(i) - 4, np.array(j) - 5, np.array(k)),
-        lambda np, i, j, k: (slice(None), [1, 1, 0]),
-        lambda np, i, j, k: (np.array(i), Ellipsis),
-    ],
-)
+@pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("turn", [lambda x: x, lambda x: x.T, lambda x: x[::-1], lambda x: x[:, ::2]])
 def test_at_several_axes(name, dtype, key, turn):
     rng = numpy.random.default_rng(5)
@@ -196,6 +199,62 @@ def test_at_several_axes(name, dtype, key, turn):
         return x
 
     check(build)
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum", "divide"])
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("is_pending", [False, True])
+def test_few_positions_of_a_large_target(name, dtype, key, is_pending):
+    rng = numpy.random.default_rng(5)
+    start = rng.integers(-9, 9, (40, 50, 30)).astype(dtype)
+    i, j, k = (rng.integers(0, n, 12) for n in (4, 2, 3))
+
+    def build(np):
+        x = np.array(start)
+        if is_pending:
+            x = x + x[::-1]
+        view = x[::2, :, ::-1]
+        index = key(np, i, j, k)
+        shape = numpy.shape(start[::2][key(numpy, i, j, k)])
+        getattr(np, name).at(view, index, np.array(rng_values(shape, dtype)))
+        getattr(np, name).at(x, index, 2)
+        return x
+
+    check(build)
+
+
+def test_attributes_of_ufuncs():
+    names = (
+        "nin", "nout", "nargs", "ntypes", "types", "identity", "signature", "__name__", "__module__",
+        "__doc__", "__qualname__", "__text_signature__", "unknown",
+    )  # fmt: skip
+    for name in ("add", "sqrt", "matmul", "divmod", "isfinite"):
+        ours, numpys = getattr(numelt, name), getattr(numpy, name)
+        for attribute in names:
+            assert getattr(ours, attribute, "absent") == getattr(numpys, attribute, "absent")
+        assert inspect.signature(ours) == inspect.signature(numpys)
+        for attribute in ("nin", "identity", "signature", "__name__"):
+            with pytest.raises(AttributeError) as theirs:
+                setattr(numpys, attribute, 1)
+            with pytest.raises(AttributeError, match=re.escape(str(theirs.value))):
+                setattr(ours, attribute, 1)
+        with pytest.raises(AttributeError, match=r"'numpy\.ufunc' object has no attribute 'unknown'"):
+            ours.unknown
+
+
+@pytest.mark.parametrize("name", ["reduce", "accumulate", "reduceat", "outer", "at"])
+def test_methods_as_objects(name):
+    ours, numpys = getattr(numelt.add, name), getattr(numpy.add, name)
+    assert type(ours) is type(numpys)
+    assert (ours.__name__, ours.__doc__) == (numpys.__name__, numpys.__doc__)
+    assert ours.__text_signature__ == numpys.__text_signature__
+    assert ours.__self__ is numelt.add
+    assert pickle.loads(pickle.dumps(ours)) == ours
+    with pytest.raises(TypeError):
+        ours()
+    with pytest.raises(TypeError):
+        vars(numelt._core.ufunc)[name](3)
 
 
 def rng_values(shape, dtype):
@@ -255,7 +314,9 @@ def test_reduceat(name, dtype, axis):
         lambda np: np.add.at(np.arange(3), [3], 1),
         lambda np: np.add.at(np.arange(3), [0], 1.5),
         lambda np: np.add.at([1, 2], [0], 1),
+        lambda np: np.add.at(np.arange(3), 0, 1, unknown=2),
         lambda np: np.add.outer(np.arange(3)),
+        lambda np: np.matmul.outer(np.ones((2, 2)), np.ones((2, 2))),
         lambda np: np.sqrt.outer(np.arange(3), np.arange(2)),
         lambda np: np.add.reduce(np.arange(6, dtype="i1"), out=np.zeros((), "f8")),
         lambda np: np.multiply.reduce(np.full(9, 100, "i1"), out=np.zeros((), "f8")),

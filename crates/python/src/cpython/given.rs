@@ -90,6 +90,16 @@ impl<'py> Given<'_, 'py> {
         run(&Given { py: self.py, values: &values, count: self.count, names: self.names })
     }
 
+    /// Calls `run` with the same arguments, and another positional one before them.
+    pub fn preceded_by<T>(
+        &self,
+        first: &Bound<'py, PyAny>,
+        run: impl FnOnce(&Given<'_, 'py>) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let values: SmallVec<[_; 8]> = std::iter::once(first.as_ptr()).chain(self.values.iter().copied()).collect();
+        run(&Given { py: self.py, values: &values, count: self.count + 1, names: self.names })
+    }
+
     /// Calls another callable with the same arguments.
     pub fn pass_to(&self, callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         // SAFETY: the counts of values and names are right, and the interpreter keeps all of them alive during the call.
@@ -268,24 +278,8 @@ pub fn unpacked<'py, T>(
     kwargs: Option<&Bound<'py, PyDict>>,
     run: impl FnOnce(&Given<'_, 'py>) -> PyResult<T>,
 ) -> PyResult<T> {
-    unpacked_after(None, args, kwargs, run)
-}
-
-/// [`unpacked`] with another positional argument before all others.
-pub fn unpacked_after<'py, T>(
-    first: Option<&Bound<'py, PyAny>>,
-    args: &Bound<'py, PyTuple>,
-    kwargs: Option<&Bound<'py, PyDict>>,
-    run: impl FnOnce(&Given<'_, 'py>) -> PyResult<T>,
-) -> PyResult<T> {
     let py = args.py();
-    let mut values: SmallVec<[_; 8]> = SmallVec::new();
-    if let Some(first) = first {
-        values.push(first.as_ptr());
-    }
-    for value in args.iter_borrowed() {
-        values.push(value.as_ptr());
-    }
+    let mut values: SmallVec<[_; 8]> = args.iter_borrowed().map(|value| value.as_ptr()).collect();
     let count = values.len();
     let Some(kwargs) = kwargs.filter(|kwargs| !kwargs.is_empty()) else {
         // SAFETY: there are `count` values, which live until this returns.

@@ -14,7 +14,7 @@ use crate::record::errstate;
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::PyList;
 
 /// Numbers of elements at which a call is answered in another way. At these numbers, both ways took the same time on
 /// the machine of the measurement (`benches/calls.py`). The limits of public functions that NumPy runs are in the
@@ -81,10 +81,8 @@ pub fn of_index(array: &NdArray) -> Result<&ArrayView, &Py<PyAny>> {
 
 /// A call of a ufunc, or of a method of one, that the rules have not recorded.
 pub struct Unrecorded<'a, 'py> {
-    /// The positional arguments.
-    pub args: &'a Bound<'py, PyTuple>,
-    /// The keyword arguments.
-    pub kwargs: Option<&'a Bound<'py, PyDict>>,
+    /// The arguments.
+    pub given: &'a Given<'a, 'py>,
     /// Whether the package would record something for the call.
     pub recordable: bool,
     /// Whether it is a method, whose first argument is the ufunc.
@@ -103,10 +101,10 @@ impl Unrecorded<'_, '_> {
         if !coverage::is_silent() {
             return Ok(Decision::Package);
         }
-        if lend::has_foreign(self.args.iter_borrowed()) || subclass::among_packed_operands(self.args, self.kwargs)? {
+        if lend::has_foreign(self.given.positional()) || subclass::among_operands(self.given) {
             return Ok(Decision::FallBack { method: self.method });
         }
-        let has_array = self.args.iter_borrowed().any(|arg| holds_native(&arg));
+        let has_array = self.given.positional().any(|arg| holds_native(&arg));
         if self.recordable && has_array && at_once() {
             return Ok(Decision::Lend(Terms { most: self.most, native: true, claimable: false }));
         }

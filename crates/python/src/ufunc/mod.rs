@@ -3,6 +3,7 @@
 //! In: a call of a ufunc or of one of its methods. Out: a recorded operation, or what NumPy or the package returns.
 
 pub mod elementwise;
+pub mod methods;
 pub mod operators;
 mod options;
 pub mod products;
@@ -11,18 +12,16 @@ pub mod reduce;
 pub mod ufunc_at;
 pub mod ufunc_direct;
 
-use crate::array::ndarray::{NdArray, exact_native};
+use crate::array::ndarray::NdArray;
 use crate::array::operand::Operand;
 use crate::array::scalar::Composing;
 use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
-use crate::functions::{self, reductions};
 use crate::numpy::convert::Numpy;
 use crate::numpy::errors;
 use crate::numpy::export;
-use crate::numpy::lend::{self, Terms};
+use crate::numpy::lend::Terms;
 use crate::numpy::{foreign, hooks, subclass};
-use crate::record::policy::{Decision, Unrecorded, limits};
 use crate::ufunc::elementwise::{Call, Native};
 use crate::ufunc::options::options;
 use crate::ufunc::ufunc_direct::{quick_call, quick_or_numbers};
@@ -31,9 +30,8 @@ use pyo3::exceptions::{PyDeprecationWarning, PyTypeError, PyUserWarning, PyValue
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use smallvec::SmallVec;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 use std::sync::{Mutex, PoisonError};
@@ -66,6 +64,11 @@ impl Ufunc {
     /// The native operation, if there is one.
     pub fn native(&self) -> Option<Op> {
         self.op
+    }
+
+    /// An attribute that NumPy's ufunc has.
+    fn attribute<'py>(&self, name: &Bound<'py, PyString>) -> Out<'py> {
+        self.numpy.bind(name.py()).getattr(name)
     }
 
     /// The offset of the function that the interpreter calls.
@@ -195,8 +198,7 @@ pub fn general<'py>(slf: &Bound<'py, Ufunc>, given: &Given<'_, 'py>) -> Out<'py>
             return given.pass_to(numpy);
         }
     }
-    let (args, kwargs) = given::pack(given)?;
-    method(slf.as_any(), numpy, "__call__", &args, kwargs.as_ref())
+    methods::unrecorded(slf.as_any(), numpy, "__call__", given)
 }
 
 /// Whether all arguments are scalars, so that the result is a NumPy scalar.
@@ -264,62 +266,72 @@ impl Ufunc {
         self.numpy.bind(py).getattr("__doc__")
     }
 
-    #[pyo3(signature = (*args, **kwargs))]
-    fn reduce<'py>(
-        slf: &Bound<'py, Self>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> Out<'py> {
-        if kwargs.is_none()
-            && let Some(made) = reduced(slf.get(), args)?
-        {
-            return Ok(made);
-        }
-        method(slf.as_any(), slf.get().numpy.bind(slf.py()), "reduce", args, kwargs)
+    // An attribute that is looked up like any other lets the interpreter call methods without making bound ones;
+    // `__getattr__` would not.
+
+    #[getter]
+    fn nin<'py>(&self, py: Python<'py>) -> Out<'py> {
+        self.attribute(intern!(py, "nin"))
     }
 
-    #[pyo3(signature = (*args, **kwargs))]
-    fn accumulate<'py>(
-        slf: &Bound<'py, Self>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> Out<'py> {
-        if kwargs.is_none()
-            && let Some(made) = accumulated(slf, args)?
-        {
-            return Ok(made);
-        }
-        method(slf.as_any(), slf.get().numpy.bind(slf.py()), "accumulate", args, kwargs)
+    #[getter]
+    fn nout<'py>(&self, py: Python<'py>) -> Out<'py> {
+        self.attribute(intern!(py, "nout"))
     }
 
-    #[pyo3(signature = (*args, **kwargs))]
-    fn reduceat<'py>(
-        slf: &Bound<'py, Self>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> Out<'py> {
-        method(slf.as_any(), slf.get().numpy.bind(slf.py()), "reduceat", args, kwargs)
+    #[getter]
+    fn nargs<'py>(&self, py: Python<'py>) -> Out<'py> {
+        self.attribute(intern!(py, "nargs"))
     }
 
-    #[pyo3(signature = (*args, **kwargs))]
-    fn outer<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Out<'py> {
-        if kwargs.is_none()
-            && args.len() == 2
-            && let Some(op) = slf.get().op
-            && let Some(made) = operators::outer(op, &args.get_item(0)?, &args.get_item(1)?)
-        {
-            return made;
-        }
-        method(slf.as_any(), slf.get().numpy.bind(slf.py()), "outer", args, kwargs)
+    #[getter]
+    fn ntypes<'py>(&self, py: Python<'py>) -> Out<'py> {
+        self.attribute(intern!(py, "ntypes"))
     }
 
-    #[pyo3(signature = (*args, **kwargs))]
-    fn at<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Out<'py> {
-        method(slf.as_any(), slf.get().numpy.bind(slf.py()), "at", args, kwargs)
+    #[getter]
+    fn types<'py>(&self, py: Python<'py>) -> Out<'py> {
+        self.attribute(intern!(py, "types"))
     }
 
-    fn __getattr__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> Out<'py> {
-        self.numpy.bind(py).getattr(name)
+    #[getter]
+    fn identity<'py>(&self, py: Python<'py>) -> Out<'py> {
+        self.attribute(intern!(py, "identity"))
+    }
+
+    #[getter(signature)]
+    fn core_signature<'py>(&self, py: Python<'py>) -> Out<'py> {
+        self.attribute(intern!(py, "signature"))
+    }
+
+    #[getter(__name__)]
+    fn label<'py>(&self, py: Python<'py>) -> Out<'py> {
+        self.attribute(intern!(py, "__name__"))
+    }
+
+    #[getter(__qualname__)]
+    fn qualified<'py>(&self, py: Python<'py>) -> Out<'py> {
+        self.attribute(intern!(py, "__qualname__"))
+    }
+
+    #[getter(__signature__)]
+    fn parameters<'py>(&self, py: Python<'py>) -> Out<'py> {
+        self.attribute(intern!(py, "__signature__"))
+    }
+
+    #[getter]
+    fn resolve_dtypes<'py>(&self, py: Python<'py>) -> Out<'py> {
+        self.attribute(intern!(py, "resolve_dtypes"))
+    }
+
+    #[getter(_resolve_dtypes_and_context)]
+    fn resolve_dtypes_and_context<'py>(&self, py: Python<'py>) -> Out<'py> {
+        self.attribute(intern!(py, "_resolve_dtypes_and_context"))
+    }
+
+    #[getter(_get_strided_loop)]
+    fn get_strided_loop<'py>(&self, py: Python<'py>) -> Out<'py> {
+        self.attribute(intern!(py, "_get_strided_loop"))
     }
 
     fn __repr__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
@@ -344,118 +356,6 @@ impl Ufunc {
         let op = slf.get().op.map(Op::name);
         Ok((module.getattr("ufunc")?, (slf.get().numpy(py), op)).into_pyobject(py)?.into_any())
     }
-}
-
-/// Calls NumPy's own ufunc, or a method of it, if the policy decides so; `None` if the package answers the call.
-fn by_numpy<'py>(
-    ours: &Bound<'py, PyAny>,
-    numpy: &Bound<'py, PyAny>,
-    name: &'static str,
-    args: &Bound<'py, PyTuple>,
-    kwargs: Option<&Bound<'py, PyDict>>,
-) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let py = numpy.py();
-    let ufunc = ours.cast_exact::<Ufunc>().ok().map(Bound::get);
-    let method = name != "__call__";
-    let most = match name {
-        "at" if ufunc_at::is_one_loop(args) => limits::IN_ONE_LOOP,
-        "reduceat" if ufunc_at::has_many_segments(args) => i64::MAX,
-        _ => limits::FEW,
-    };
-    let recordable = ufunc.is_some_and(|ufunc| ufunc.op.is_some() || ufunc.composed);
-    let decision = Unrecorded { args, kwargs, recordable, method, most }.decide()?;
-    let (first, callable) = match (&decision, method) {
-        (Decision::Rules | Decision::Package, _) => return Ok(None),
-        (_, true) => (Some(numpy), ufunc_at::unbound(py, name)?),
-        (_, false) => (None, numpy.clone()),
-    };
-    given::unpacked_after(first, args, kwargs, |given| match decision {
-        Decision::Lend(terms) => lend::call(&callable, given, method, terms, || Ok(())),
-        _ => {
-            let own = match ufunc {
-                Some(ufunc) => Cow::Borrowed(ufunc.name.as_str()),
-                None => Cow::Owned(numpy.getattr(intern!(py, "__name__"))?.extract()?),
-            };
-            let label = if method { Cow::Owned(format!("{own}.{name}")) } else { own };
-            foreign::call(&label, &callable, given, method, Terms::UNCLAIMED)
-        }
-    })
-}
-
-/// The fast path of reductions along one axis, by default the first.
-fn reduced<'py>(ufunc: &Ufunc, args: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let fold = match ufunc.op {
-        Some(Op::Add) => Op::Sum,
-        Some(Op::Multiply) => Op::Prod,
-        Some(Op::Maximum) => Op::Max,
-        Some(Op::Minimum) => Op::Min,
-        Some(Op::LogicalAnd) => Op::All,
-        Some(Op::LogicalOr) => Op::Any,
-        _ => return Ok(None),
-    };
-    let axis = match args.len() {
-        1 => 0i64.into_pyobject(args.py())?.into_any(),
-        2 if args.get_borrowed_item(1)?.is_exact_instance_of::<PyInt>() => args.get_item(1)?,
-        _ => return Ok(None),
-    };
-    let first = args.get_item(0)?;
-    if args.len() == 1
-        && let Some(op @ (Op::Maximum | Op::Minimum)) = ufunc.op
-        && let Ok(list) = first.cast_exact::<PyList>()
-        && let Some(made) = operators::chained(op, list).transpose()?
-    {
-        return Ok(Some(made));
-    }
-    let array = if first.is_exact_instance_of::<PyList>() { functions::stacked(&first)? } else { Some(first) };
-    let Some(array) = array else { return Ok(None) };
-    let plain = exact_native(&array).and_then(NdArray::view).is_some_and(|v| !v.shape.is_empty() && v.size() > 0);
-    if plain { reductions::along(&array, fold, axis) } else { Ok(None) }
-}
-
-/// The fast path of scans along the first axis of a native array.
-fn accumulated<'py>(ufunc: &Bound<'py, Ufunc>, args: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let scan = match ufunc.get().op {
-        Some(Op::Add) => Op::Cumsum,
-        Some(Op::Multiply) => Op::Cumprod,
-        Some(Op::Maximum) => Op::Cummax,
-        Some(Op::Minimum) => Op::Cummin,
-        _ => return Ok(None),
-    };
-    let py = args.py();
-    let Ok(array) = args.get_item(0)?.cast_into_exact::<NdArray>() else { return Ok(None) };
-    if args.len() != 1 || array.get().view().is_none_or(|view| view.shape.is_empty()) {
-        return Ok(None);
-    }
-    reduce::scan(py, scan, &Operand::Array(array), Some(&0i64.into_pyobject(py)?.into_any()), None, None)
-}
-
-/// A ufunc method that is not native: calls the package's hook, or NumPy.
-fn method<'py>(
-    ours: &Bound<'py, PyAny>,
-    numpy: &Bound<'py, PyAny>,
-    name: &'static str,
-    args: &Bound<'py, PyTuple>,
-    kwargs: Option<&Bound<'py, PyDict>>,
-) -> Out<'py> {
-    let py = numpy.py();
-    if let Some(made) = by_numpy(ours, numpy, name, args, kwargs)? {
-        return Ok(made);
-    }
-    let hook_name = if name == "__call__" { "ufunc_call" } else { "ufunc_method" };
-    if let Some(hook) = hooks::hook(py, hook_name)? {
-        let kwargs = kwargs.map_or_else(|| PyDict::new(py), Clone::clone);
-        return if name == "__call__" {
-            calls::apply(&hook, (ours, args, kwargs), None)
-        } else {
-            calls::apply(&hook, (ours, name, args, kwargs), None)
-        };
-    }
-    let ufunc_name: String = numpy.getattr(intern!(py, "__name__"))?.extract()?;
-    let (qualified, callable) = match name {
-        "__call__" => (format!("numpy.{ufunc_name}"), numpy.clone()),
-        other => (format!("numpy.{ufunc_name}.{other}"), numpy.getattr(other)?),
-    };
-    hooks::fallback(&qualified, &callable, args, kwargs)
 }
 
 /// NumPy's names of the ways to call a ufunc.
@@ -488,7 +388,7 @@ pub fn dispatched<'py>(
     }
     if derived
         && let Some(name) = METHODS.into_iter().find(|&method| method == name)
-        && let Some(made) = by_numpy(function, function, name, inputs, kwargs)?
+        && let Some(made) = given::unpacked(inputs, kwargs, |given| methods::by_numpy(function, function, name, given))?
     {
         return Ok(made);
     }
@@ -499,7 +399,7 @@ pub fn dispatched<'py>(
             calls::apply(&hook, PyTuple::new(py, args)?, kwargs)
         }
         None => match METHODS.into_iter().find(|&method| method == name) {
-            Some(name) => method(function, function, name, inputs, kwargs),
+            Some(name) => given::unpacked(inputs, kwargs, |given| methods::unrecorded(function, function, name, given)),
             None => Ok(py.NotImplemented().into_bound(py)),
         },
     }

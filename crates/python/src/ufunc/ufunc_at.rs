@@ -3,16 +3,21 @@
 
 use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
+use crate::cpython::given::Given;
 use crate::numpy::convert::Numpy;
 use crate::record::errstate;
 use crate::record::front::Attached;
+use crate::record::policy::limits;
 use crate::ufunc::elementwise::Native;
 use crate::ufunc::quick;
 use numelt::indexing;
-use numelt_ir::{DType, Op};
+use numelt::rules::shape;
+use numelt_ir::{DType, Dims, Op};
+use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyInt, PyTuple};
+use smallvec::SmallVec;
 
 /// Records `target[positions] = step(target[positions], values)`, where each of several equal positions takes part.
 /// `None` unless the operands need no conversion: positions of int64 inside the first axis, which the caller has
@@ -55,15 +60,58 @@ fn scatter<'py>(
     Ok(result.unwrap_or_else(|| py.NotImplemented().into_bound(py)))
 }
 
+/// The most elements of a target on which NumPy runs this call of `at`.
+pub fn most(given: &Given<'_, '_>) -> i64 {
+    if is_one_loop(given) {
+        return limits::IN_ONE_LOOP;
+    }
+    let Some(target) = given.first() else { return limits::FEW };
+    let Some(view) = native_view(&target) else { return limits::FEW };
+    // a target that only a device has would be moved as a whole
+    let is_here = view.base.is_readable() || view.base.is_awaited();
+    // pending work on the target runs first: recorded, each call would cost more than many of them do in NumPy
+    if is_here && few_selected(view, given) { i64::MAX } else { limits::FEW }
+}
+
+/// Whether the indices of a call of `at` are integers and native arrays that select few elements of the target.
+fn few_selected(target: &ArrayView, given: &Given<'_, '_>) -> bool {
+    let Some(indices) = given.positional().nth(1) else { return false };
+    let mut shapes: SmallVec<[Dims; 3]> = SmallVec::new();
+    let mut add = |index: &Bound<'_, PyAny>| match native_view(index) {
+        Some(view) if view.dtype.is_integer() => {
+            shapes.push(view.shape.clone());
+            true
+        }
+        Some(_) => false,
+        None => {
+            shapes.push(Dims::new());
+            index.is_exact_instance_of::<PyInt>()
+        }
+    };
+    let known = match indices.cast_exact::<PyTuple>() {
+        Ok(parts) => parts.iter_borrowed().all(|part| add(&part)),
+        Err(_) => add(&indices),
+    };
+    let shapes: SmallVec<[&[i64]; 3]> = shapes.iter().map(|shape| &shape[..]).collect();
+    let rest = target.shape.get(shapes.len()..);
+    let selected = || Some(shape::size(&shape::broadcast(&shapes)?).saturating_mul(shape::size(rest?)));
+    known && selected().is_some_and(|count| count <= limits::FEW)
+}
+
+/// The view of a numelt array of a native dtype.
+fn native_view<'a>(value: &'a Bound<'_, PyAny>) -> Option<&'a ArrayView> {
+    exact_native(value).and_then(NdArray::view)
+}
+
 /// Whether NumPy's `at` has one loop for these operands. It has for vectors of one dtype and positions in a vector.
-pub fn is_one_loop(args: &Bound<'_, PyTuple>) -> bool {
-    let view = |n| args.get_borrowed_item(n).ok().and_then(|arg| exact_native(&arg).and_then(NdArray::view).cloned());
-    let (Some(target), Some(positions)) = (view(0), view(1)) else { return false };
+fn is_one_loop(given: &Given<'_, '_>) -> bool {
+    let Some([target, positions, value]) = given.exactly() else { return false };
+    let (Some(target), Some(positions)) = (native_view(&target), native_view(&positions)) else { return false };
     let vectors = target.shape.len() == 1 && positions.shape.len() == 1 && positions.dtype == DType::I64;
-    let value = args.get_borrowed_item(2).is_ok_and(|value| match exact_native(&value).and_then(NdArray::view) {
+    let value = match native_view(&value) {
         Some(values) => values.dtype == target.dtype && values.shape == positions.shape,
         None => quick::literal(target.dtype, &value).is_some(),
-    });
+    };
     vectors && value && (target.dtype.is_integer() || matches!(target.dtype, DType::F32 | DType::F64))
 }
 
@@ -71,10 +119,9 @@ pub fn is_one_loop(args: &Bound<'_, PyTuple>) -> bool {
 const SEGMENTS: i64 = 64;
 
 /// Whether there are more segments than the package reduces one by one.
-pub fn has_many_segments(args: &Bound<'_, PyTuple>) -> bool {
-    args.get_borrowed_item(1).is_ok_and(|starts| {
-        exact_native(&starts).and_then(NdArray::view).is_some_and(|v| v.shape.len() == 1 && v.size() > SEGMENTS)
-    })
+pub fn has_many_segments(given: &Given<'_, '_>) -> bool {
+    let starts = given.positional().nth(1);
+    starts.is_some_and(|starts| native_view(&starts).is_some_and(|v| v.shape.len() == 1 && v.size() > SEGMENTS))
 }
 
 /// A method of NumPy's class of ufuncs.

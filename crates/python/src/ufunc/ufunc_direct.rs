@@ -1,20 +1,23 @@
-//! The fast path of ufunc calls: the interpreter calls ufuncs by the vectorcall protocol, without packing their
-//! arguments.
+//! How the interpreter calls ufuncs and their methods: without packing the arguments.
 //!
-//! In: a call as the interpreter makes it. Out: its result. `NUMELT_FAST_PATHS` switches this off with `calls`.
+//! In: a call as the interpreter makes it. Out: its result. Calls of ufuncs by the vectorcall protocol are a fast path,
+//! which `NUMELT_FAST_PATHS` switches off with `calls`. Methods have no other entry: PyO3 cannot make methods with
+//! keyword arguments that the interpreter calls without packing them.
 
 use crate::cpython::calls;
 use crate::cpython::given::Given;
 use crate::cpython::vectorcall;
 use crate::numpy::convert::{self, Numpy};
+use crate::ufunc::methods::{self, METHODS};
 use crate::ufunc::operators;
 use crate::ufunc::{Ufunc, general};
 use numelt_ir::Op;
 use pyo3::PyTypeInfo;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyInt};
+use pyo3::types::{PyFloat, PyInt, PyType};
 use smallvec::SmallVec;
+use std::ffi::CString;
 
 /// Answers a call that has only operands, if they can be recorded without examining their dtypes.
 #[inline]
@@ -80,8 +83,60 @@ pub unsafe extern "C" fn call(
     }
 }
 
-/// Makes the interpreter call ufuncs by the vectorcall protocol.
-pub fn prepare(py: Python<'_>) {
+/// Answers a call of a method; `AT` is its place in [`METHODS`].
+///
+/// # Safety
+/// The object is a ufunc, and the values and names are those of a call.
+unsafe extern "C" fn call_method<const AT: usize>(
+    ufunc: *mut ffi::PyObject,
+    values: *const *mut ffi::PyObject,
+    count: ffi::Py_ssize_t,
+    names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    Python::attach(|py| {
+        // SAFETY: the caller's contract; the class has no subclasses.
+        let (own, given) = unsafe {
+            let own = Borrowed::from_ptr(py, ufunc).cast_unchecked::<Ufunc>();
+            (own, Given::of(py, values, count as usize, names))
+        };
+        vectorcall::give(py, || Some(methods::called(&own, &METHODS[AT], &given))).unwrap_or(std::ptr::null_mut())
+    })
+}
+
+/// Adds a method to the class, with the documentation and the signature of NumPy's.
+fn add_method<const AT: usize>(class: &Bound<'_, PyType>) -> PyResult<()> {
+    let name = METHODS[AT].name;
+    let numpys = Numpy::get(class.py())?.ufunc.bind(class.py()).getattr(name)?;
+    let text = |attribute| Ok::<String, PyErr>(numpys.getattr(attribute)?.extract::<Option<_>>()?.unwrap_or_default());
+    let head = match text("__text_signature__")? {
+        signature if signature.is_empty() => String::new(),
+        signature => format!("{name}{signature}\n--\n\n"),
+    };
+    let doc = CString::new(head + &text("__doc__")?)?;
+    // the interpreter keeps the address of the definition as long as the class lives, which is until the process ends
+    let definition: &'static mut ffi::PyMethodDef = Box::leak(Box::new(ffi::PyMethodDef {
+        ml_name: CString::new(name)?.into_raw(),
+        ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: call_method::<AT> },
+        ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
+        ml_doc: doc.into_raw(),
+    }));
+    // SAFETY: the class and the definition live until the process ends. The result is a new reference, or null with an
+    // exception. A method checks the class of the object that it is called on.
+    let method = unsafe {
+        let made = ffi::PyDescr_NewMethod(class.as_type_ptr(), definition);
+        Bound::from_owned_ptr_or_err(class.py(), made)?
+    };
+    class.setattr(name, method)
+}
+
+/// Makes the interpreter call ufuncs by the vectorcall protocol, and adds their methods to the class.
+pub fn prepare(py: Python<'_>) -> PyResult<()> {
+    let class = Ufunc::type_object(py);
     // SAFETY: at this offset, each ufunc has such a function.
-    unsafe { vectorcall::call_by::<Ufunc>(&Ufunc::type_object(py), Ufunc::CALL) };
+    unsafe { vectorcall::call_by::<Ufunc>(&class, Ufunc::CALL) };
+    add_method::<0>(&class)?;
+    add_method::<1>(&class)?;
+    add_method::<2>(&class)?;
+    add_method::<3>(&class)?;
+    add_method::<4>(&class)
 }
