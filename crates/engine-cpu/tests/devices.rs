@@ -250,6 +250,27 @@ fn memory_that_others_see_is_written_back_before_a_flush_returns() {
 }
 
 #[test]
+fn an_export_keeps_its_memory_while_a_device_writes_the_base() {
+    let rt = runtime(Rule::Always(0), vec![FarOptions::default()]);
+    let (a, b) = (array(&rt, &[1.0; 100]), array(&rt, &[2.0; 100]));
+    let export = rt.export(&a.base).unwrap();
+    for round in 1..4 {
+        // the memory of `b` is free when the values of `a` return, and has the right size for them
+        for array in [&a, &b] {
+            let by = Input::Const(Scalar::F64(2.0));
+            rt.record(Op::Multiply, DType::F64, array, &[Input::Array(array), by], Axes::default()).unwrap();
+        }
+        rt.flush(Reason::Visible).unwrap();
+        // SAFETY: the export keeps the memory in place, and nothing is pending on it.
+        let seen = unsafe { std::slice::from_raw_parts(export.ptr().cast::<f64>(), 100) }.to_vec();
+        assert_eq!(seen, [f64::from(1 << round); 100]);
+        assert_eq!(export.ptr().addr(), rt.read(&a.base).unwrap().bytes().as_ptr().addr());
+        assert_eq!(values(&rt, &b).unwrap(), [f64::from(2 << round); 100]);
+    }
+    assert!(rt.stats().on_devices >= 3);
+}
+
+#[test]
 fn conditions_are_reported_from_devices() {
     let rt = runtime(Rule::Always(0), vec![FarOptions::default()]);
     let zero = array(&rt, &[0.0; 1000]);

@@ -91,8 +91,7 @@ impl Engines {
             Some((_, Maker::Host(_))) if name == HOST => Ok(host.into()),
             Some((_, Maker::Host(maker))) => Ok(maker(config)?.into()),
             Some((_, Maker::Device(maker))) => {
-                let rule = if let Rule::Random(_) = config.placement { config.placement } else { Rule::Always(0) };
-                Ok(EngineSet { devices: vec![maker(config, &host)?], host, rule })
+                Ok(EngineSet { devices: vec![maker(config, &host)?], host, rule: Rule::Always(0) })
             }
             None => Err(Error::Config(format!("engine: {name:?} is not {}", listed(&self.names())))),
         }
@@ -119,6 +118,10 @@ impl Engines {
         for (name, maker) in &self.all {
             let Maker::Device(maker) = maker else { continue };
             let asked = config.devices.iter().any(|device| device == name);
+            // starting a device loads its driver, which takes time and memory
+            if !asked && !config.devices.is_empty() {
+                continue;
+            }
             // an NVIDIA card is also an OpenCL device
             if name == opencl::NAME
                 && !asked
@@ -127,10 +130,10 @@ impl Engines {
                 continue;
             }
             match maker(config, &host) {
-                Ok(device) if asked || config.devices.is_empty() => devices.push(device),
-                // a device that the settings do not name may be missing
+                Ok(device) => devices.push(device),
                 Err(error) if asked => return Err(error),
-                Ok(_) | Err(_) => {}
+                // a device that the settings do not name may be missing
+                Err(_) => {}
             }
         }
         if let Some(missing) = config.devices.iter().find(|name| !self.names().contains(name)) {
@@ -173,8 +176,12 @@ mod tests {
         let mut engines = Engines::default();
         engines.register("own", |_, _| Ok(Arc::new(NullEngine))).unwrap();
         engines.register("missing", |config, _| Err(Error::Engine(format!("{} threads", config.threads)))).unwrap();
-        let EngineSet { host, devices, rule } = engines.make("own", &config()).unwrap();
-        assert_eq!((host.name(), devices[0].name(), rule), ("cpu", "null", Rule::Always(0)));
+        // placement is the rule of `auto`: a device that is chosen by its name gets all work
+        let by_chance = Config { placement: Rule::Random(1), ..config() };
+        for settings in [config(), by_chance] {
+            let EngineSet { host, devices, rule } = engines.make("own", &settings).unwrap();
+            assert_eq!((host.name(), devices[0].name(), rule), ("cpu", "null", Rule::Always(0)));
+        }
         let error = engines.make("missing", &config()).err().unwrap().to_string();
         assert!(error.contains("3 threads"), "{error}");
         for taken in ["cpu", "null", "own", "auto"] {
@@ -193,5 +200,14 @@ mod tests {
         let only = engines.make("auto", &own(&["own"])).unwrap();
         assert_eq!((only.devices.len(), only.rule), (1, Rule::Cost));
         assert!(engines.make("auto", &own(&["missing"])).is_err() && engines.make("auto", &own(&["gpu"])).is_err());
+    }
+
+    #[test]
+    fn auto_starts_only_the_devices_that_the_settings_name() {
+        let mut engines = Engines::default();
+        engines.register("own", |_, _| Ok(Arc::new(NullEngine))).unwrap();
+        engines.register("other", |_, _| panic!("nobody has asked for this device")).unwrap();
+        let only = Config { devices: vec!["own".into()], ..config() };
+        assert_eq!(engines.make("auto", &only).unwrap().devices.len(), 1);
     }
 }

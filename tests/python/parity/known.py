@@ -49,8 +49,9 @@ KNOWN = {
     r"^A(\.T)?\[.*\bM\b.* 0 elements, derived": (
         "NumPy takes a key without elements that is no array of its own class for a list of positions"
     ),
-    r"^A(\.T)?\[A > 0\].* \[c(8|16), .*: warns \[\], .*encountered in greater": (
-        "the mask's shape does not fit, and a recorded comparison that nobody can use any more is never run"
+    r"^([AC])(\.T)?\[\1 > 0\].* \[c(8|16), .*: warns \[\], .*encountered in greater": (
+        "the mask's shape does not fit, or the array is read-only, and a recorded comparison that nobody can "
+        "use any more is never run"
     ),
     r"where=m, out=.*warns .*overflow encountered in where": "casts of what a mask leaves out name `where`",
     r"^np\.full_like\(x, 1e300\) .* (empty|0 elements), .*: warns": (

@@ -26,7 +26,8 @@ static TANGLED: AtomicBool = AtomicBool::new(false);
 struct RegisteredBases {
     /// Bases that have not been sorted into `places` yet. Most are never looked for.
     recent: Vec<WeakBase>,
-    /// The other bases by their first address. No living one lies inside another.
+    /// The other bases by their first address. No living one lies inside another. A base that has moved to a device
+    /// and back may have other memory than when it was inserted; such an entry is as good as dead.
     places: BTreeMap<usize, RegisteredBase>,
     prune_at: usize,
 }
@@ -99,8 +100,9 @@ impl RegisteredBases {
         let mut hidden = false;
         for at in inside {
             let place = &self.places[&at];
-            shares |= place.base.is_alive();
-            if place.base.is_alive() && place.end > end {
+            let is_living = place.base.is_still_at(at);
+            shares |= is_living;
+            if is_living && place.end > end {
                 hidden |= at == start;
             } else {
                 self.places.remove(&at);
@@ -116,7 +118,7 @@ impl RegisteredBases {
     fn last_living(&mut self, address: usize) -> Option<(usize, &RegisteredBase)> {
         let start = loop {
             let (&at, place) = self.places.range(..=address).next_back()?;
-            if place.base.is_alive() {
+            if place.base.is_still_at(at) {
                 break at;
             }
             self.places.remove(&at);
@@ -126,7 +128,7 @@ impl RegisteredBases {
 
     fn prune(&mut self) {
         self.recent.retain(WeakBase::is_alive);
-        self.places.retain(|_, place| place.base.is_alive());
+        self.places.retain(|&at, place| place.base.is_still_at(at));
         self.prune_at = (2 * self.recent.len().max(self.places.len())).max(256);
     }
 }

@@ -238,17 +238,19 @@ impl BaseRef {
         Ok(())
     }
 
-    /// Sets a mark for the front end, that it has told somebody the address; returns whether it was set before.
+    /// Sets a mark for the front end, that it has told somebody the address; returns whether it was set before. The
+    /// mark is cleared when the base loses that memory.
     pub fn mark_known(&self) -> bool {
         self.0.has(note::KNOWN) || self.0.set(note::KNOWN)
     }
 
-    /// The address of host memory that is known to others, as a number to be compared with others; `None` if the
-    /// values of the base are not there. To access the values takes a guard or an export.
+    /// The address of its host memory, as a number to be compared with others; `None` if it has none. The values of
+    /// the base are there, or will return there if they are on a device. To access them takes a guard or an export.
     pub fn place(&self) -> Option<usize> {
         match self.0.whereabouts() {
             Whereabouts::Here(address) => Some(address.addr().get()),
-            Whereabouts::Nowhere | Whereabouts::Away => None,
+            Whereabouts::Nowhere => None,
+            Whereabouts::Away => self.0.home().map(|home| home.address().addr()),
         }
     }
 }
@@ -266,6 +268,12 @@ impl WeakBase {
     /// Whether the base still exists.
     pub fn is_alive(&self) -> bool {
         self.0.is_alive()
+    }
+
+    /// Whether the base still exists, and its host memory is still the one that began at this address. A base that
+    /// moves to a device and back gets other memory, unless it is adopted or exported.
+    pub fn is_still_at(&self, address: usize) -> bool {
+        self.upgrade().is_some_and(|base| base.place() == Some(address))
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) enum Whereabouts {
 pub(crate) mod note {
     /// A flush could not compute it (for want of memory); reading it raises an error.
     pub const FAILED: u32 = 1;
-    /// The front end has told somebody its address.
+    /// The front end has told somebody the address of its host memory.
     pub const KNOWN: u32 = 1 << 1;
     /// Its memory was adopted: somebody else allocated it, and frees it.
     pub const FOREIGN: u32 = 1 << 2;
@@ -231,7 +231,13 @@ impl BaseCell {
     /// Whether its memory can be seen from outside, so that work on it must run at once.
     #[inline]
     pub fn is_visible(&self) -> bool {
-        self.exports.load(Ordering::Acquire) > 0 || self.has(note::SHARED)
+        self.is_exported() || self.has(note::SHARED)
+    }
+
+    /// Whether an export keeps its host memory at its address.
+    #[inline]
+    pub fn is_exported(&self) -> bool {
+        self.exports.load(Ordering::Acquire) > 0
     }
 
     /// Notes that the host's copy changes: what was derived from the values is forgotten, and copies on devices are
@@ -304,6 +310,7 @@ impl BaseCell {
             self.drop_copies();
         }
         if !self.has(note::FOREIGN) {
+            self.unset(note::KNOWN);
             self.free_host(self.take_here());
         }
     }

@@ -4,7 +4,8 @@
 //! no memory left, the bases used longest ago move to the host.
 //!
 //! Only valid copies are kept. A base whose values have moved to a device has no host memory of its own any more.
-//! Adopted memory, which cannot be freed, is remembered, and gets the values again when they return to the host.
+//! Memory that is adopted or exported cannot be freed: it is remembered, and gets the values again when they return to
+//! the host.
 
 use super::cell::{BaseCell, Whereabouts, note};
 use super::shared::{Shared, Weak};
@@ -66,7 +67,8 @@ struct Resident {
 #[derive(Default)]
 pub(crate) struct Copies {
     valid: SmallVec<[DeviceCopy; 1]>,
-    /// Adopted memory on the host, whose contents are stale.
+    /// Memory on the host to which the values have to return, because it is adopted or exported. Its contents are
+    /// stale.
     home: Option<Buffer>,
     /// How many parts the host has read since the values moved away.
     parts: usize,
@@ -233,6 +235,11 @@ impl BaseCell {
         self.copies().valid.iter().fold(here, |all, copy| all | bit(copy))
     }
 
+    /// The host memory to which values that are on a device have to return, if there is such memory.
+    pub fn home(&self) -> Option<Buffer> {
+        self.copies().home
+    }
+
     /// Copies the values to the host, if they are elsewhere. Copies on devices stay valid.
     ///
     /// # Errors
@@ -250,7 +257,7 @@ impl BaseCell {
             Some(home) => (home.address(), false),
             None => (self.heap.pool.alloc(self.nbytes)?, true),
         };
-        // SAFETY: the memory is the base's own, or adopted; nobody reads it while it has no valid copy.
+        // SAFETY: the memory is the base's own, or adopted; nobody may rely on what it holds without a valid copy.
         let to = unsafe { std::slice::from_raw_parts_mut(address, self.nbytes) };
         let fetched = device.noted(device.engine.download(Buffer { handle: *handle, offset: 0 }, to));
         if let Err(error) = fetched {
@@ -415,9 +422,10 @@ impl Shared<BaseCell> {
                 // SAFETY: the memory is the base's, and from now on nobody needs what is in it.
                 unsafe { std::ptr::write_bytes(here, GARBAGE, self.nbytes) };
             }
-            if self.has(note::FOREIGN) {
+            if self.has(note::FOREIGN) || self.is_exported() {
                 copies.home = Some(Buffer::at(here));
             } else {
+                self.unset(note::KNOWN);
                 self.free_host(here);
             }
         }
