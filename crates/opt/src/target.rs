@@ -1,6 +1,6 @@
 //! What the optimizer and the runtime have to know about the machine that an engine runs on.
 //!
-//! Every engine states a [`Target`]. It holds limits, and thresholds between two methods of which either may be faster.
+//! Every engine has a [`Target`]. It holds limits, and thresholds between two methods of which either may be faster.
 //! No result depends on them: they decide how a program is cut into kernels, and when it runs. Numbers that bound the
 //! optimizer's own time are not part of it; they are constants where they are used.
 
@@ -138,6 +138,11 @@ impl Target {
             planning: PlanningCosts { plan_ns: 20_000, instruction_ns: 4_000, launch_ns: 1_000, elements_per_ns: 4 },
             spoils: false,
         }
+    }
+
+    /// A machine of which nothing special is known: kernels of points that may be evaluated in any order, and no others.
+    pub const fn plain() -> Target {
+        Target { near_loads: None, nests: None, delays: None, puts: false, alternation: None, ..Target::cpu() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The traits of an engine: memory of its own, and kernels and library calls that run on it. Policy (when and where
 //! work runs, caches) is left to the runtime.
 //!
-//! A new engine implements [`Storage`] and [`Engine`], ten methods. A third trait, [`Host`](crate::Host), has what only
+//! A new engine implements [`Storage`] and [`Engine`], nine methods. A third trait, [`Host`](crate::Host), has what only
 //! an engine that computes in host memory can offer. A runtime has exactly one host engine, and any number of others.
 
 pub(crate) use crate::host::Host;
@@ -284,8 +284,11 @@ pub trait Engine: Storage {
     fn name(&self) -> &'static str;
 
     /// The limits and thresholds of the machine that the engine runs on. Plans are made for them, and they decide which
-    /// operations run when they are recorded. Every call returns the same.
-    fn target(&self) -> &Target;
+    /// operations run when they are recorded. Every call returns the same; by default [`Target::plain`].
+    fn target(&self) -> &Target {
+        const PLAIN: &Target = &Target::plain();
+        PLAIN
+    }
 
     /// Whether the engine can do this. The runtime never submits work that it cannot do.
     fn supports(&self, task: &Task<'_>) -> bool;

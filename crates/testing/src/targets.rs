@@ -6,7 +6,6 @@ use numelt_opt::{AlternationLimits, ArgKind, DelayLimits, KernelStep, NearLoads,
 pub fn all() -> [(&'static str, Target); 4] {
     let cpu = Target::cpu();
     let narrow = Target { kernel_args: 4, kernel_nodes: 6, near_loads: None, ..cpu };
-    let plain = Target { nests: None, delays: None, puts: false, alternation: None, ..cpu };
     let apart = Target { near_loads: None, ..cpu };
     // all loads count as near, all arrays as large, and everything as worthwhile
     let eager = Target {
@@ -18,7 +17,7 @@ pub fn all() -> [(&'static str, Target); 4] {
         alternation: cpu.alternation.map(|limits| AlternationLimits { large_bytes: 0, ..limits }),
         ..cpu
     };
-    [("narrow", narrow), ("plain", plain), ("apart", apart), ("eager", eager)]
+    [("narrow", narrow), ("plain", Target::plain()), ("apart", apart), ("eager", eager)]
 }
 
 /// Checks that a plan observes the target that it was made for.

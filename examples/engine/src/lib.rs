@@ -2,11 +2,11 @@
 //!
 //! Its memory consists of pieces that are known by numbers, as a graphics card's driver or another machine would number
 //! them; the rest of numelt never sees where they are. It computes immediately, by the host engine's kernels, so that
-//! only those parts remain here that every engine has: the four methods of [`Storage`] and the six of [`Engine`].
-//! `docs/engines.md` explains them.
+//! only those parts remain here that every engine has: the four methods of [`Storage`], and the five of [`Engine`] that
+//! have no default. `docs/engines.md` explains them.
 
 use numelt_ir::{Error, Result};
-use numelt_opt::{Kernel, Target};
+use numelt_opt::Kernel;
 use numelt_runtime::{Buffer, Engine, Executable, Host, Launch, LibraryCall, Operand, Storage, Task, Ticket, Work};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,6 @@ struct Line(#[allow(dead_code, reason = "only its address is used")] [u8; 64]);
 /// The engine.
 pub struct Shelf {
     host: Arc<dyn Host>,
-    target: Target,
     memory: Mutex<Memory>,
 }
 
@@ -45,10 +44,8 @@ impl Memory {
 impl Shelf {
     /// An engine that computes by `host`, with this many bytes of memory, or without a limit.
     pub fn new(host: Arc<dyn Host>, memory: Option<usize>) -> Shelf {
-        // Plans are made for the abilities of an engine: this one runs no nests, and no scatters inside kernels.
-        let target = Target { nests: None, puts: false, ..*host.target() };
         let memory = Memory { left: memory.unwrap_or(usize::MAX), last: 0, pieces: HashMap::new() };
-        Shelf { host, target, memory: Mutex::new(memory) }
+        Shelf { host, memory: Mutex::new(memory) }
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
@@ -89,10 +86,6 @@ impl Storage for Shelf {
 impl Engine for Shelf {
     fn name(&self) -> &'static str {
         "shelf"
-    }
-
-    fn target(&self) -> &Target {
-        &self.target
     }
 
     /// Work for which this returns false runs on the host, and `numelt.coverage()` counts it.

@@ -37,14 +37,9 @@ impl Capabilities {
         let kernel_args = (self.parameter_bytes / 64).clamp(8, 24) as u32;
         Target {
             kernel_args,
-            near_loads: None,
-            nests: None,
-            delays: None,
-            puts: false,
-            alternation: None,
             // a launch takes some ten microseconds, in which a card moves megabytes
             launch_bytes: 1 << 20,
-            ..Target::cpu()
+            ..Target::plain()
         }
     }
 
