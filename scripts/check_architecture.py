@@ -233,16 +233,21 @@ RULES = [
         "crate numelt holds NumPy's rules without Python",
     ),
     Rule(
-        r"\*(mut|const) u8",
+        # C's own structures aside; `here` is the address of a base's host memory
+        r"\*(mut|const) (?!libc::)|\bNonNull\b|\.here\(\)",
         "crates/{runtime,opt,ir}/src/**/*.rs",
         (
             "crates/runtime/src/heap/**/*.rs",
             # memory that front ends pass to be adopted
             "crates/runtime/src/runtime.rs",
-            # addresses that are passed to engines
+            # addresses that are passed to engines: the traits, and four places where the host gets work
             "crates/runtime/src/engine.rs",
             "crates/runtime/src/host.rs",
+            "crates/runtime/src/blas.rs",
+            "crates/runtime/src/exec/memory.rs",
             "crates/runtime/src/at_once.rs",
+            "crates/runtime/src/piecemeal.rs",
+            "crates/runtime/src/runtime/recording.rs",
         ),
         "an array may live on a device: addresses of values are the heap's and the engines' business",
     ),
