@@ -227,8 +227,8 @@ impl<'a> RowLoops<'a> {
         let runs = results * self.repeats;
         let mut partials = Accs::new(&self.task.schedule.targets, runs * nodes.len());
         let room = partials.room();
-        // whether a part of the only run has settled the results
-        let settled = AtomicBool::new(false);
+        // whether a part of the only run has made the results final
+        let is_final = AtomicBool::new(false);
         let least = self.task.delayed.map_or(1, |delayed| delayed.chunk() / NODE + 1);
         self.task.parallel_chunks(runs * nodes.len(), least, work, &|range| {
             let mut accs = Accs::new(&self.task.schedule.targets, 64);
@@ -237,7 +237,7 @@ impl<'a> RowLoops<'a> {
             let end = nodes.get(range.end).map_or(self.len, |node| node.0);
             worker.writer = nodes.get(range.start).and_then(|node| Writer::new(self.task, node.0..end));
             for unit in range {
-                if settled.load(Ordering::Relaxed) {
+                if is_final.load(Ordering::Relaxed) {
                     // the accumulators stay those of the empty range
                     continue;
                 }
@@ -250,8 +250,8 @@ impl<'a> RowLoops<'a> {
                 // SAFETY: the node's points are this unit's own.
                 unsafe { worker.tree(&origin, 1, start, n, (repeat * self.len) as i64, &mut accs) };
                 accs.join_trees(0, 1);
-                if runs == 1 && worker.settled(&mut accs) {
-                    settled.store(true, Ordering::Relaxed);
+                if runs == 1 && worker.is_final(&mut accs) {
+                    is_final.store(true, Ordering::Relaxed);
                 }
                 // SAFETY: each unit copies into an accumulator of its own.
                 unsafe { accs.copy_to(&room, unit) };
@@ -313,7 +313,7 @@ impl<'a> RowScratch<'a> {
     }
 
     /// Whether further points cannot change the results.
-    fn settled(&self, accs: &mut Accs<'_>) -> bool {
+    fn is_final(&self, accs: &mut Accs<'_>) -> bool {
         self.rows.task.schedule.settles.as_ref().is_some_and(|truths| accs.hold(truths))
     }
 
@@ -358,7 +358,7 @@ impl<'a> RowScratch<'a> {
         position: i64,
         accs: &mut Accs<'_>,
     ) {
-        if self.settled(accs) {
+        if self.is_final(accs) {
             return;
         }
         // SAFETY: the caller's points.

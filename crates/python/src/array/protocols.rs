@@ -215,8 +215,8 @@ impl NdArray {
             if ffi::PyObject_GetBuffer(array.as_ptr(), view, flags) < 0 {
                 return Err(PyErr::fetch(slf.py()));
             }
-            let kept = Kept::Numpys { _array: Bound::from_owned_ptr(slf.py(), (*view).obj).unbind() };
-            (*view).internal = Box::into_raw(Box::new(kept)).cast();
+            let memory = BufferMemory::Numpys { _array: Bound::from_owned_ptr(slf.py(), (*view).obj).unbind() };
+            (*view).internal = Box::into_raw(Box::new(memory)).cast();
             (*view).obj = slf.into_any().into_ptr();
         }
         Ok(())
@@ -229,7 +229,7 @@ impl NdArray {
     unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
         // SAFETY: `internal` is the box that `__getbuffer__` stored there.
         unsafe {
-            drop(Box::from_raw((*view).internal.cast::<Kept>()));
+            drop(Box::from_raw((*view).internal.cast::<BufferMemory>()));
             (*view).internal = std::ptr::null_mut();
         }
         crate::cpython::graveyard::drain_after_drop();
@@ -373,7 +373,7 @@ impl NdArray {
 const HAS_DESCR: c_int = 0x800;
 
 /// What a buffer points to; kept until the buffer is released.
-enum Kept {
+enum BufferMemory {
     /// NumPy's array, whose extents and strides the buffer points to.
     Numpys { _array: Py<PyAny> },
     /// The extents and strides of a native array, and an export that keeps its memory in place.
@@ -391,13 +391,13 @@ unsafe fn fill_plain(array: &Bound<'_, NdArray>, view: *mut ffi::Py_buffer) -> P
     };
     let export = run::export(array.py(), &own.base)?;
     let start = export.ptr().wrapping_offset(own.offset as isize);
-    let kept = Kept::Native { shape: own.shape.clone(), strides: own.strides.clone(), _export: export };
-    let kept = Box::into_raw(Box::new(kept));
+    let memory = BufferMemory::Native { shape: own.shape.clone(), strides: own.strides.clone(), _export: export };
+    let memory = Box::into_raw(Box::new(memory));
     // SAFETY: the structure is the caller's to fill. Extents and strides lie in the box, which lives until the buffer
     // is released. i64 and the structure's integers have the same size on 64-bit systems, which are the only ones
     // supported here.
     unsafe {
-        let Kept::Native { shape, strides, .. } = &mut *kept else { return Ok(false) };
+        let BufferMemory::Native { shape, strides, .. } = &mut *memory else { return Ok(false) };
         (*view).buf = start.cast();
         (*view).obj = array.clone().into_any().into_ptr();
         (*view).itemsize = own.dtype.size() as isize;
@@ -408,7 +408,7 @@ unsafe fn fill_plain(array: &Bound<'_, NdArray>, view: *mut ffi::Py_buffer) -> P
         (*view).shape = shape.as_mut_ptr().cast();
         (*view).strides = strides.as_mut_ptr().cast();
         (*view).suboffsets = std::ptr::null_mut();
-        (*view).internal = kept.cast();
+        (*view).internal = memory.cast();
     }
     Ok(true)
 }

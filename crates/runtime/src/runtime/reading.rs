@@ -22,7 +22,7 @@ use numelt_ir::{Error, Result};
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     /// They are copied to the host.
-    Kept,
+    Needed,
     /// They are discarded.
     Dropped,
 }
@@ -95,7 +95,7 @@ impl Runtime {
     /// # Errors
     /// Those of [`Runtime::read`]; [`Error::Busy`] if this thread has any guard of the base.
     pub fn write<'a>(&self, base: &'a BaseRef) -> Result<WriteGuard<'a>> {
-        let _inside = self.lock_for_writing(base, Before::Kept)?;
+        let _inside = self.lock_for_writing(base, Before::Needed)?;
         Ok(WriteGuard::begin(base))
     }
 
@@ -107,7 +107,7 @@ impl Runtime {
     /// Those of [`Runtime::write`].
     pub fn write_part<'a>(&self, base: &'a BaseRef, at: usize, part: &[u8]) -> Result<Option<WriteGuard<'a>>> {
         let mut state = self.lock_unused(base)?;
-        state.make_bound(base, Before::Kept)?;
+        state.make_bound(base, Before::Needed)?;
         if !base.0.has(note::FAILED) && base.0.part_went_away(at, part)? {
             return Ok(None);
         }
@@ -137,13 +137,13 @@ impl Runtime {
                 self.wait_for(hindrance, state)?;
                 continue;
             }
-            return Self::settled(state, base, Before::Kept).map(|_inside| Export::new(base.clone()));
+            return Self::prepared(state, base, Before::Needed).map(|_inside| Export::new(base.clone()));
         }
     }
 
     /// Takes the lock when nothing is pending on a base, nobody has a guard of it, and the host has memory for it.
     fn lock_for_writing(&self, base: &BaseRef, before: Before) -> Result<Inside<'_, State>> {
-        Self::settled(self.lock_unused(base)?, base, before)
+        Self::prepared(self.lock_unused(base)?, base, before)
     }
 
     /// Takes the lock when nothing is pending on a base, and nobody has a guard of it.
@@ -176,7 +176,7 @@ impl Runtime {
     }
 
     /// Makes values that are put off, and copies the base's own to the host, as far as they are needed.
-    fn settled<'a>(mut state: Inside<'a, State>, base: &BaseRef, before: Before) -> Result<Inside<'a, State>> {
+    fn prepared<'a>(mut state: Inside<'a, State>, base: &BaseRef, before: Before) -> Result<Inside<'a, State>> {
         state.make_bound(base, before)?;
         let cell = &base.0;
         if before == Before::Dropped {
@@ -251,7 +251,7 @@ impl State {
             return Ok(());
         }
         match before {
-            Before::Kept => self.make(cell)?,
+            Before::Needed => self.make(cell)?,
             Before::Dropped => {
                 drop(cell.bonds.take());
                 cell.bonds.made();

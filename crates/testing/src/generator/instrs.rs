@@ -7,7 +7,7 @@ use numelt_ir::{Axes, DType, Instr, Op, OpKind, Operand, Scalar, View};
 
 /// The kind of the next instruction.
 #[derive(Clone, Copy)]
-pub(super) enum Recipe {
+pub(super) enum InstrKind {
     Elementwise,
     Copy,
     Reduction,
@@ -25,47 +25,47 @@ pub(super) enum Recipe {
     Windows,
 }
 
-impl Recipe {
-    pub(super) fn pick(rng: &mut Rng) -> Recipe {
+impl InstrKind {
+    pub(super) fn pick(rng: &mut Rng) -> InstrKind {
         match rng.below(100) {
-            0..=40 => Recipe::Elementwise,
-            41..=43 => Recipe::Stencil,
-            44..=46 => Recipe::Assembly,
-            47..=48 => Recipe::Torus,
-            49..=50 => Recipe::Windows,
-            51..=58 => Recipe::Copy,
-            59..=71 => Recipe::Reduction,
-            72..=74 => Recipe::Rows,
-            75..=79 => Recipe::Scan,
-            80..=82 => Recipe::Range,
-            83..=84 => Recipe::Stream,
-            85..=93 => Recipe::Gather,
-            94..=95 => Recipe::Scatter,
-            96 => Recipe::Nonzero,
-            _ => Recipe::Matmul,
+            0..=40 => InstrKind::Elementwise,
+            41..=43 => InstrKind::Stencil,
+            44..=46 => InstrKind::Assembly,
+            47..=48 => InstrKind::Torus,
+            49..=50 => InstrKind::Windows,
+            51..=58 => InstrKind::Copy,
+            59..=71 => InstrKind::Reduction,
+            72..=74 => InstrKind::Rows,
+            75..=79 => InstrKind::Scan,
+            80..=82 => InstrKind::Range,
+            83..=84 => InstrKind::Stream,
+            85..=93 => InstrKind::Gather,
+            94..=95 => InstrKind::Scatter,
+            96 => InstrKind::Nonzero,
+            _ => InstrKind::Matmul,
         }
     }
 }
 
 impl Draft {
     /// Tries to append an instruction of this kind.
-    pub(super) fn add(&mut self, recipe: Recipe) {
-        match recipe {
-            Recipe::Elementwise => self.elementwise(),
-            Recipe::Copy => self.copy(),
-            Recipe::Reduction => self.reduction(),
-            Recipe::Rows => self.rows(),
-            Recipe::Scan => self.scan(),
-            Recipe::Range => self.range(),
-            Recipe::Stream => self.stream(),
-            Recipe::Matmul => self.matmul(),
-            Recipe::Gather => self.gather(),
-            Recipe::Scatter => self.scatter(),
-            Recipe::Nonzero => self.nonzero(),
-            Recipe::Stencil => self.stencil(),
-            Recipe::Assembly => self.assembly(),
-            Recipe::Torus => self.torus(),
-            Recipe::Windows => self.windows(),
+    pub(super) fn add(&mut self, kind: InstrKind) {
+        match kind {
+            InstrKind::Elementwise => self.elementwise(),
+            InstrKind::Copy => self.copy(),
+            InstrKind::Reduction => self.reduction(),
+            InstrKind::Rows => self.rows(),
+            InstrKind::Scan => self.scan(),
+            InstrKind::Range => self.range(),
+            InstrKind::Stream => self.stream(),
+            InstrKind::Matmul => self.matmul(),
+            InstrKind::Gather => self.gather(),
+            InstrKind::Scatter => self.scatter(),
+            InstrKind::Nonzero => self.nonzero(),
+            InstrKind::Stencil => self.stencil(),
+            InstrKind::Assembly => self.assembly(),
+            InstrKind::Torus => self.torus(),
+            InstrKind::Windows => self.windows(),
         };
     }
 

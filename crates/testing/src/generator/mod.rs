@@ -15,7 +15,7 @@ mod views;
 
 use crate::closeness::{self, Closeness};
 use crate::rng::Rng;
-use instrs::Recipe;
+use instrs::InstrKind;
 use numelt_ir::{Base, DType, Instr, Operand, Program, Scalar, View, verify};
 
 /// The size of the programs.
@@ -45,8 +45,8 @@ pub fn generate(seed: u64, limits: &Limits) -> Program {
         if draft.program.instrs.len() >= count {
             break;
         }
-        let recipe = Recipe::pick(&mut draft.rng);
-        draft.add(recipe);
+        let kind = InstrKind::pick(&mut draft.rng);
+        draft.add(kind);
     }
     draft.finish()
 }
