@@ -8,7 +8,7 @@
 //! A try takes some tens of microseconds, and the memory that it writes fits into the first-level cache, so that
 //! copying it costs little. Signals are checked between two tries.
 
-use crate::jit::world;
+use crate::jit::{forced, host_functions};
 use numelt_codegen::functions::{
     Change, Job, Machine,
     undo::{self, Blocks},
@@ -68,7 +68,7 @@ pub extern "C" fn poll() -> u8 {
     match GIVE_UP.get() {
         // SAFETY: set while the job that owns it is being done, on this thread.
         Some(give_up) => unsafe { &*give_up }.load(Ordering::Relaxed).into(),
-        None => world::poll(),
+        None => host_functions::poll(),
     }
 }
 
@@ -152,12 +152,12 @@ impl Tries<'_> {
         if bytes > MOST_BYTES_FREE + all.max(8 * work * count) {
             return start;
         }
-        let is_eager = world::iterations_ahead() == IterationsAhead::All;
+        let is_eager = forced::iterations_ahead() == IterationsAhead::All;
         // Reading the clock takes as long as some hundred instructions. It is left out for few iterations: their time
         // counts as that of the exact code.
         let is_one_try = count >= end - start && !is_eager && self.job.code.is_ready();
         let begin = (!is_one_try).then(Instant::now);
-        let all = if world::are_compiled_at_once() { u64::MAX } else { work.saturating_mul(end - start) as u64 };
+        let all = if forced::are_compiled_at_once() { u64::MAX } else { work.saturating_mul(end - start) as u64 };
         let Some(function) = self.job.code.get(all) else { return start };
         self.function = function;
         if !is_one_try {
@@ -207,7 +207,7 @@ impl Tries<'_> {
                 }
             }
             if next < end {
-                if world::poll() != 0 {
+                if host_functions::poll() != 0 {
                     break;
                 }
                 self.lap();
@@ -299,7 +299,7 @@ impl Tries<'_> {
         };
         flags::clear();
         let units = (iterations.end - iterations.start) as usize;
-        let work = if world::iterations_ahead() == IterationsAhead::All { EAGER } else { units as u64 * pace };
+        let work = if forced::iterations_ahead() == IterationsAhead::All { EAGER } else { units as u64 * pace };
         host.parallel(units, work, &part);
         let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         let sums: Option<State> = self.sums(&done);

@@ -6,7 +6,7 @@
 //! not take the GIL. What it has not finished when the process ends is lost.
 
 use crate::jit::variant::get;
-use crate::jit::{ahead, world};
+use crate::jit::{ahead, forced, host_functions};
 use numelt_codegen::functions::{Compiled, Host, compile, fetch};
 use numelt_func::Function;
 use numelt_runtime::Runtime;
@@ -21,8 +21,12 @@ use std::time::{Duration, Instant};
 const LONG: Duration = Duration::from_millis(20);
 
 /// The functions that compiled code calls.
-const HOST: Host =
-    Host { poll: world::poll, call_loop: world::call_loop, poll_ahead: ahead::poll, run_ahead: ahead::run_ahead };
+const HOST: Host = Host {
+    poll: host_functions::poll,
+    call_loop: host_functions::call_loop,
+    poll_ahead: ahead::poll,
+    run_ahead: ahead::run_ahead,
+};
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -142,7 +146,7 @@ impl Code {
             let Some(function) = function else { return Err("the compiler has failed".into()) };
             // a defect of the compiler must end neither the program nor the background thread
             catch_unwind(AssertUnwindSafe(|| {
-                world::forced_defect()?;
+                forced::forced_defect()?;
                 compile(&function, HOST).map_err(|error| error.to_string())
             }))
             .unwrap_or_else(|_| Err("the compiler has failed".into()))
@@ -195,7 +199,7 @@ impl Code {
     fn optimize(&self) {
         if let Some(Ok(compiled)) = self.compiled.get() {
             let made = catch_unwind(AssertUnwindSafe(|| {
-                world::forced_defect().ok()?;
+                forced::forced_defect().ok()?;
                 compiled.carefully().ok()
             }));
             let _ = self.optimized.set(made.ok().flatten());

@@ -7,7 +7,8 @@
 //! - `arguments` classifies the arguments, `world` looks up names and attributes outside of the loop, and `rest` and
 //!   `results` make the objects that CPython gets when the code stops. `pool` has the memory of arrays that the code
 //!   makes.
-//! - `code` has the machine code of a variant, which may be compiled in the background.
+//! - `code` has the machine code of a variant, which may be compiled in the background. `host_functions` has what that
+//!   code calls. By `forced`, tests decide where it stops and when it takes over.
 //! - `ahead` runs iterations ahead (speculatively), and restores the memory that they have written if they give up.
 //! - `worth` estimates whether compiling a loop pays, and `account` notes whether running its code did. `kept` stores
 //!   data of the Python package on disk.
@@ -18,6 +19,8 @@ pub mod account;
 pub mod ahead;
 pub mod arguments;
 pub mod code;
+pub mod forced;
+pub mod host_functions;
 pub mod kept;
 pub mod pool;
 pub mod rest;
@@ -38,9 +41,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(kept::jit_kept, module)?)?;
     module.add_function(wrap_pyfunction!(kept::jit_keep, module)?)?;
     module.add_function(wrap_pyfunction!(world::jit_setup, module)?)?;
-    module.add_function(wrap_pyfunction!(world::jit_force_exit, module)?)?;
-    module.add_function(wrap_pyfunction!(world::jit_force_entry, module)?)?;
-    module.add_function(wrap_pyfunction!(world::jit_break_compiler, module)?)?;
-    module.add_function(wrap_pyfunction!(world::jit_iterations_ahead, module)?)?;
+    module.add_function(wrap_pyfunction!(forced::jit_force_exit, module)?)?;
+    module.add_function(wrap_pyfunction!(forced::jit_force_entry, module)?)?;
+    module.add_function(wrap_pyfunction!(forced::jit_break_compiler, module)?)?;
+    module.add_function(wrap_pyfunction!(forced::jit_iterations_ahead, module)?)?;
     Ok(())
 }

@@ -15,11 +15,13 @@ use crate::jit::account::Account;
 use crate::jit::ahead;
 use crate::jit::arguments::{self, Numbers};
 use crate::jit::code;
+use crate::jit::forced;
+use crate::jit::host_functions::HostFunction;
 use crate::jit::pool::Pool;
 use crate::jit::rest::Rest;
 use crate::jit::results::{ResultReader, Shape};
 use crate::jit::variant::{ParamSource, Variant, add_one, get};
-use crate::jit::world::{self, HostFunction};
+use crate::jit::world;
 use crate::jit::worth;
 use crate::numpy::coverage;
 use crate::record::{errstate, run};
@@ -151,7 +153,7 @@ impl JitUnit {
             is_awaited: is_requested || is_awaited,
             due,
             compiling: Arc::default(),
-            due_in: AtomicU64::new(if is_resumed { world::forced_entry().unwrap_or(0) } else { 0 }),
+            due_in: AtomicU64::new(if is_resumed { forced::forced_entry().unwrap_or(0) } else { 0 }),
             between: AtomicU64::new(1),
             waited: AtomicU64::new(0),
             waits_from: AtomicU64::new(0),
@@ -178,7 +180,7 @@ impl JitUnit {
             return Ok(None);
         }
         add_one(&self.runs);
-        if !self.is_resumed && world::forced_entry().is_some() {
+        if !self.is_resumed && forced::forced_entry().is_some() {
             return self.begin_in_python(py, slots).map(Some);
         }
         let mut objects: Objects<'py> = slots.iter().collect();

@@ -7,9 +7,11 @@
 use crate::jit::account::Account;
 use crate::jit::arguments::{self, Numbers};
 use crate::jit::code::Code;
+use crate::jit::forced;
+use crate::jit::host_functions::HostFunction;
 use crate::jit::results::Shape;
 use crate::jit::unit::Objects;
-use crate::jit::world::{self, HostFunction, Identity, Outside, Path};
+use crate::jit::world::{Identity, Outside, Path};
 use crate::jit::worth;
 use numelt_jit::{AheadNote, Argument, Exit, ObjectKind, Param, Stmt, StmtKind, Unit, specialize};
 use pyo3::prelude::*;
@@ -136,7 +138,7 @@ impl Variant {
         let made = made.unwrap_or_else(|_| Err(failed("the compiler has failed".into())))?;
         let paths = outside.paths;
         // a loop that stops in each iteration runs faster in CPython alone
-        if world::forced_exit().is_none()
+        if forced::forced_exit().is_none()
             && let Some(why) = why_no_gain(tree, &made.exits)
         {
             return Err(why);

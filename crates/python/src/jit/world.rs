@@ -1,15 +1,14 @@
-//! The surroundings of a loop: global names, attributes, functions, and loops of ufuncs.
+//! The surroundings of a loop: global names, attributes and functions.
 //!
 //! In: objects. Out: answers to the specializer's questions ([`World`]), and the paths by which the objects are looked
 //! up again before each run.
 
 use crate::jit::arguments::{self, Numbers};
-use crate::jit::pool::Pool;
+use crate::jit::forced;
+use crate::jit::host_functions::ufunc_loop;
 use crate::jit::unit::Objects;
-use crate::numpy::convert::Numpy;
 use numelt_ir::DType;
-use numelt_jit::{Argument, Form, IterationsAhead, ObjectKind, Param, World};
-use numpy::npyffi::PyUFuncObject;
+use numelt_jit::{Argument, IterationsAhead, ObjectKind, World};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::intern;
@@ -18,11 +17,6 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyModule, PyString, PyTuple, PyType};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::cell::Cell;
-use std::ffi::{c_char, c_void};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 /// The Python functions that `jit_setup` has registered.
 static CALLEE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -35,87 +29,6 @@ pub fn rest<'py>(source: Bound<'py, PyAny>, position: i64) -> PyResult<Bound<'py
         Some(rest) => rest.bind(py).call1(("iter", source, position)),
         None => Err(PyRuntimeError::new_err("a loop has been compiled before numelt._jit was imported")),
     }
-}
-
-/// For tests: the number of the statement at which newly compiled loops stop. Zero means none.
-static FORCED: AtomicU32 = AtomicU32::new(0);
-
-/// Sets, for tests, the number of the statement at which loops that are compiled from now on stop. Zero switches this
-/// off. With any other number, loops are resumed as soon as possible.
-#[pyfunction]
-pub fn jit_force_exit(statement: u32) {
-    FORCED.store(statement, Ordering::Relaxed);
-}
-
-/// For tests: the number of iterations after which compiled code takes over. `NEVER` means that this is not forced.
-static FORCED_ENTRY: AtomicU64 = AtomicU64::new(NEVER);
-const NEVER: u64 = u64::MAX;
-
-/// Makes all loops, for tests, begin in CPython in the form that compiled code can resume. Their code is compiled at
-/// once, and takes over at the beginning of an iteration, when CPython has run this number of iterations since compiled
-/// code ran there last. `None` switches this off.
-#[pyfunction]
-#[pyo3(signature = (iterations=None))]
-pub fn jit_force_entry(iterations: Option<u64>) {
-    FORCED_ENTRY.store(iterations.unwrap_or(NEVER), Ordering::Relaxed);
-}
-
-/// The number of iterations after which compiled code must take over, if it must.
-pub fn forced_entry() -> Option<u64> {
-    Some(FORCED_ENTRY.load(Ordering::Relaxed)).filter(|iterations| *iterations != NEVER)
-}
-
-/// For tests: whether the compiler works (0), reports an error (1), or panics (2).
-static DEFECT: AtomicU32 = AtomicU32::new(0);
-
-/// Makes the compiler fail, for tests, with an error or a panic, for all code that is compiled from now on. `None`
-/// switches this off.
-#[pyfunction]
-#[pyo3(signature = (panics=None))]
-pub fn jit_break_compiler(panics: Option<bool>) {
-    DEFECT.store(panics.map_or(0, |panics| 1 + u32::from(panics)), Ordering::Relaxed);
-}
-
-/// Fails as the compiler could, if a test asks for that.
-///
-/// # Errors
-/// The message of the compiler.
-pub fn forced_defect() -> Result<(), String> {
-    match DEFECT.load(Ordering::Relaxed) {
-        0 => Ok(()),
-        1 => Err("an instruction that cannot be selected".into()),
-        _ => panic!("a defect of the compiler, forced by a test"),
-    }
-}
-
-/// Which loops run iterations ahead, if they are compiled from now on.
-static AHEAD: AtomicU32 = AtomicU32::new(1);
-
-/// Sets which loops run iterations ahead, if they are compiled from now on: none (0), those with enough work (1), or,
-/// for tests, the same even if compiling the iterations takes longer than the exact code (2), and all loops for which
-/// it is possible, on several threads (3).
-#[pyfunction]
-pub fn jit_iterations_ahead(which: u32) {
-    AHEAD.store(which, Ordering::Relaxed);
-}
-
-/// Which loops run iterations ahead.
-pub fn iterations_ahead() -> IterationsAhead {
-    match AHEAD.load(Ordering::Relaxed) {
-        0 => IterationsAhead::None,
-        1 | 2 => IterationsAhead::Many,
-        _ => IterationsAhead::All,
-    }
-}
-
-/// Are iterations ahead compiled as soon as there are some, whether or not that pays?
-pub fn are_compiled_at_once() -> bool {
-    AHEAD.load(Ordering::Relaxed) > 1
-}
-
-/// The number of the statement at which loops that are compiled now must stop, if any.
-pub fn forced_exit() -> Option<u32> {
-    Some(FORCED.load(Ordering::Relaxed)).filter(|statement| *statement != 0)
 }
 
 /// The functions and classes that the specializer knows, by address.
@@ -482,173 +395,10 @@ impl World for Outside<'_, '_> {
 
     fn iterations_ahead(&self) -> IterationsAhead {
         // a forced exit is part of the exact code, so that all iterations must run there
-        if forced_exit().is_some() { IterationsAhead::None } else { iterations_ahead() }
+        if forced::forced_exit().is_some() { IterationsAhead::None } else { forced::iterations_ahead() }
     }
 
     fn forced_exit(&self) -> Option<u32> {
-        forced_exit()
+        forced::forced_exit()
     }
-}
-
-/// The C type of the inner loop of a NumPy ufunc.
-type UfuncLoop = unsafe extern "C" fn(*mut *mut c_char, *mut isize, *mut isize, *mut c_void);
-
-/// A function of the host that compiled code calls by the address of this description.
-pub enum HostFunction {
-    /// The loop of a ufunc, called for one element. The number is the address of the loop's own data.
-    Element(UfuncLoop, usize),
-    /// The loop of a ufunc, called to reduce elements to one result. The last number is the size of the result in
-    /// bytes.
-    Reduction(UfuncLoop, usize, usize),
-    /// The loop of `vecdot`, called for one pair of vectors.
-    Dot(UfuncLoop, usize),
-    /// Scratch memory that belongs to the run.
-    Scratch(Mutex<Vec<u128>>),
-    /// The arrays that the run makes.
-    Pool(Mutex<Pool>),
-}
-
-impl HostFunction {
-    /// The function that a parameter stands for; `None` if there is none.
-    pub fn of(py: Python<'_>, param: &Param) -> PyResult<Option<HostFunction>> {
-        Ok(match param {
-            Param::Part { .. } => None,
-            Param::Loop { name, inputs, output, form } => {
-                ufunc_loop(py, name, inputs, *output)?.map(|(function, data)| match form {
-                    Form::Element => HostFunction::Element(function, data),
-                    Form::Reduction => HostFunction::Reduction(function, data, output.size()),
-                })
-            }
-            Param::Dot(dtype) => {
-                let found = ufunc_loop(py, "vecdot", &[*dtype; 2], *dtype)?;
-                found.map(|(function, data)| HostFunction::Dot(function, data))
-            }
-            Param::Scratch(_) => Some(HostFunction::Scratch(Mutex::default())),
-            Param::Pool => Some(HostFunction::Pool(Mutex::default())),
-        })
-    }
-}
-
-/// The loop and its data of the NumPy ufunc of this name for these dtypes.
-pub fn ufunc_loop(py: Python<'_>, name: &str, inputs: &[DType], output: DType) -> PyResult<Option<(UfuncLoop, usize)>> {
-    let numpy = Numpy::get(py)?;
-    let ufunc = numpy.attr(py, name)?;
-    if !ufunc.is_exact_instance(numpy.ufunc.bind(py)) {
-        return Ok(None);
-    }
-    let wanted: Vec<u8> = inputs.iter().chain([&output]).map(|dtype| type_number(*dtype)).collect();
-    // SAFETY: the object is a ufunc, whose structure NumPy's headers publish; `types` has `nargs` entries for each of
-    // the `ntypes` loops.
-    unsafe {
-        let fields = &(*ufunc.as_ptr().cast::<PyUFuncObject>()).fields;
-        let count = fields.nargs as usize;
-        if count != wanted.len() {
-            return Ok(None);
-        }
-        for number in 0..fields.ntypes as usize {
-            let types = std::slice::from_raw_parts(fields.types.add(number * count).cast::<u8>(), count);
-            let (function, data) = (*fields.functions.add(number), fields.data);
-            if types == wanted
-                && let Some(function) = function
-            {
-                let data = if data.is_null() { 0 } else { *data.add(number) as usize };
-                return Ok(Some((function, data)));
-            }
-        }
-    }
-    Ok(None)
-}
-
-/// NumPy's type number of a dtype.
-fn type_number(dtype: DType) -> u8 {
-    match dtype {
-        DType::Bool => 0,
-        DType::I8 => 1,
-        DType::U8 => 2,
-        DType::I16 => 3,
-        DType::U16 => 4,
-        DType::I32 => 5,
-        DType::U32 => 6,
-        DType::I64 => 7,
-        DType::U64 => 8,
-        DType::F32 => 11,
-        DType::F64 => 12,
-        DType::C64 => 14,
-        DType::C128 => 15,
-        DType::F16 => 23,
-    }
-}
-
-/// Calls a function of the host. Compiled code calls this.
-///
-/// # Safety
-/// `context` is the address of a [`HostFunction`]. `args` has the addresses of its operands, and that of the result.
-/// Addresses among the operands point to as many elements as the operands say.
-pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
-    // SAFETY: the caller's promise; NumPy's loops write nothing but the result.
-    unsafe {
-        let word = |number: usize| **args.add(number).cast::<*const i64>();
-        match &*(context as *const HostFunction) {
-            HostFunction::Element(function, data) => {
-                // for one element the strides do not matter
-                let (mut count, mut strides) = (1isize, [0isize; 8]);
-                function(args.cast_mut().cast(), &raw mut count, strides.as_mut_ptr(), *data as *mut c_void);
-            }
-            HostFunction::Reduction(function, data, size) => {
-                let (start, address, mut count, stride) = (*args, word(1), word(2) as isize, word(3) as isize);
-                // a reducing loop accumulates into its result, which starts as the first operand
-                let result = *args.add(4);
-                std::ptr::copy_nonoverlapping(start, result, *size);
-                let mut operands = [result.cast::<c_char>(), address as *mut c_char, result.cast()];
-                let mut strides = [0, stride, 0];
-                function(operands.as_mut_ptr(), &raw mut count, strides.as_mut_ptr(), *data as *mut c_void);
-            }
-            HostFunction::Dot(function, data) => {
-                let (x, x_stride, y, y_stride, count) = (word(0), word(1), word(2), word(3), word(4));
-                let mut operands = [x as *mut c_char, y as *mut c_char, (*args.add(5)).cast()];
-                let mut extents = [1, count as isize];
-                let mut strides = [0, 0, 0, x_stride as isize, y_stride as isize];
-                let (extents, strides) = (extents.as_mut_ptr(), strides.as_mut_ptr());
-                function(operands.as_mut_ptr(), extents, strides, *data as *mut c_void);
-            }
-            HostFunction::Scratch(memory) => {
-                let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
-                let words = (word(0) as usize).div_ceil(16).max(1);
-                if memory.len() < words {
-                    *memory = vec![0; words.next_power_of_two()];
-                }
-                *(*args.add(1)).cast::<u64>() = memory.as_mut_ptr() as u64;
-            }
-            HostFunction::Pool(pool) => {
-                let mut pool = pool.lock().unwrap_or_else(PoisonError::into_inner);
-                let count = word(2) as usize;
-                let in_use: SmallVec<[i64; 16]> = (0..count).map(|number| word(3 + number)).collect();
-                *(*args.add(3 + count)).cast::<i64>() = pool.array(DType::ALL[word(0) as usize], word(1), &in_use);
-            }
-        }
-    }
-}
-
-/// How long compiled code holds the GIL before it releases it. This is a little longer than CPython's default switch
-/// interval: by then a waiting thread has requested the GIL, and otherwise this thread would get it back at once.
-const SWITCH: Duration = Duration::from_millis(7);
-
-thread_local! {
-    /// When this thread has last released the GIL.
-    static SWITCHED: Cell<Option<Instant>> = const { Cell::new(None) };
-}
-
-/// Runs the handlers of signals that have arrived, and lets other threads run every few milliseconds. Compiled code
-/// calls this from time to time. Returns true if a handler has raised an exception, which
-/// [`crate::jit::unit::jit_pending`] will raise.
-pub extern "C" fn poll() -> u8 {
-    let now = Instant::now();
-    if SWITCHED.get().is_none_or(|last| now - last > SWITCH) {
-        SWITCHED.set(Some(now));
-        // SAFETY: compiled code calls this with the GIL held, and does nothing while this call has released it.
-        // References keep its objects alive, and guards keep the memory of arrays in place.
-        unsafe { ffi::PyEval_RestoreThread(ffi::PyEval_SaveThread()) }
-    }
-    // SAFETY: as above, with the GIL held again. An exception may also be pending from an earlier call.
-    unsafe { (ffi::PyErr_CheckSignals() != 0 || !ffi::PyErr_Occurred().is_null()).into() }
 }

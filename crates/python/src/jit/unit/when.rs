@@ -5,7 +5,7 @@
 use super::{Found, JitUnit, locked};
 use crate::jit::arguments::Numbers;
 use crate::jit::variant::get;
-use crate::jit::{code, world, worth};
+use crate::jit::{code, forced, worth};
 use numelt_jit::{Argument, Expr, StmtKind, Type};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -37,12 +37,12 @@ impl JitUnit {
         let mut first = locked(&self.first_called);
         let first = first.get_or_insert_with(Instant::now);
         let busy = if self.is_requested { BUSY_IF_REQUESTED } else { BUSY };
-        world::forced_exit().is_some() || world::forced_entry().is_some() || first.elapsed() >= busy
+        forced::forced_exit().is_some() || forced::forced_entry().is_some() || first.elapsed() >= busy
     }
 
     /// Is code for this unit compiled while CPython runs the loop?
     pub(super) fn compiles_in_background(&self) -> bool {
-        !self.is_awaited && code::has_background() && world::forced_entry().is_none()
+        !self.is_awaited && code::has_background() && forced::forced_entry().is_none()
     }
 
     /// Is code for this unit being compiled in the background?
@@ -56,7 +56,7 @@ impl JitUnit {
 
     /// Sets when a resuming unit is called again: after the next iteration, or after twice as many as before.
     pub(super) fn wait(&self, longer: bool) {
-        let between = match world::forced_entry() {
+        let between = match forced::forced_entry() {
             Some(iterations) => iterations,
             None if longer => (2 * get(&self.between)).min(MOST_BETWEEN),
             None => 1,
