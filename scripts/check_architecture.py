@@ -291,7 +291,9 @@ RULES = [
             "python/numelt/_ufunc/ufuncs.py",
             # the parts of our complex arrays
             "python/numelt/_routines/mathematical/elementwise.py",
-            # copies of syntax trees, and functions that the module itself has made
+            # copies of syntax trees
+            "python/numelt/_jit/rewriter.py",
+            # functions that the module itself has made
             "python/numelt/_jit/twin.py",
             # methods that protocols require, on classes of the program in files that contain `import numpy`
             "python/numelt/tools/importing.py",
