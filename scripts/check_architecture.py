@@ -49,7 +49,10 @@ MAY_USE_IF_ASKED = {
 
 # The folders of crates/python/src. The files of a folder may import those of the folders before it, and of
 # their own.
-FOLDERS = ["cpython", "numpy", "record", "array", "ufunc", "random", "functions", "jit", "dispatch"]
+FOLDERS = [
+    "cpython", "object", "numpy", "record", "sharing", "array", "ufunc", "array_class", "random", "functions",
+    "jit", "dispatch",
+]  # fmt: skip
 
 
 class Upward(NamedTuple):
@@ -64,39 +67,6 @@ class Upward(NamedTuple):
 
 
 UPWARD = [
-    Upward(
-        "numpy",
-        "array::ndarray",
-        ("convert", "export", "foreign", "lend", "loan", "subclass"),
-        "what is converted, shared or lent is an array object",
-    ),
-    Upward(
-        "numpy", "array::fresh", ("export",), "an adopted array is made in the memory kept for array objects"
-    ),
-    Upward("numpy", "record::registry", ("export", "loan"), "shared memory is registered by its address"),
-    Upward("numpy", "record::run", ("export", "loan"), "memory is shared after what is pending has run"),
-    Upward("numpy", "ufunc", ("export",), "a ufunc of ours is replaced by NumPy's"),
-    Upward(
-        "record",
-        "array::ndarray",
-        ("errstate", "extensions", "policy", "truths"),
-        "counted, checked, passed and decided about are arrays",
-    ),
-    Upward(
-        "record", "array::operand", ("errstate", "inspect"), "operands are looked at for warnings and reports"
-    ),
-    Upward(
-        "record", "ufunc::elementwise", ("errstate",), "the error state decides how an operation is recorded"
-    ),
-    Upward("array", "ufunc", ("protocols",), "`__array_ufunc__` calls ufuncs"),
-    Upward("array", "ufunc::elementwise", ("methods",), "methods that are ufuncs"),
-    Upward("array", "ufunc::operators", ("slots",), "operators are ufuncs"),
-    Upward(
-        "array",
-        "ufunc::reduce",
-        ("attributes", "methods"),
-        "methods that are reductions; axes of an argument",
-    ),
     Upward("ufunc", "functions", ("methods",), "a list of arrays is joined to one, as `np.stack` does"),
     Upward("ufunc", "functions::reductions", ("methods",), "`np.add.reduce` is `np.sum`"),
 ]
@@ -225,6 +195,74 @@ RULES = [
             "crates/codegen/src/host.rs",
         ),
         "code generation has files and memory from the runtime, no policy; LLVM: the builder and the target",
+    ),
+    Rule(
+        r"\bunsafe\b(?! code)",
+        "crates/python/src/**/*.rs",
+        (
+            # CPython's calling conventions and fields of our types
+            "crates/python/src/cpython/calls.rs",
+            "crates/python/src/cpython/frames.rs",
+            "crates/python/src/cpython/given.rs",
+            "crates/python/src/cpython/vectorcall.rs",
+            "crates/python/src/cpython/versioned.rs",
+            # memory of array objects
+            "crates/python/src/object/fresh.rs",
+            "crates/python/src/object/ndarray.rs",
+            "crates/python/src/object/spare.rs",
+            # NumPy's C interface
+            "crates/python/src/numpy/blas.rs",
+            "crates/python/src/numpy/convert.rs",
+            "crates/python/src/numpy/coverage.rs",
+            "crates/python/src/numpy/errors.rs",
+            "crates/python/src/sharing/export.rs",
+            "crates/python/src/sharing/loan.rs",
+            "crates/python/src/sharing/subclass.rs",
+            # calls of the runtime that rely on the GIL
+            "crates/python/src/record/errstate.rs",
+            "crates/python/src/record/run.rs",
+            "crates/python/src/record/truths.rs",
+            # few elements, read and written in memory
+            "crates/python/src/array/advanced/few.rs",
+            "crates/python/src/array/advanced/few_by_lookup.rs",
+            "crates/python/src/array/index.rs",
+            "crates/python/src/array/operand.rs",
+            "crates/python/src/array/sequence.rs",
+            "crates/python/src/functions/dense.rs",
+            "crates/python/src/functions/joining.rs",
+            "crates/python/src/functions/solving.rs",
+            "crates/python/src/random/mod.rs",
+            "crates/python/src/random/random_sequence.rs",
+            # functions that the interpreter calls without PyO3's code around them
+            "crates/python/src/array_class/members.rs",
+            "crates/python/src/array_class/methods.rs",
+            "crates/python/src/array_class/protocols.rs",
+            "crates/python/src/ufunc/quick.rs",
+            "crates/python/src/ufunc/ufunc_direct.rs",
+            "crates/python/src/dispatch/direct.rs",
+            "crates/python/src/dispatch/module.rs",
+            "crates/python/src/dispatch/unbound.rs",
+            # calls of compiled loops
+            "crates/python/src/jit/ahead.rs",
+            "crates/python/src/jit/arguments.rs",
+            "crates/python/src/jit/code.rs",
+            "crates/python/src/jit/host_functions.rs",
+            "crates/python/src/jit/unit.rs",
+            "crates/python/src/jit/world.rs",
+        ),
+        "calls of CPython's and NumPy's C interfaces stand in few files",
+    ),
+    Rule(
+        r"\bunsafe\b(?! code)",
+        "crates/array/src/**/*.rs",
+        (
+            # arrays of Rust programs, and of other libraries
+            "crates/array/src/api/dlpack.rs",
+            "crates/array/src/api/memory.rs",
+            # not code: the name of one of the casting rules
+            "crates/array/src/rules/casting.rs",
+        ),
+        "NumPy's rules need no addresses",
     ),
     Rule(
         r"\bpyo3\b|\bPy(Result|Err|Any)\b|\bPython<",

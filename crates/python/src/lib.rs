@@ -5,29 +5,29 @@
 //! pass operations to these rules, which record them. `export` shares memory with NumPy, `loan` does so for the time
 //! of a call, and `hooks` passes calls that are not native to the Python package.
 //!
-//! The folders, in their order: `cpython` (calling conventions), `numpy` (NumPy's objects: converted, shared, lent,
-//! called), `record` (the way to the runtime), `array` (the array class), `ufunc` (elementwise operations, reductions,
-//! products), `random`, `functions` (public functions and short computations), `dispatch` (how a call reaches the code
-//! that answers it). A file imports only from its own folder and those before it; `scripts/check_architecture.py` lists
-//! the exceptions.
+//! The folders, in their order: `cpython` (calling conventions), `object` (the structures of our objects), `numpy`
+//! (NumPy's dtypes, scalars and exceptions), `record` (the way to the runtime), `sharing` (memory that NumPy uses, calls
+//! that it answers), `array` (operands, indexing), `ufunc` (elementwise operations, reductions, products),
+//! `array_class` (attributes, methods, protocols), `random`, `functions` (public functions and short computations),
+//! `jit` (compiled loops), `dispatch` (how a call reaches the code that answers it). A file imports only from its own
+//! folder and those before it; `scripts/check_architecture.py` lists the exceptions.
 //!
 //! Not here: argument handling of public functions that are not compiled, docstrings, and policies on fallbacks (the
 //! Python package); planning and running (the runtime).
 //!
-//! Unsafe code is in `cpython` (but for `fast` and `graveyard`); in `blas`, `convert`, `coverage`, `errors`,
-//! `export`, `loan` and `subclass` of `numpy`; in `errstate`, `run` and `truths` of `record`; in `few`,
-//! `few_by_lookup`, `fresh`, `index`, `members`, `ndarray`, `operand`, `protocols` and `sequence` of `array`; in
-//! `quick` and `ufunc_direct` of `ufunc`; in `random` and `random_sequence`; in `given`, `unit` and `world` of `jit`;
-//! in `dense` and `solving` of `functions`; and in `direct`, `module` and `unbound` of `dispatch`.
+//! `scripts/check_architecture.py` lists the files that contain unsafe code.
 
 mod array;
+mod array_class;
 mod cpython;
 mod dispatch;
 mod functions;
 mod jit;
 mod numpy;
+mod object;
 mod random;
 mod record;
+mod sharing;
 mod ufunc;
 
 use pyo3::prelude::*;
@@ -40,11 +40,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     cpython::fast::prepare()?;
     numpy::convert::load_api(py)?;
     record::inspect::start_runtime()?;
-    module.add_class::<array::ndarray::NdArray>()?;
-    array::fresh::prepare(py);
-    dispatch::direct::set(&py.get_type::<array::ndarray::NdArray>());
+    module.add_class::<object::ndarray::NdArray>()?;
+    object::fresh::prepare(py);
+    dispatch::direct::set(&py.get_type::<object::ndarray::NdArray>());
     array::scalar::register(module)?;
-    module.add_class::<ufunc::Ufunc>()?;
+    module.add_class::<object::ufunc::Ufunc>()?;
     ufunc::ufunc_direct::prepare(py)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     dispatch::module::register(module)?;
@@ -54,13 +54,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     record::inspect::register(module)?;
     record::program::register(module)?;
     record::filters::register(module)?;
-    record::extensions::register(module)?;
+    sharing::extensions::register(module)?;
     record::errstate::register(module)?;
-    numpy::library::register(module)?;
+    sharing::library::register(module)?;
     numpy::coverage::register(module)?;
     dispatch::routine::register(module)?;
-    numpy::lend::register(module)?;
-    numpy::subclass::register(module)?;
+    sharing::lend::register(module)?;
+    sharing::subclass::register(module)?;
     random::drawing::register(module)?;
     array::flat::register(module)?;
     random::register(module)?;

@@ -276,7 +276,7 @@ impl Config {
                 }
                 self.fallback = value.to_string();
             }
-            "cache_dir" => self.cache_dir = Some(PathBuf::from(value)),
+            "cache_dir" => self.cache_dir = Some(PathBuf::from(value)).filter(|_| !value.is_empty()),
             "memory_limit" => {
                 self.memory_limit = values::bytes(value).ok_or_else(|| bad("a size such as 512M or 8G"))?
             }

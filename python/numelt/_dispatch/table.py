@@ -3,7 +3,7 @@
 A call of a public function goes through these steps. If there is a compiled function of the same name, it
 answers the calls that it supports (`crates/python/src/functions/table.rs`). Of the other calls, those that
 this table assigns to NumPy's own function are run by it, on the memory of our arrays
-(`crates/python/src/record/policy.rs`). The general compiled function of the name, or the package's Python
+(`crates/python/src/sharing/policy.rs`). The general compiled function of the name, or the package's Python
 function, does the rest.
 
 Functions in `COMPILED` have no Python function: the compiled ones do every call that numelt records, and

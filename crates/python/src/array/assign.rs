@@ -2,10 +2,10 @@
 //!
 //! In: a view to write and a value. Out: recorded copies; or false, and the caller then calls NumPy.
 
-use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
 use crate::array::to_u32;
 use crate::numpy::errors;
+use crate::object::ndarray::{NdArray, exact_native};
 use crate::record::{errstate, run};
 use numelt::Error;
 pub use numelt::assign::drops_imaginary;

@@ -4,7 +4,7 @@
 //! here; for other keys and other arrays, the package uses NumPy's iterator.
 
 use crate::array::index;
-use crate::array::ndarray::NdArray;
+use crate::object::ndarray::NdArray;
 use numelt::rules::shape;
 use numelt_runtime::ArrayView;
 use pyo3::intern;
@@ -29,7 +29,9 @@ impl Flat {
     /// NumPy's iterator over the same memory.
     fn numpys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let make = || {
-            Ok::<_, PyErr>(crate::numpy::export::to_numpy(self.array.bind(py))?.getattr(intern!(py, "flat"))?.unbind())
+            Ok::<_, PyErr>(
+                crate::sharing::export::to_numpy(self.array.bind(py))?.getattr(intern!(py, "flat"))?.unbind(),
+            )
         };
         Ok(self.numpys.get_or_try_init(py, make)?.bind(py).clone())
     }

@@ -3,15 +3,17 @@
 //! In: an array, a key, and perhaps a value. Out: a view or a scalar, or the changed array. Not here: masks and index
 //! arrays (`advanced`).
 
-use crate::array::ndarray::{NdArray, exact_native, wrap_view};
 use crate::array::operand::{self, Operand};
 use crate::array::{advanced, assign};
 use crate::cpython::calls;
 use crate::numpy::convert;
 use crate::numpy::errors;
 use crate::numpy::hooks;
-use crate::numpy::{foreign, subclass};
-use crate::record::{policy, run};
+use crate::object::ndarray::{NdArray, exact_native, wrap_view};
+use crate::record::run;
+use crate::sharing::calling;
+use crate::sharing::policy;
+use crate::sharing::{foreign, subclass};
 use numelt::Error;
 use numelt::assign::{literal, overflowed};
 use numelt::rules::resolve::Weak;
@@ -411,7 +413,7 @@ fn get_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> Py
         Some(hook) => calls::apply(&hook, (array, key), None),
         None => {
             let args = PyTuple::new(py, [array.as_any(), key])?;
-            hooks::fallback("ndarray.__getitem__", &hooks::operator(py, "getitem")?, &args, None)
+            calling::fallback("ndarray.__getitem__", &hooks::operator(py, "getitem")?, &args, None)
         }
     }
 }
@@ -439,7 +441,7 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
             if target.scalar && Operand::extract_quick(value).is_none_or(|v| !v.shape().is_empty()) {
                 // NumPy decides what a sequence or another object is as one element; usually it raises an error
                 let args = PyTuple::new(py, [array.as_any(), key, value])?;
-                return hooks::call_numpy(&hooks::operator(py, "setitem")?, &args, None).map(|_| ());
+                return calling::call_numpy(&hooks::operator(py, "setitem")?, &args, None).map(|_| ());
             }
             if assign::assign(py, &target.view, value)? {
                 return Ok(());
@@ -552,7 +554,7 @@ fn set_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value
         Some(hook) => calls::apply(&hook, (array, key, value), None).map(|_| ()),
         None => {
             let args = PyTuple::new(py, [array.as_any(), key, value])?;
-            hooks::fallback("ndarray.__setitem__", &hooks::operator(py, "setitem")?, &args, None).map(|_| ())
+            calling::fallback("ndarray.__setitem__", &hooks::operator(py, "setitem")?, &args, None).map(|_| ())
         }
     }
 }

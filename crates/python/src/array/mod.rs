@@ -1,21 +1,13 @@
-//! The array class: its objects, attributes, methods, indexing and protocols.
+//! Operands, indexing and assignment: what is done with arrays before operations are recorded.
 //!
-//! Not here: operators (`ufunc`), public functions (`functions`), and the fast paths by which the interpreter calls
-//! all of these (`dispatch`).
+//! Not here: operators (`ufunc`), attributes and methods (`array_class`), public functions (`functions`), and the fast
+//! paths by which the interpreter calls all of these (`dispatch`).
 
 pub mod advanced;
 pub mod assign;
-pub mod attributes;
-pub mod flags;
 pub mod flat;
-pub mod fresh;
 pub mod index;
-pub mod members;
-pub mod methods;
-pub mod ndarray;
 pub mod operand;
-pub mod protocols;
 pub mod scalar;
 pub mod sequence;
-pub mod slots;
 pub mod to_u32;

@@ -3,12 +3,12 @@
 //! In: any Python object. Out: an operand as NumPy's rules see it, or `None` if the operation needs the fallback.
 //! Also shapes and integers as arguments.
 
-use crate::array::ndarray::NdArray;
 use crate::array::sequence;
 use crate::cpython::calls;
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
-use crate::numpy::export;
+use crate::object::ndarray::NdArray;
+use crate::sharing::export;
 use numelt::rules::resolve::{Kind, Weak};
 use numelt_ir::{DType, Dims, MAX_RANK, Scalar};
 use numelt_runtime::ArrayView;
@@ -99,7 +99,7 @@ impl<'py> Operand<'py> {
         {
             return Operand::array(&made);
         }
-        let plain = crate::numpy::hooks::plain(obj)?;
+        let plain = crate::sharing::calling::plain(obj)?;
         let dtype = dtype.map(numelt::rules::names::numpy_name);
         let made = calls::apply(&Numpy::get(py)?.attr(py, "asarray")?, (plain, dtype), None);
         // if NumPy refuses to make an array, the fallback raises the error

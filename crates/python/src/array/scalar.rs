@@ -6,9 +6,9 @@
 //! numelt.lazy():` and gets arrays without axes, which are pending like any other array. The front end does the same
 //! inside an operation that it composes of several steps.
 
-use crate::array::ndarray::{NdArray, wrap_new};
 use crate::cpython::calls;
 use crate::numpy::convert;
+use crate::object::ndarray::{NdArray, wrap_new};
 use crate::record::errstate;
 use crate::record::run;
 use numelt_ir::{DType, Scalar};

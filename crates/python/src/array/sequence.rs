@@ -3,9 +3,9 @@
 //! In: a list, tuple or number. Out: an array; `None` if the object holds anything but numbers for which NumPy's
 //! rules are simple.
 
-use crate::array::fresh;
 use crate::numpy::convert;
 use crate::numpy::errors;
+use crate::object::fresh;
 use numelt::rules::resolve::Weak;
 use numelt_ir::{DType, Dims, Scalar};
 use numelt_runtime::Runtime;

@@ -3,10 +3,10 @@
 //!
 //! In: a view of floats. Out: the conversion that NumPy's vector code makes, where NumPy would use it.
 
-use crate::array::fresh;
-use crate::array::ndarray::NdArray;
 use crate::cpython::calls;
 use crate::numpy::hooks;
+use crate::object::fresh;
+use crate::object::ndarray::NdArray;
 use crate::record::run;
 use numelt::rules::shape;
 use numelt_ir::{Axes, DType, Dims, Op};

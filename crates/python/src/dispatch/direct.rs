@@ -16,10 +16,10 @@
 //! keep PyO3's functions.
 
 use crate::array::index;
-use crate::array::ndarray::{NdArray, Payload};
 use crate::cpython::fast::{self, Path};
 use crate::cpython::vectorcall::give;
-use crate::numpy::foreign;
+use crate::object::ndarray::{NdArray, Payload};
+use crate::sharing::foreign;
 use crate::ufunc::operators::{self as o, Binary, after_quick, quick, quick_in_place, slow_in_place};
 use pyo3::ffi;
 use pyo3::prelude::*;

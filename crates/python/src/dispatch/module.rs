@@ -2,16 +2,17 @@
 //! native returns `NotImplemented`, before anything is recorded.
 
 use crate::array::assign;
-use crate::array::attributes::parse_shape;
-use crate::array::methods::{is_ordered, parse_order};
-use crate::array::ndarray::{NdArray, Payload, wrap_new, wrap_view};
 use crate::array::operand::{self, Operand};
+use crate::array_class::attributes::parse_shape;
+use crate::array_class::methods::{is_ordered, parse_order};
 use crate::functions::{conversion, creation};
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors::check_bytes;
-use crate::numpy::{errors, export, hooks};
+use crate::numpy::{errors, hooks};
+use crate::object::ndarray::{NdArray, Payload, wrap_new, wrap_view};
 use crate::record::front;
 use crate::record::run;
+use crate::sharing::{calling, export};
 use crate::ufunc::elementwise;
 use crate::ufunc::products;
 use crate::ufunc::reduce::{self, Request};
@@ -380,7 +381,7 @@ fn call_numpy<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> Out<'py> {
-    hooks::call_numpy(callable, args, kwargs)
+    calling::call_numpy(callable, args, kwargs)
 }
 
 /// `numpy.reshape`: a native view with another shape and the same elements, or a copy.
@@ -388,13 +389,13 @@ fn call_numpy<'py>(
 #[pyo3(signature = (a, shape, order = None))]
 fn reshape<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, shape: Any<'_, 'py>, order: Maybe<'_, 'py>) -> Out<'py> {
     let view = native(py, a)?;
-    crate::array::methods::reshape(a, view, &parse_shape(shape, view.size())?, parse_order(order, Order::C)?)
+    crate::array_class::methods::reshape(a, view, &parse_shape(shape, view.size())?, parse_order(order, Order::C)?)
 }
 
 /// Makes `meta` the metaclass of one of the module's classes.
 #[pyfunction]
 pub fn set_metaclass(class: &Bound<'_, PyType>, meta: &Bound<'_, PyType>) -> PyResult<()> {
-    let ours = class.is_subclass_of::<NdArray>()? || class.is(class.py().get_type::<crate::ufunc::Ufunc>());
+    let ours = class.is_subclass_of::<NdArray>()? || class.is(class.py().get_type::<crate::object::ufunc::Ufunc>());
     if !ours || !meta.is_subclass_of::<PyType>()? {
         return Err(PyTypeError::new_err("only numelt's own classes can be given a metaclass"));
     }
@@ -421,7 +422,7 @@ fn set_hooks(py: Python<'_>, callables: Option<&Bound<'_, PyDict>>) -> PyResult<
         if text == "on_flush" {
             crate::record::inspect::set_on_flush(py, &callable)?;
         } else if text == "on_library" {
-            crate::numpy::library::set_listener(&callable);
+            crate::record::library_reports::set_listener(&callable);
         } else if !hooks::NAMES.contains(&text.as_str()) {
             return Err(PyTypeError::new_err(format!("no hook is called {text:?}")));
         } else if callable.is_none() {
@@ -446,7 +447,7 @@ fn broadcast_shape<'py>(py: Python<'py>, arrays: &Bound<'py, PyTuple>) -> Out<'p
     let mut shapes: Vec<Dims> = Vec::new();
     for item in arrays {
         shapes.push(match item.cast::<NdArray>() {
-            Ok(array) => crate::array::attributes::extents(array)?,
+            Ok(array) => crate::array_class::attributes::extents(array)?,
             Err(_) => Dims::new(),
         });
     }

@@ -1,19 +1,19 @@
 //! Public functions as objects, which decide how each call is answered.
 //!
 //! In: the user's call. Out: the first of these results: that of the compiled function of the same name
-//! (`functions::table`); that of NumPy's function on our memory, if the policy decides so (`record::policy`: library
+//! (`functions::table`); that of NumPy's function on our memory, if the policy decides so (`sharing::policy`: library
 //! calls, small arrays, non-native dtypes); that of the general compiled function; or that of the package's Python
 //! function. NumPy's function is called from the user's own frame, so that its warnings are attributed to it.
 
-use crate::array::ndarray::NdArray;
 use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
 use crate::cpython::vectorcall::{self, Callee, Entry};
 use crate::dispatch::unbound;
 use crate::functions::table::{self, Compiled};
-use crate::numpy::foreign;
-use crate::numpy::lend::{self, Terms};
-use crate::record::policy::{Decision, Share};
+use crate::object::ndarray::NdArray;
+use crate::sharing::foreign;
+use crate::sharing::lend::{self, Terms};
+use crate::sharing::policy::{Decision, Share};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;

@@ -7,13 +7,13 @@
 //! errors about wrong arguments NumPy's wording. Not here: which methods there are and what their names are (the
 //! package).
 
-use crate::array::ndarray::NdArray;
 use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
 use crate::cpython::vectorcall::{self, Callee, Entry};
 use crate::functions::table::{self, Compiled};
 use crate::numpy::hooks;
-use crate::numpy::subclass;
+use crate::object::ndarray::NdArray;
+use crate::sharing::subclass;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;

@@ -5,11 +5,11 @@
 //! kind. A compiled function of `table` returns `None`, before anything is recorded, for a call that it does not
 //! answer. It may raise the errors that NumPy raises, and never calls the fallback itself.
 
-use crate::array::methods::is_ordered;
-use crate::array::ndarray::NdArray;
+use crate::array_class::methods::is_ordered;
 use crate::cpython::given::{Arg, Given};
 use crate::numpy::convert::{Numpy, known_dtype, numpy_int64};
-use crate::record::policy::{self, limits};
+use crate::object::ndarray::NdArray;
+use crate::sharing::policy::{self, limits};
 use numelt_ir::DType;
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;

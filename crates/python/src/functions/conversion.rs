@@ -3,15 +3,15 @@
 
 use super::arguments::{Any, Out, Quick, dtype_or, int, native};
 use super::joining;
-use crate::array::methods::parse_order;
-use crate::array::ndarray::{NdArray, wrap_new};
 use crate::array::operand::Operand;
 use crate::array::{assign, sequence};
+use crate::array_class::methods::parse_order;
 use crate::cpython::calls;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert::{self, Numpy};
-use crate::numpy::{export, hooks, lend, subclass};
+use crate::object::ndarray::{NdArray, wrap_new};
 use crate::record::front::Attached;
+use crate::sharing::{calling, export, lend, subclass};
 use numelt::Front;
 use numelt::rules::shape::{self, Order};
 use numelt_ir::DType;
@@ -252,7 +252,7 @@ pub fn as_array<'py>(
             return native_asarray(py, obj, &view, to, copy, order_given);
         }
     }
-    let plain = hooks::plain(obj)?;
+    let plain = calling::plain(obj)?;
     let dtype = dtype.map_or_else(|| py.None().into_bound(py), |dtype| dtype.to_owned());
     let order = order.filter(|o| !o.is_none());
     // sequences are always copied

@@ -2,15 +2,16 @@
 
 use super::arguments::{Any, Out, Quick, any_int, dtype_or, native, truth};
 use super::{conversion, moving};
-use crate::array::methods::parse_order;
-use crate::array::ndarray::wrap_new;
+use crate::array::assign;
 use crate::array::operand::{self, Operand};
 use crate::array::sequence;
-use crate::array::{assign, fresh};
+use crate::array_class::methods::parse_order;
 use crate::cpython::calls;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
+use crate::object::fresh;
+use crate::object::ndarray::wrap_new;
 use crate::record::front::{self, Attached};
 use crate::record::run;
 use numelt::Front;

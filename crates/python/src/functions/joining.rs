@@ -3,12 +3,13 @@
 use super::arguments::{Any, Quick, native};
 use super::{conversion, creation};
 use crate::array::assign;
-use crate::array::ndarray::{NdArray, wrap_new};
 use crate::array::sequence;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::{convert, errors};
+use crate::object::ndarray::{NdArray, wrap_new};
 use crate::record::front::Attached;
-use crate::record::{front, inspect, policy, run};
+use crate::record::{front, reports, run};
+use crate::sharing::policy;
 use crate::ufunc::quick;
 use numelt::joining::joined_shape;
 use numelt::rules::{resolve, shape};
@@ -109,7 +110,7 @@ fn appended(py: Python<'_>, pieces: &[ArrayView]) -> PyResult<Option<BaseRef>> {
     if !ready || !policy::at_once() {
         return Ok(None);
     }
-    inspect::count(Op::Copy);
+    reports::count(Op::Copy);
     run::gathered(py, pieces, total).map(Some)
 }
 

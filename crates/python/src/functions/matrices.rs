@@ -2,13 +2,13 @@
 
 use super::arguments::{Quick, any_int, any_ints, int, native};
 use super::conversion;
-use crate::array::ndarray::{exact_native, wrap_new, wrap_view};
 use crate::array::{assign, index};
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert;
+use crate::object::ndarray::{exact_native, wrap_new, wrap_view};
 use crate::record::front::Attached;
-use crate::record::policy::{self, limits};
 use crate::record::run;
+use crate::sharing::policy::{self, limits};
 use crate::ufunc::elementwise;
 use numelt::normalize_axis;
 use numelt::rules::axes::flipped;

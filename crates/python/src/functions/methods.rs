@@ -4,14 +4,16 @@
 //! exactly our class with a native dtype; `None` for all other calls, which the method in `array::methods` answers.
 
 use super::arguments::{Quick, int};
-use crate::array::members::{self, listed, permuted, reshaped, vector};
-use crate::array::ndarray::{NdArray, Payload, wrap_new, wrap_view};
-use crate::array::{index, methods, scalar};
+use crate::array::{index, scalar};
+use crate::array_class::members::{self, listed, permuted, reshaped, vector};
+use crate::array_class::methods;
 use crate::cpython::calls;
 use crate::cpython::given::Given;
-use crate::numpy::{convert, foreign, subclass};
+use crate::numpy::convert;
+use crate::object::ndarray::{NdArray, Payload, wrap_new, wrap_view};
 use crate::record::front::Attached;
 use crate::record::run;
+use crate::sharing::{foreign, subclass};
 use numelt::rules::axes;
 use numelt::rules::shape::{self, Order};
 use numelt::{Front, normalize_axis};

@@ -3,10 +3,10 @@
 use super::arguments::{Any, Quick, any_int, any_ints, native};
 use super::{conversion, creation, searching};
 use crate::array::assign;
-use crate::array::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::array::operand::Operand;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::errors;
+use crate::object::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::record::front::Attached;
 use crate::ufunc::elementwise;
 use crate::ufunc::reduce::{self, Request};

@@ -3,9 +3,9 @@
 use super::arguments::{Quick, native, output};
 use super::conversion;
 use crate::array::index;
-use crate::array::ndarray::NdArray;
 use crate::array::operand::Operand;
 use crate::cpython::given::{Arg, Given, Parameters};
+use crate::object::ndarray::NdArray;
 use crate::ufunc::{elementwise, products};
 use numelt::rules::shape;
 use numelt_ir::{DType, Op};

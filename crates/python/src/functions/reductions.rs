@@ -2,13 +2,14 @@
 
 use super::arguments::{Any, Out, Quick, given_value, native, truth};
 use super::{conversion, creation};
-use crate::array::ndarray::NdArray;
 use crate::array::operand::Operand;
 use crate::cpython::calls;
 use crate::cpython::given::{Given, Parameters};
-use crate::numpy::{convert, export, hooks};
-use crate::record::policy::{self, limits};
-use crate::record::{inspect, run};
+use crate::numpy::{convert, hooks};
+use crate::object::ndarray::NdArray;
+use crate::record::{reports, run};
+use crate::sharing::export;
+use crate::sharing::policy::{self, limits};
 use crate::ufunc::operators;
 use crate::ufunc::reduce::{self, Request};
 use numelt_ir::{DType, Op, Scalar};
@@ -118,7 +119,7 @@ fn quick<'py>(array: Any<'_, 'py>, kind: ReductionKind, plain: &Plain<'py>) -> Q
         && policy::at_once()
         && let Some(at) = extreme(array.py(), view, op == Op::Argmin)?
     {
-        inspect::count(op);
+        reports::count(op);
         return convert::to_numpy_scalar(array.py(), Scalar::I64(at)).map(Some);
     }
     plain.fold(array, kind)

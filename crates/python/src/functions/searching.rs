@@ -2,13 +2,14 @@
 
 use super::arguments::{Any, Out, Quick, any_int, any_ints, native, output};
 use super::conversion;
-use crate::array::ndarray::{NdArray, wrap_view};
-use crate::array::{advanced, assign, fresh};
+use crate::array::{advanced, assign};
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::{convert, errors};
+use crate::object::fresh;
+use crate::object::ndarray::{NdArray, wrap_view};
 use crate::record::front::Attached;
-use crate::record::policy::{self, limits};
 use crate::record::run;
+use crate::sharing::policy::{self, limits};
 use crate::ufunc::elementwise;
 use numelt::indexing::{self, Mode};
 use numelt::rules::shape;

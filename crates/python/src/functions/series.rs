@@ -2,12 +2,12 @@
 
 use super::arguments::{Quick, any_int, few, given_value, native, output};
 use super::{conversion, creation, joining};
-use crate::array::members::vector;
-use crate::array::ndarray::{NdArray, wrap_view};
 use crate::array::operand::Operand;
+use crate::array_class::members::vector;
 use crate::cpython::given::{Arg, Given, Parameters};
-use crate::numpy::{foreign, lend};
+use crate::object::ndarray::{NdArray, wrap_view};
 use crate::record::errstate;
+use crate::sharing::{foreign, lend};
 use crate::ufunc::{elementwise, operators, quick, reduce};
 use numelt::{clip, normalize_axis};
 use numelt_ir::{DType, Op};

@@ -6,12 +6,14 @@
 //! `table::SHORT`. If `NUMELT_FAST_PATHS` does not name `functions`, these functions are not asked.
 
 use super::arguments::{Quick, few};
-use crate::array::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::cpython::calls;
 use crate::cpython::given::Given;
-use crate::numpy::{convert, library, loan};
+use crate::numpy::convert;
+use crate::object::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::record::front::Attached;
-use crate::record::policy::{self, limits};
+use crate::record::library_reports;
+use crate::sharing::loan;
+use crate::sharing::policy::{self, limits};
 use crate::ufunc::products;
 use numelt::Front;
 use numelt::rules::shape::{self, Order};
@@ -21,7 +23,7 @@ use pyo3::intern;
 /// `sort`: a copy that NumPy's method sorts in place.
 pub fn sort<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let py = given.py();
-    let Some(array) = few(given).filter(|_| !library::is_watched()) else { return Ok(None) };
+    let Some(array) = few(given).filter(|_| !library_reports::is_watched()) else { return Ok(None) };
     let Some(view) = array.get().view() else { return Ok(None) };
     let made = wrap_new(py, Attached(py).copied(view, view.dtype, Order::K)?)?;
     let loan = loan::lend(made.cast::<NdArray>()?)?;

@@ -6,11 +6,11 @@
 //! as long as a system of two equations.
 
 use super::arguments::Quick;
-use crate::array::ndarray::{exact_native, wrap_new};
 use crate::cpython::given::Given;
-use crate::numpy::{blas, library};
-use crate::record::policy::{self, limits};
-use crate::record::run;
+use crate::numpy::blas;
+use crate::object::ndarray::{exact_native, wrap_new};
+use crate::record::{library_reports, run};
+use crate::sharing::policy::{self, limits};
 use numelt::rules::shape;
 use numelt_ir::DType;
 use numelt_runtime::ArrayView;
@@ -68,7 +68,7 @@ fn solved<'py>(
     dims: &[i64],
 ) -> Quick<'py> {
     let Some(gesv) = blas::gesv() else { return Ok(None) };
-    if library::is_watched() || !policy::at_once() {
+    if library_reports::is_watched() || !policy::at_once() {
         return Ok(None);
     }
     let by_columns = run::peek(py, &matrix.base, |bytes| {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::cpython::fast::{self, Path};
 use crate::cpython::given::Given;
-use crate::numpy::subclass;
+use crate::sharing::subclass;
 use crate::ufunc;
 use pyo3::prelude::*;
 

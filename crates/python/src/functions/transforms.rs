@@ -6,13 +6,14 @@
 //! same function.
 
 use super::arguments::{Quick, int};
-use crate::array::ndarray::{NdArray, wrap_new};
 use crate::cpython::calls;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert;
-use crate::numpy::{errors, library, loan};
-use crate::record::policy::{self, limits};
-use crate::record::run;
+use crate::numpy::errors;
+use crate::object::ndarray::{NdArray, wrap_new};
+use crate::record::{library_reports, run};
+use crate::sharing::loan;
+use crate::sharing::policy::{self, limits};
 use numelt::rules::shape;
 use numelt_ir::{DType, Dims, Error, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
@@ -60,7 +61,7 @@ impl Transform {
             view.shape.len() == 1 || shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64);
         // many rows are shared among threads
         let many = view.shape.len() > 1 && view.size() > limits::ROWS;
-        if !plain || many || view.size() == 0 || library::is_watched() || !policy::at_once() {
+        if !plain || many || view.size() == 0 || library_reports::is_watched() || !policy::at_once() {
             return Ok(None);
         }
         let Some(function) = self.function(py, n)? else { return Ok(None) };

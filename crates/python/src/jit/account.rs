@@ -44,3 +44,13 @@ impl Account {
         lost > LEAST && lost > self.gained.load(Ordering::Relaxed)
     }
 }
+
+/// Increments a count.
+pub fn add_one(number: &AtomicU64) {
+    number.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A count.
+pub fn get(number: &AtomicU64) -> u64 {
+    number.load(Ordering::Relaxed)
+}

@@ -1,11 +1,11 @@
 //! Classifies the arguments of a loop for the specializer: the type of a value and the numbers that represent it, or
 //! the kind of another object.
 
-use crate::array::ndarray::{NdArray, Payload};
-use crate::jit::world;
+use crate::jit::known;
 use crate::numpy::convert::{self, Numpy};
-use crate::numpy::export::RealArray;
+use crate::object::ndarray::{NdArray, Payload};
 use crate::record::run;
+use crate::sharing::export::RealArray;
 use numelt_ir::{DType, Scalar};
 use numelt_jit::{Argument, ObjectKind, Type};
 use numelt_runtime::{ReadGuard, WriteGuard};
@@ -15,6 +15,9 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyModule, PyRange, PyTuple};
 use smallvec::SmallVec;
+
+/// The arguments of a loop, followed by the objects found outside.
+pub type Objects<'py> = SmallVec<[Bound<'py, PyAny>; 16]>;
 
 /// The class of [`unbound`].
 #[pyclass(name = "unbound", module = "numelt._core", frozen)]
@@ -90,7 +93,7 @@ pub fn classify(object: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -
     let is_callable =
         unsafe { ffi::PyType_Check(object.as_ptr()) != 0 || ffi::PyCFunction_Check(object.as_ptr()) != 0 };
     if is_callable {
-        return Ok(world::object_kind(object)?.map_or_else(other, |kind| Argument { kind, ty: Type::None }));
+        return Ok(known::object_kind(object)?.map_or_else(other, |kind| Argument { kind, ty: Type::None }));
     }
     if let Some(scalar) = convert::numpy_scalar_value(object) {
         if scalar.dtype() == DType::F16 {
@@ -116,10 +119,10 @@ pub fn classify(object: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -
         return Ok(Argument { kind: ObjectKind::Module, ty: Type::None });
     }
     // SAFETY: the object is alive.
-    if unsafe { ffi::PyFunction_Check(object.as_ptr()) } != 0 && !world::is_known(object) {
+    if unsafe { ffi::PyFunction_Check(object.as_ptr()) } != 0 && !known::is_known(object) {
         return Ok(Argument { kind: ObjectKind::Function, ty: Type::None });
     }
-    Ok(world::object_kind(object)?.map_or_else(other, |kind| Argument { kind, ty: Type::None }))
+    Ok(known::object_kind(object)?.map_or_else(other, |kind| Argument { kind, ty: Type::None }))
 }
 
 /// The value of an `int`, if it fits 64 bits.

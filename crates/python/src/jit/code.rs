@@ -5,7 +5,7 @@
 //! The background thread is the one that compiles kernels (`Host::in_background`). It holds no Python objects and does
 //! not take the GIL. What it has not finished when the process ends is lost.
 
-use crate::jit::variant::get;
+use crate::jit::account::get;
 use crate::jit::{ahead, forced, host_functions};
 use numelt_codegen::functions::{Compiled, Host, compile, fetch};
 use numelt_func::Function;

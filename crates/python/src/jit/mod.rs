@@ -4,9 +4,9 @@
 //! [`unit::JitUnit`] stands for a loop of the program. It has a [`variant::Variant`] for each combination of argument
 //! types that has been compiled: crate `numelt-jit` specializes the loop, and `numelt-codegen` compiles the result.
 //!
-//! - `arguments` classifies the arguments, `world` looks up names and attributes outside of the loop, and `rest` and
-//!   `results` make the objects that CPython gets when the code stops. `pool` has the memory of arrays that the code
-//!   makes.
+//! - `arguments` classifies the arguments (`known` lists the functions and classes that are known by name), `world`
+//!   looks up names and attributes outside of the loop, and `rest` and `results` make the objects that CPython gets
+//!   when the code stops. `pool` has the memory of arrays that the code makes.
 //! - `code` has the machine code of a variant, which may be compiled in the background. `host_functions` has what that
 //!   code calls. By `forced`, tests decide where it stops and when it takes over.
 //! - `ahead` runs iterations ahead (speculatively), and restores the memory that they have written if they give up.
@@ -22,6 +22,7 @@ pub mod code;
 pub mod forced;
 pub mod host_functions;
 pub mod kept;
+pub mod known;
 pub mod pool;
 pub mod rest;
 pub mod results;

@@ -4,8 +4,8 @@
 //! used again, if there is one. When the code stops, the arrays that are values of variables are copied into arrays of
 //! numelt's.
 
-use crate::array::fresh;
-use crate::array::ndarray::NdArray;
+use crate::object::fresh;
+use crate::object::ndarray::NdArray;
 use crate::record::run;
 use numelt_ir::DType;
 use numelt_jit::{MADE, VIEW};

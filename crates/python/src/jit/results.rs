@@ -1,13 +1,13 @@
 //! Converts the numbers that compiled code returns to Python objects.
 
-use crate::array::fresh;
-use crate::array::ndarray::{NdArray, Payload};
 use crate::jit::account::Account;
 use crate::jit::pool::Pool;
 use crate::jit::rest::Rest;
 use crate::jit::{arguments, world};
 use crate::numpy::convert;
-use crate::numpy::export::RealArray;
+use crate::object::fresh;
+use crate::object::ndarray::{NdArray, Payload};
+use crate::sharing::export::RealArray;
 use numelt_ir::{DType, Scalar};
 use numelt_jit::{MADE, Source, Type, VIEW, source_parts};
 use numelt_runtime::ArrayView;

@@ -11,16 +11,16 @@
 
 mod when;
 
-use crate::jit::account::Account;
+use crate::jit::account::{Account, add_one, get};
 use crate::jit::ahead;
-use crate::jit::arguments::{self, Numbers};
+use crate::jit::arguments::{self, Numbers, Objects};
 use crate::jit::code;
 use crate::jit::forced;
 use crate::jit::host_functions::HostFunction;
 use crate::jit::pool::Pool;
 use crate::jit::rest::Rest;
 use crate::jit::results::{ResultReader, Shape};
-use crate::jit::variant::{ParamSource, Variant, add_one, get};
+use crate::jit::variant::{ParamSource, Variant};
 use crate::jit::world;
 use crate::jit::worth;
 use crate::numpy::coverage;
@@ -96,9 +96,6 @@ struct Refused {
     /// How often CPython has run the loop for these types.
     runs: u64,
 }
-
-/// The arguments of a loop, followed by the objects found outside.
-pub type Objects<'py> = SmallVec<[Bound<'py, PyAny>; 16]>;
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

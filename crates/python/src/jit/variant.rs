@@ -5,19 +5,18 @@
 //! (`unit`).
 
 use crate::jit::account::Account;
-use crate::jit::arguments::{self, Numbers};
+use crate::jit::arguments::{self, Numbers, Objects};
 use crate::jit::code::Code;
 use crate::jit::forced;
 use crate::jit::host_functions::HostFunction;
 use crate::jit::results::Shape;
-use crate::jit::unit::Objects;
 use crate::jit::world::{Identity, Outside, Path};
 use crate::jit::worth;
 use numelt_jit::{AheadNote, Argument, Exit, ObjectKind, Param, Stmt, StmtKind, Unit, specialize};
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 /// Running this many operations takes compiled code less time than it takes to call it. A call has more.
 const FEW_OPERATIONS: f64 = 5.0;
@@ -60,16 +59,6 @@ pub enum ParamSource {
     Scratch,
     /// The pool of arrays that the run makes.
     Pool,
-}
-
-/// Increments a count.
-pub fn add_one(number: &AtomicU64) {
-    number.fetch_add(1, Ordering::Relaxed);
-}
-
-/// A count.
-pub fn get(number: &AtomicU64) -> u64 {
-    number.load(Ordering::Relaxed)
 }
 
 /// Can the code reach the end of an iteration? There, it has an exit for signals.

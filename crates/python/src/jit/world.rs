@@ -3,10 +3,10 @@
 //! In: objects. Out: answers to the specializer's questions ([`World`]), and the paths by which the objects are looked
 //! up again before each run.
 
-use crate::jit::arguments::{self, Numbers};
+use crate::jit::arguments::{self, Numbers, Objects};
 use crate::jit::forced;
 use crate::jit::host_functions::ufunc_loop;
-use crate::jit::unit::Objects;
+use crate::jit::known;
 use numelt_ir::DType;
 use numelt_jit::{Argument, IterationsAhead, ObjectKind, World};
 use pyo3::exceptions::PyRuntimeError;
@@ -15,7 +15,6 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyModule, PyString, PyTuple, PyType};
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// The Python functions that `jit_setup` has registered.
@@ -31,165 +30,13 @@ pub fn rest<'py>(source: Bound<'py, PyAny>, position: i64) -> PyResult<Bound<'py
     }
 }
 
-/// The functions and classes that the specializer knows, by address.
-struct Known {
-    kinds: FxHashMap<usize, ObjectKind>,
-    /// References to the objects, so that no other object gets one of these addresses.
-    _objects: Vec<Py<PyAny>>,
-}
-
-static KNOWN: PyOnceLock<Known> = PyOnceLock::new();
-
 /// Registers two Python functions: `callee(function)` returns the text of a function and its globals, or None, and
 /// `rest(kind, source, position)` returns an iterator over the remaining items of an iterable.
 #[pyfunction]
 pub fn jit_setup(py: Python<'_>, callee: Py<PyAny>, rest: Py<PyAny>) -> PyResult<()> {
     let _ = CALLEE.set(py, callee);
     let _ = REST.set(py, rest);
-    KNOWN.get_or_try_init(py, || collect(py)).map(|_| ())
-}
-
-/// The functions of NumPy that the specializer knows.
-const NUMPY: &[&str] = &[
-    "abs",
-    "absolute",
-    "minimum",
-    "maximum",
-    "isnan",
-    "isinf",
-    "isfinite",
-    "floor",
-    "ceil",
-    "trunc",
-    "rint",
-    "sqrt",
-    "square",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "sin",
-    "cos",
-    "tan",
-    "arcsin",
-    "arccos",
-    "arctan",
-    "arctan2",
-    "sinh",
-    "cosh",
-    "tanh",
-    "arcsinh",
-    "arccosh",
-    "arctanh",
-    "hypot",
-    "cbrt",
-    "power",
-    "fmod",
-    "copysign",
-    "logaddexp",
-    "round",
-    "around",
-    "deg2rad",
-    "rad2deg",
-    "radians",
-    "degrees",
-    "sum",
-    "prod",
-    "mean",
-    "var",
-    "std",
-    "any",
-    "all",
-    "max",
-    "min",
-    "amax",
-    "amin",
-    "argmax",
-    "argmin",
-    "dot",
-];
-
-/// The functions of numelt that make arrays, as far as the specializer knows them.
-const MAKERS: &[&str] =
-    &["zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "array", "asarray", "copy"];
-
-fn collect(py: Python<'_>) -> PyResult<Known> {
-    let mut kinds = FxHashMap::default();
-    let mut objects = Vec::new();
-    let mut add = |object: Bound<'_, PyAny>, kind: ObjectKind| {
-        kinds.insert(object.as_ptr() as usize, kind);
-        objects.push(object.unbind());
-    };
-    for name in [
-        "abs",
-        "len",
-        "range",
-        "min",
-        "max",
-        "int",
-        "float",
-        "bool",
-        "complex",
-        "round",
-        "divmod",
-        "pow",
-        "enumerate",
-        "zip",
-        "type",
-        "isinstance",
-        "sum",
-    ] {
-        add(py.import("builtins")?.getattr(name)?, ObjectKind::Builtin(name));
-    }
-    for (name, object) in py.import("math")?.dict() {
-        if object.is_callable() {
-            add(object, ObjectKind::Math(Box::leak(name.extract::<String>()?.into_boxed_str())));
-        }
-    }
-    let numelt = py.import("numelt")?;
-    for name in MAKERS {
-        add(numelt.getattr(*name)?, ObjectKind::Maker(name));
-    }
-    for module in ["numpy", "numelt"] {
-        let module = py.import(module)?;
-        for name in NUMPY {
-            add(module.getattr(*name)?, ObjectKind::Numpy(name));
-        }
-        for dtype in DType::ALL {
-            let name = if dtype == DType::Bool { "bool_" } else { dtype_name(dtype) };
-            add(module.getattr(name)?, ObjectKind::Class(dtype));
-        }
-    }
-    Ok(Known { kinds, _objects: objects })
-}
-
-fn dtype_name(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Bool => "bool",
-        DType::I8 => "int8",
-        DType::U8 => "uint8",
-        DType::I16 => "int16",
-        DType::U16 => "uint16",
-        DType::I32 => "int32",
-        DType::U32 => "uint32",
-        DType::I64 => "int64",
-        DType::U64 => "uint64",
-        DType::F16 => "float16",
-        DType::F32 => "float32",
-        DType::F64 => "float64",
-        DType::C64 => "complex64",
-        DType::C128 => "complex128",
-    }
-}
-
-/// Classifies an object that is not a value; `None` if the specializer does not know it.
-pub fn object_kind(object: &Bound<'_, PyAny>) -> PyResult<Option<ObjectKind>> {
-    // `jit_setup` has collected them, except in tests that do not call it
-    let known = KNOWN.get_or_try_init(object.py(), || collect(object.py()))?;
-    Ok(known.kinds.get(&(object.as_ptr() as usize)).cloned())
+    known::prepare(py)
 }
 
 /// Identifies an object for which code was made.
@@ -244,11 +91,6 @@ impl Identity {
             }
         }
     }
-}
-
-/// Does the specializer know this object by name?
-pub fn is_known(object: &Bound<'_, PyAny>) -> bool {
-    object_kind(object).is_ok_and(|kind| kind.is_some())
 }
 
 /// How to find an object outside of the loop, from an argument or from another such object.

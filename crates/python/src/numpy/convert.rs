@@ -2,7 +2,7 @@
 //!
 //! In: an object, or a dtype or scalar of numelt. Out: its counterpart. Not here: arrays (see `export.rs`).
 
-use crate::array::ndarray::NdArray;
+use crate::object::ndarray::NdArray;
 use numelt::rules::names::numpy_name;
 use numelt::rules::resolve::Weak;
 use numelt_ir::{DType, Scalar};

@@ -1,16 +1,10 @@
-//! NumPy's objects: dtypes and scalars are converted, memory is shared or lent, calls are passed to NumPy, and errors
-//! become exceptions with NumPy's wording.
+//! NumPy's objects: dtypes and scalars are converted, errors become exceptions with NumPy's wording, and the package's
+//! Python functions are found.
 //!
-//! Not here: what operations compute, and how they are recorded.
+//! Not here: arrays that are shared with NumPy, and calls that NumPy answers (`sharing`).
 
 pub mod blas;
 pub mod convert;
 pub mod coverage;
 pub mod errors;
-pub mod export;
-pub mod foreign;
 pub mod hooks;
-pub mod lend;
-pub mod library;
-pub mod loan;
-pub mod subclass;

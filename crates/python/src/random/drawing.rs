@@ -6,7 +6,7 @@
 use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
 use crate::cpython::vectorcall::{self, Callee, Entry};
-use crate::numpy::library::Library;
+use crate::sharing::library::Library;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;

@@ -9,10 +9,10 @@
 pub mod drawing;
 pub mod random_sequence;
 
-use crate::array::ndarray::{NdArray, wrap_new};
 use crate::array::operand::new_shape;
 use crate::cpython::calls;
 use crate::numpy::convert;
+use crate::object::ndarray::{NdArray, wrap_new};
 use crate::record::run;
 use numelt::random::{Pcg64, Stretch};
 use numelt::rules::shape;

@@ -5,9 +5,9 @@
 //! stays in NumPy's memory and is changed under NumPy's lock, as `random` does for the generators that can
 //! jump. Methods return `NotImplemented` for draws that are not native here.
 
-use crate::array::ndarray::{NdArray, wrap_new};
 use crate::cpython::calls;
 use crate::numpy::convert;
+use crate::object::ndarray::{NdArray, wrap_new};
 use crate::random::{destination, host_for, sized};
 use crate::record::run;
 use numelt_ir::{DType, Scalar};

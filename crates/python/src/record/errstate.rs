@@ -7,16 +7,12 @@
 //! processor's flags checked after each. NumPy keeps the state in a context variable, which is read only after the
 //! state has been changed for the first time.
 
-use crate::array::ndarray::NdArray;
-use crate::array::operand::Operand;
 use crate::cpython::calls;
 use crate::numpy::convert::Numpy;
 use crate::numpy::hooks;
 use crate::record::origin;
-use crate::record::run;
-use crate::ufunc::elementwise::Native;
-use numelt_ir::{DType, Op, warn};
-use numelt_runtime::{Reason, Runtime, Warning};
+use numelt_ir::{Op, warn};
+use numelt_runtime::{Runtime, Warning};
 use pyo3::exceptions::{PyFloatingPointError, PyNameError, PyRuntimeWarning};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -246,31 +242,6 @@ fn act_on(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
     Ok(())
 }
 
-/// Lets NumPy run the operation now; `None` if NumPy has no ufunc of that name.
-pub fn run<'py>(
-    py: Python<'py>,
-    op: Op,
-    args: &[Operand<'py>],
-    out: Option<&Bound<'py, NdArray>>,
-    dtype: Option<DType>,
-) -> Native<'py> {
-    let numpy = Numpy::get(py)?;
-    let function = match op {
-        Op::Where | Op::Copy | Op::RealPart | Op::ImagPart | Op::Erf => return Ok(None),
-        _ => numpy.attr(py, op.name())?,
-    };
-    let objects = args.iter().map(|a| a.to_object(py)).collect::<PyResult<Vec<_>>>()?;
-    let kwargs = PyDict::new(py);
-    if let Some(out) = out {
-        kwargs.set_item("out", PyTuple::new(py, [out])?)?;
-    }
-    if let Some(dtype) = dtype {
-        kwargs.set_item("dtype", numpy.descr(py, dtype))?;
-    }
-    let result = hooks::call_numpy(&function, &PyTuple::new(py, objects)?, Some(&kwargs))?;
-    Ok(Some(out.map_or(result, |out| out.clone().into_any())))
-}
-
 /// The package calls this when NumPy's state changes in this context. The state is decoded when an operation is
 /// recorded, not here: NumPy's own code often sets a state for itself, under which nothing is recorded.
 #[pyfunction]
@@ -289,13 +260,6 @@ fn warnings_are_errors(py: Python<'_>, on: bool) -> PyResult<()> {
     if on { errstate_changed(py) } else { Ok(()) }
 }
 
-/// Runs what is pending if it could warn, so that its warnings meet the filters that were in force when it was
-/// recorded.
-#[pyfunction]
-fn settle_warnings(py: Python<'_>) -> PyResult<()> {
-    if Runtime::global().may_warn() { run::run_what_fits(py, Reason::Explicit) } else { Ok(()) }
-}
-
 /// Records an elementwise operation as a part of another one, which reports in its place; see [`as_parts`].
 #[pyfunction]
 fn elementwise_part<'py>(py: Python<'py>, op: &str, ins: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
@@ -309,6 +273,5 @@ fn elementwise_part<'py>(py: Python<'py>, op: &str, ins: &Bound<'py, PyTuple>) -
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(errstate_changed, module)?)?;
     module.add_function(wrap_pyfunction!(elementwise_part, module)?)?;
-    module.add_function(wrap_pyfunction!(settle_warnings, module)?)?;
     module.add_function(wrap_pyfunction!(warnings_are_errors, module)?)
 }

@@ -6,8 +6,8 @@
 //! Errors of filters wait until the batch has run; then the thread that ran it raises them.
 
 use crate::numpy::errors::{self, ATTRIBUTE};
+use crate::record::gil::past_gil;
 use crate::record::program::PyProgram;
-use crate::record::run;
 use numelt_ir::Result;
 use numelt_runtime::{Filtering, Reason, Runtime};
 use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError, PyValueError};
@@ -51,14 +51,14 @@ pub fn apply_here() -> bool {
 pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
     let (mut raised, mut stopped) = (Vec::new(), false);
     let result = loop {
-        let Some(mut filtering) = run::past_gil(py, Runtime::filtering) else {
-            break run::past_gil(py, |runtime| runtime.flush(reason));
+        let Some(mut filtering) = past_gil(py, Runtime::filtering) else {
+            break past_gil(py, |runtime| runtime.flush(reason));
         };
         if !stopped {
             (raised, stopped) = apply(py, &mut filtering);
         }
         // false: another thread has run the batch meanwhile, so the program that is pending now is taken
-        match run::past_gil(py, |runtime| runtime.flush_filtered(reason, filtering)) {
+        match past_gil(py, |runtime| runtime.flush_filtered(reason, filtering)) {
             Ok(false) => {}
             Ok(true) => break Ok(()),
             Err(error) => break Err(error),
@@ -67,7 +67,7 @@ pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
     RAISED.with_borrow_mut(|waiting| waiting.append(&mut raised));
     if Runtime::global().pending_calls() > 0 {
         // calls of extension methods are nothing to filter
-        return result.and_then(|()| run::past_gil(py, |runtime| runtime.flush(reason)));
+        return result.and_then(|()| past_gil(py, |runtime| runtime.flush(reason)));
     }
     result
 }
@@ -109,7 +109,7 @@ fn apply_one(filter: &Bound<'_, PyAny>, filtering: &mut Filtering) -> PyResult<(
             return Err(PyTypeError::new_err(format!("a filter returns a Program or None, not {class}")));
         }
     };
-    run::past_gil(py, |runtime| runtime.replace(filtering, program))
+    past_gil(py, |runtime| runtime.replace(filtering, program))
         .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 

@@ -3,7 +3,7 @@
 //! In: operations as the rules have decided them. Out: calls of `run`, and Python exceptions for errors.
 
 use crate::numpy::errors;
-use crate::record::{errstate, inspect, registry, run, truths};
+use crate::record::{errstate, registry, reports, run, truths};
 use numelt::rules::shape::{self, Order};
 use numelt::{Error, Folded, Front};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
@@ -55,7 +55,7 @@ impl Front for Attached<'_> {
 
     fn known(&self, op: Op, ty: DType, view: &ArrayView, axes: Axes, array: bool) -> Option<Scalar> {
         let value = kept(op, ty, view, axes, array).or_else(|| truths::folded(self.0, op, ty, view, axes))?;
-        inspect::count(op);
+        reports::count(op);
         Some(value)
     }
 

@@ -2,92 +2,21 @@
 //!
 //! In: calls from the Python package. Out: reports as Python objects, and a runtime with other settings.
 
-use crate::array::operand::Operand;
 use crate::cpython::graveyard;
-use crate::numpy::{blas, errors, library};
-use crate::record::{errstate, filters, origin, progress, run};
+use crate::numpy::{blas, errors};
+use crate::object::ndarray::NdArray;
+use crate::record::{errstate, filters, library_reports, origin, progress, reports, run};
 use numelt_engines::Engines;
 use numelt_ir::{Error, Op};
-use numelt_runtime::{ArrayView, Config, EngineSet, Explanation, FlushReport, KEYS, Reason, Runtime};
+use numelt_runtime::{ArrayView, Config, EngineSet, Explanation, KEYS, Reason, Runtime};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How many instructions have been recorded, by operation.
-static RECORDED: [AtomicU64; Op::ALL.len()] = [const { AtomicU64::new(0) }; Op::ALL.len()];
-
-/// Counts one recorded instruction. Only called with the GIL held, so no read-modify-write is needed.
-#[inline]
-pub fn count(op: Op) {
-    let counter = &RECORDED[op as usize];
-    counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-}
-
-/// Whether each flush is reported to a callable. The next item is that callable.
-static WATCHED: AtomicBool = AtomicBool::new(false);
-static ON_FLUSH: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
-/// Reports kept for the next `inspect_stop`, because the callable takes all reports out of the runtime.
-static KEPT: Mutex<Option<Vec<FlushReport>>> = Mutex::new(None);
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-/// Sets the callable to which each flush is reported; `None` removes it.
+/// Sets the callable to which each flush is reported; `None` removes it. What is pending runs.
 pub fn set_on_flush(py: Python<'_>, callable: &Bound<'_, PyAny>) -> PyResult<()> {
-    let on = !callable.is_none();
-    let old = std::mem::replace(&mut *locked(&ON_FLUSH), on.then(|| callable.clone().unbind()));
-    WATCHED.store(on, Ordering::Release);
-    if on {
-        Runtime::global().inspect_start();
-    } else if locked(&KEPT).is_none() {
-        Runtime::global().inspect_stop();
-    }
-    drop(old);
+    reports::set_on_flush(callable);
     run::run_what_fits(py, Reason::Explicit)
-}
-
-/// Passes the reports of finished flushes to the callable, if there is one.
-pub fn after_flush(py: Python<'_>) -> PyResult<()> {
-    if !WATCHED.load(Ordering::Acquire) {
-        return Ok(());
-    }
-    let reports = Runtime::global().inspect_stop();
-    Runtime::global().inspect_start();
-    let Some(callable) = locked(&ON_FLUSH).as_ref().map(|c| c.clone_ref(py)) else { return Ok(()) };
-    for report in &reports {
-        callable.call1(py, (report_dict(py, report)?,))?;
-    }
-    if let Some(kept) = &mut *locked(&KEPT) {
-        kept.extend(reports);
-    }
-    Ok(())
-}
-
-fn report_dict<'py>(py: Python<'py>, report: &FlushReport) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("reason", report.reason.name())?;
-    dict.set_item("instructions", report.instructions)?;
-    dict.set_item("elements", &report.elements)?;
-    dict.set_item("kernels", &report.kernels)?;
-    dict.set_item("kernel_count", report.kernels.len())?;
-    dict.set_item("tiers", &report.tiers)?;
-    dict.set_item("calls", &report.calls)?;
-    dict.set_item("steps", &report.steps)?;
-    dict.set_item("step_bytes", &report.step_bytes)?;
-    dict.set_item("step_seconds", report.step_ns.iter().map(|&ns| ns as f64 / 1e9).collect::<Vec<_>>())?;
-    dict.set_item("allocated_buffers", &report.buffers)?;
-    dict.set_item("contracted", report.contracted)?;
-    dict.set_item("put_off", report.put_off)?;
-    dict.set_item("bytes_moved", report.bytes_moved)?;
-    dict.set_item("engines", &report.engines)?;
-    dict.set_item("bytes_there", report.bytes_there)?;
-    dict.set_item("bytes_back", report.bytes_back)?;
-    dict.set_item("cache_hit", report.cache_hit)?;
-    dict.set_item("seconds", report.total_ns as f64 / 1e9)?;
-    Ok(dict)
 }
 
 /// Run everything that is recorded and has not run.
@@ -105,7 +34,7 @@ fn flush(py: Python<'_>) -> PyResult<()> {
 /// Runs what is pending when the interpreter exits. Nobody can handle an error then.
 #[pyfunction]
 fn _flush_at_exit(py: Python<'_>) {
-    WATCHED.store(false, Ordering::Release);
+    reports::silence();
     // An error concerns values that are about to be freed, so it is ignored.
     let _ = run::execute(py, Reason::Exit);
     if let Err(error) = filters::deliver(py) {
@@ -119,8 +48,15 @@ fn _flush_at_exit(py: Python<'_>) {
 fn _flush_before_fork(py: Python<'_>) -> PyResult<()> {
     let _ = run::execute(py, Reason::Explicit);
     filters::deliver(py)?;
-    after_flush(py)?;
+    reports::after_flush(py)?;
     errstate::deliver(py)
+}
+
+/// Runs what is pending if it could warn, so that its warnings meet the filters that were in force when it was
+/// recorded.
+#[pyfunction]
+fn settle_warnings(py: Python<'_>) -> PyResult<()> {
+    if Runtime::global().may_warn() { run::run_what_fits(py, Reason::Explicit) } else { Ok(()) }
 }
 
 /// The number of pending element-operations.
@@ -153,12 +89,13 @@ fn explain(a: Option<&Bound<'_, PyAny>>, dot: bool) -> PyResult<String> {
 /// its instructions were recorded.
 fn explained(asked: Option<&Bound<'_, PyAny>>) -> PyResult<(Explanation, Vec<u32>)> {
     let several = asked.is_some_and(|a| a.is_instance_of::<PyTuple>() || a.is_instance_of::<PyList>());
-    let operands: Vec<Option<Operand<'_>>> = match asked {
-        Some(all) if several => all.try_iter()?.map(|one| Operand::extract(&one?)).collect::<PyResult<_>>()?,
-        Some(one) => vec![Operand::extract(one)?],
+    let objects: Vec<Bound<'_, PyAny>> = match asked {
+        Some(all) if several => all.try_iter()?.collect::<PyResult<_>>()?,
+        Some(one) => vec![one.clone()],
         None => Vec::new(),
     };
-    let views: Vec<&ArrayView> = operands.iter().flatten().filter_map(Operand::view).collect();
+    let arrays = objects.iter().filter_map(|object| object.cast::<NdArray>().ok());
+    let views: Vec<&ArrayView> = arrays.filter_map(|array| array.get().view()).collect();
     Runtime::global().explain_placed(asked.map(|_| &views[..])).map_err(errors::to_py)
 }
 
@@ -205,7 +142,7 @@ fn stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     }
     let native = PyDict::new(py);
     for op in Op::ALL {
-        let count = RECORDED[*op as usize].load(Ordering::Relaxed);
+        let count = reports::recorded(*op);
         if count > 0 {
             native.set_item(op.name(), count)?;
         }
@@ -264,28 +201,22 @@ fn engines() -> Vec<String> {
 
 #[pyfunction]
 fn reset_stats() {
-    RECORDED.iter().for_each(|c| c.store(0, Ordering::Relaxed));
+    reports::forget_counts();
     Runtime::global().reset_stats();
 }
 
 #[pyfunction]
 fn inspect_start(py: Python<'_>) -> PyResult<()> {
     run::run_what_fits(py, Reason::Explicit)?;
-    *locked(&KEPT) = Some(Vec::new());
-    Runtime::global().inspect_start();
+    reports::keep();
     Ok(())
 }
 
 #[pyfunction]
 fn inspect_stop(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    let mut reports = locked(&KEPT).take().unwrap_or_default();
-    reports.extend(Runtime::global().inspect_stop());
-    if WATCHED.load(Ordering::Acquire) {
-        Runtime::global().inspect_start();
-    }
     let list = PyList::empty(py);
-    for report in &reports {
-        list.append(report_dict(py, report)?)?;
+    for report in &reports::taken() {
+        list.append(reports::report_dict(py, report)?)?;
     }
     Ok(list)
 }
@@ -317,7 +248,8 @@ const ENGINE_KEYS: [&str; 11] = [
 
 #[pyfunction]
 fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-    let text = value.str()?.to_string();
+    // no value, as for a folder that is to be the default one
+    let text = if value.is_none() { String::new() } else { value.str()?.to_string() };
     let mut config = Runtime::global().config();
     let text = match text.as_str() {
         "True" => "1",
@@ -328,7 +260,7 @@ fn config_set(py: Python<'_>, key: &str, value: &Bound<'_, PyAny>) -> PyResult<(
     run::run_what_fits(py, Reason::Explicit)?;
     let concerns_engine = ENGINE_KEYS.contains(&key);
     let engines = if concerns_engine { Some(engines_for(&config)?) } else { None };
-    library::set_trace(config.trace);
+    library_reports::set_trace(config.trace);
     progress::show_after(config.progress);
     Runtime::global().reconfigure(engines, config);
     graveyard::drain(py);
@@ -358,7 +290,7 @@ pub fn start_runtime() -> PyResult<()> {
     }
     let engines = Engines::default().start(&mut config).map_err(errors::to_py)?;
     blas::register_numpys(&*engines.host);
-    library::set_trace(config.trace);
+    library_reports::set_trace(config.trace);
     progress::show_after(config.progress);
     Runtime::init(engines, config);
     Ok(())
@@ -369,6 +301,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     macro_rules! add {
         ($($name:ident)*) => { $(module.add_function(wrap_pyfunction!($name, module)?)?;)* };
     }
-    add!(flush _flush_at_exit _flush_before_fork pending explain explain_lines stats declined runs_at_once engines reset_stats inspect_start inspect_stop config_get config_set);
+    add!(settle_warnings flush _flush_at_exit _flush_before_fork pending explain explain_lines stats declined runs_at_once engines reset_stats inspect_start inspect_stop config_get config_set);
     Ok(())
 }

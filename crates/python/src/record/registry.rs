@@ -7,10 +7,7 @@
 //! owners. Both are then visible, so every instruction runs alone, and [`apart`] copies inputs that the instruction
 //! would overwrite.
 
-use crate::record::run;
-use numelt_ir::{Axes, Op};
-use numelt_runtime::{ArrayView, BaseRef, Input, Reason, WeakBase};
-use pyo3::prelude::*;
+use numelt_runtime::{ArrayView, BaseRef, WeakBase};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -139,31 +136,9 @@ pub fn is_tangled() -> bool {
     TANGLED.load(Ordering::Relaxed)
 }
 
-/// Copies of those inputs that share memory with `out` through another base, in the order of the inputs; `None` if
-/// there are none.
-#[cold]
-pub fn apart(py: Python<'_>, out: &ArrayView, ins: &[Input<'_>]) -> PyResult<Option<Vec<Option<ArrayView>>>> {
-    let shares = |input: &Input<'_>| match input {
-        Input::Array(array) => !array.base.ptr_eq(&out.base) && memory(array).is_some_and(|a| overlaps(&a, out)),
-        Input::Const(_) => false,
-    };
-    if !ins.iter().any(shares) {
-        return Ok(None);
-    }
-    let copy = |input: &Input<'_>| match input {
-        Input::Array(array) if shares(input) => {
-            let copy = ArrayView::fresh(numelt_runtime::Runtime::global(), array.dtype, &array.shape);
-            run::record(py, Op::Copy, array.dtype, &copy, &[Input::Array(array)], Axes::default())?;
-            Ok(Some(copy))
-        }
-        Input::Array(_) | Input::Const(_) => Ok(None),
-    };
-    let copies = ins.iter().map(copy).collect::<PyResult<Vec<_>>>()?;
-    run::run_what_fits(py, Reason::Visible)?;
-    for copy in copies.iter().flatten() {
-        run::look(py, &copy.base, |_| ())?;
-    }
-    Ok(Some(copies))
+/// Whether two views share memory by different bases.
+pub fn share(one: &ArrayView, other: &ArrayView) -> bool {
+    !one.base.ptr_eq(&other.base) && memory(one).is_some_and(|range| overlaps(&range, other))
 }
 
 fn overlaps(range: &Range<usize>, out: &ArrayView) -> bool {

@@ -5,15 +5,13 @@
 
 use crate::cpython::graveyard;
 use crate::numpy::errors;
-use crate::record::{errstate, filters, inspect, origin, progress, registry};
+use crate::record::gil::past_gil;
+use crate::record::{errstate, filters, origin, registry, reports};
 use numelt::rules::shape;
 use numelt_ir::{Axes, DType, Op, Result, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Export, Input, ReadGuard, Reason, Repeated, Runtime, WriteGuard};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
-
-/// A flush of more pending element-operations releases the GIL, so that other Python threads run.
-const DETACH_WORK: u64 = 100_000;
 
 /// Appends an instruction, and runs the queue if the runtime asks for it.
 #[inline]
@@ -45,12 +43,12 @@ unsafe fn record_as(
     new: bool,
 ) -> PyResult<()> {
     if registry::is_tangled()
-        && let Some(copies) = registry::apart(py, out, ins)?
+        && let Some(copies) = apart(py, out, ins)?
     {
         let ins: Vec<_> = ins.iter().zip(&copies).map(|(&old, new)| new.as_ref().map_or(old, Input::Array)).collect();
         return record(py, what.0, what.1, out, &ins, what.2);
     }
-    inspect::count(what.0);
+    reports::count(what.0);
     if alone(py)? {
         return record_alone(py, what, out, ins);
     }
@@ -78,7 +76,7 @@ pub fn repeat(py: Python<'_>, op: Op, ty: DType, ins: [Input<'_>; 2]) -> PyResul
     // SAFETY: as in `record_as`.
     let repeated = unsafe { Runtime::global().repeat_past((op, ty), ins) };
     if repeated.is_some() {
-        inspect::count(op);
+        reports::count(op);
     }
     Ok(repeated)
 }
@@ -116,7 +114,7 @@ fn record_alone(py: Python<'_>, (op, ty, axes): (Op, DType, Axes), out: &ArrayVi
     filters::deliver(py)?;
     ran?;
     errstate::act(py)?;
-    inspect::after_flush(py)
+    reports::after_flush(py)
 }
 
 /// Runs everything pending, and gives its warnings to Python.
@@ -135,7 +133,7 @@ pub fn run_what_fits(py: Python<'_>, reason: Reason) -> PyResult<()> {
 
 fn after_run(py: Python<'_>) -> PyResult<()> {
     filters::deliver(py)?;
-    inspect::after_flush(py)?;
+    reports::after_flush(py)?;
     errstate::deliver(py)
 }
 
@@ -154,22 +152,31 @@ pub fn execute(py: Python<'_>, reason: Reason) -> Result<()> {
     result
 }
 
-/// Calls the runtime, with the GIL released if the call may take long or wait for another thread. The thread that
-/// holds a guard may need the GIL to end it, so no thread may wait for a guard while it holds the GIL.
-pub fn past_gil<T: Send>(py: Python<'_>, act: impl FnOnce(&Runtime) -> T + Send) -> T {
-    let runtime = Runtime::global();
-    let work = runtime.pending_work();
-    // Between two calls of extension methods, a flush may have to wait for a thread that runs another one and holds the
-    // GIL. An extension method that flushes keeps the GIL, because no other thread may see values that wait for its
-    // end.
-    let may_wait = runtime.may_wait() || runtime.pending_calls() > 0;
-    if (work > DETACH_WORK || may_wait) && !runtime.runs_extension() {
-        let _watched = progress::watch(work);
-        let _away = runtime.away();
-        py.detach(|| act(runtime))
-    } else {
-        act(runtime)
+/// Copies of those inputs that share memory with `out` through another base, in the order of the inputs; `None` if
+/// there are none.
+#[cold]
+fn apart(py: Python<'_>, out: &ArrayView, ins: &[Input<'_>]) -> PyResult<Option<Vec<Option<ArrayView>>>> {
+    let shares = |input: &Input<'_>| match input {
+        Input::Array(array) => registry::share(array, out),
+        Input::Const(_) => false,
+    };
+    if !ins.iter().any(shares) {
+        return Ok(None);
     }
+    let copy = |input: &Input<'_>| match input {
+        Input::Array(array) if shares(input) => {
+            let copy = ArrayView::fresh(Runtime::global(), array.dtype, &array.shape);
+            record(py, Op::Copy, array.dtype, &copy, &[Input::Array(array)], Axes::default())?;
+            Ok(Some(copy))
+        }
+        Input::Array(_) | Input::Const(_) => Ok(None),
+    };
+    let copies = ins.iter().map(copy).collect::<PyResult<Vec<_>>>()?;
+    run_what_fits(py, Reason::Visible)?;
+    for copy in copies.iter().flatten() {
+        look(py, &copy.base, |_| ())?;
+    }
+    Ok(Some(copies))
 }
 
 /// A new base without memory.
@@ -324,7 +331,7 @@ pub fn fold_now(view: &ArrayView, folds: &[(Op, DType)]) -> PyResult<Option<Smal
     }
     let found = Runtime::global().fold_now(folds, view).map_err(errors::to_py)?;
     if found.is_some() {
-        folds.iter().for_each(|fold| inspect::count(fold.0));
+        folds.iter().for_each(|fold| reports::count(fold.0));
     }
     Ok(found)
 }
@@ -379,7 +386,7 @@ pub fn product(py: Python<'_>, op: Op, ty: DType, out: &ArrayView, ins: [&ArrayV
     // SAFETY: the GIL is held; see `record_as`.
     let now = || unsafe { Runtime::global().call_now((op, ty, Axes::default()), out, &ins) };
     if plain && !alone(py)? && now().map_err(errors::to_py)? {
-        inspect::count(op);
+        reports::count(op);
         return Ok(());
     }
     record(py, op, ty, out, &[Input::Array(ins[0]), Input::Array(ins[1])], Axes::default())
@@ -397,7 +404,7 @@ pub fn new_filled(dims: &[i64], value: Scalar) -> Option<BaseRef> {
     // SAFETY: the GIL is held; see `record_as`.
     let base =
         unsafe { Runtime::global().prepared_past(n as usize * value.dtype().size(), |all| write_all(all, value)) }?;
-    inspect::count(Op::Copy);
+    reports::count(Op::Copy);
     Some(base)
 }
 
@@ -412,7 +419,7 @@ pub fn copy_of_few(py: Python<'_>, view: &ArrayView) -> Option<BaseRef> {
         unsafe { Runtime::global().prepared_past(range.len(), |to| to.copy_from_slice(&from[range])) }
     };
     let base = peek(py, &view.base, copy)??;
-    inspect::count(Op::Copy);
+    reports::count(Op::Copy);
     Some(base)
 }
 
@@ -424,7 +431,7 @@ pub fn overwrite_few(py: Python<'_>, view: &ArrayView, value: Scalar) -> bool {
     let Some(range) = shape::dense_range(view) else { return false };
     let done = poke(py, &view.base, |bytes| write_all(&mut bytes[range], value)).is_some();
     if done {
-        inspect::count(Op::Copy);
+        reports::count(Op::Copy);
     }
     done
 }
@@ -458,7 +465,7 @@ pub fn copy_few(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> bool 
     if done.flatten().is_none() {
         return false;
     }
-    inspect::count(Op::Copy);
+    reports::count(Op::Copy);
     true
 }
 
@@ -507,7 +514,7 @@ pub fn new_written<const SIZE: usize>(op: Op, n: i64, element: impl Fn(i64) -> [
     };
     // SAFETY: the GIL is held; see `record_as`.
     let base = unsafe { Runtime::global().prepared_past(n as usize * SIZE, write) }?;
-    inspect::count(op);
+    reports::count(op);
     Some(base)
 }
 
@@ -519,7 +526,7 @@ pub fn fill_new(py: Python<'_>, view: &ArrayView, value: Scalar) -> PyResult<boo
         return Ok(false);
     }
     fill(py, &view.base, |memory| write_all(&mut memory[..nbytes], value))?;
-    inspect::count(Op::Copy);
+    reports::count(Op::Copy);
     Ok(true)
 }
 
@@ -530,7 +537,7 @@ pub fn scan(py: Python<'_>, what: (Op, DType, Axes), out: &ArrayView, source: &A
     // SAFETY: the GIL is held; see `record_as`.
     let now = || unsafe { runtime.call_now(what, out, &[source]) };
     if few && !alone(py)? && !registry::is_tangled() && now().map_err(errors::to_py)? {
-        inspect::count(what.0);
+        reports::count(what.0);
         return Ok(());
     }
     record(py, what.0, what.1, out, &[Input::Array(source)], what.2)

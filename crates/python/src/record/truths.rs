@@ -4,8 +4,8 @@
 //! In: full reductions of contiguous arrays of bool. Out: their values; `None` if recorded operations are inspected
 //! or traced, or the values are not in memory.
 
-use crate::array::ndarray::NdArray;
-use crate::record::{inspect, registry, run};
+use crate::object::ndarray::NdArray;
+use crate::record::{registry, reports, run};
 use numelt::rules::shape;
 use numelt_ir::{Axes, DType, Op, Scalar};
 use numelt_runtime::{ArrayView, Runtime};
@@ -44,7 +44,7 @@ pub fn folded(py: Python<'_>, op: Op, ty: DType, view: &ArrayView, axes: Axes) -
 pub fn count_true(a: &Bound<'_, PyAny>) -> Option<i64> {
     let view = a.cast::<NdArray>().ok()?.get().view()?;
     let found = folded(a.py(), Op::Sum, DType::I64, view, Axes::all(view.shape.len()))?;
-    inspect::count(Op::Sum);
+    reports::count(Op::Sum);
     match found {
         Scalar::I64(n) => Some(n),
         _ => None,

@@ -3,20 +3,21 @@
 //! In: an operation, its operands and options. Out: the recorded result; `None` if NumPy has to run the operation or
 //! raise the error.
 
-use crate::array::ndarray::{NdArray, wrap_new};
 use crate::array::operand::Operand;
 use crate::array::scalar;
 use crate::cpython::calls;
-use crate::numpy::convert;
+use crate::numpy::convert::Numpy;
+use crate::object::ndarray::{NdArray, wrap_new};
 use crate::record::errstate;
 use crate::record::front::Attached;
+use crate::sharing::calling;
 use numelt::clip::Clip;
 use numelt::rules::casting::{Casting, MemoryOrder};
 use numelt::rules::resolve::Weak;
 use numelt::{Answer, Elementwise, Made, NotNative, Output};
 use numelt_ir::{DType, Op};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
 
 /// The result of a native operation, or `None` if NumPy has to run the operation or raise the error.
@@ -45,7 +46,7 @@ impl<'py> Call<'_, 'py> {
     pub fn apply(&self, py: Python<'py>) -> Native<'py> {
         let usual = self.mask.is_none() && self.casting == Casting::SameKind && self.order == MemoryOrder::Keep;
         if errstate::is_strict(py)? {
-            return if usual { errstate::run(py, self.op, self.args, self.out, self.dtype) } else { Ok(None) };
+            return if usual { in_numpy(py, self.op, self.args, self.out, self.dtype) } else { Ok(None) };
         }
         let out = match self.out.map(output) {
             Some(None) => return Ok(None),
@@ -124,7 +125,7 @@ pub fn finish<'py>(py: Python<'py>, answer: Answer<Made>, out: Option<&Bound<'py
 /// A transcendental function of scalars, computed now by NumPy's ufunc, as if the program had called it.
 fn function_of_scalars<'py>(py: Python<'py>, op: Op, args: &[Operand<'py>]) -> PyResult<Bound<'py, PyAny>> {
     let numbers: Vec<_> = args.iter().map(|arg| arg.to_object(py)).collect::<PyResult<_>>()?;
-    calls::apply(&convert::Numpy::get(py)?.attr(py, op.name())?, PyTuple::new(py, numbers)?, None)
+    calls::apply(&Numpy::get(py)?.attr(py, op.name())?, PyTuple::new(py, numbers)?, None)
 }
 
 /// Whether a Python number converts to `dtype` within its family (integers or floating-point numbers).
@@ -134,4 +135,29 @@ pub fn weak_fits(operand: &Operand<'_>, dtype: DType) -> bool {
         Operand::Weak(weak, _) => weak.to_scalar(dtype).is_some(),
         Operand::Array(_) | Operand::Value(_) => true,
     }
+}
+
+/// Lets NumPy run the operation now; `None` if NumPy has no ufunc of that name.
+fn in_numpy<'py>(
+    py: Python<'py>,
+    op: Op,
+    args: &[Operand<'py>],
+    out: Option<&Bound<'py, NdArray>>,
+    dtype: Option<DType>,
+) -> Native<'py> {
+    let numpy = Numpy::get(py)?;
+    let function = match op {
+        Op::Where | Op::Copy | Op::RealPart | Op::ImagPart | Op::Erf => return Ok(None),
+        _ => numpy.attr(py, op.name())?,
+    };
+    let objects = args.iter().map(|a| a.to_object(py)).collect::<PyResult<Vec<_>>>()?;
+    let kwargs = PyDict::new(py);
+    if let Some(out) = out {
+        kwargs.set_item("out", PyTuple::new(py, [out])?)?;
+    }
+    if let Some(dtype) = dtype {
+        kwargs.set_item("dtype", numpy.descr(py, dtype))?;
+    }
+    let result = calling::call_numpy(&function, &PyTuple::new(py, objects)?, Some(&kwargs))?;
+    Ok(Some(out.map_or(result, |out| out.clone().into_any())))
 }

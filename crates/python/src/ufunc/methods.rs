@@ -3,16 +3,18 @@
 //! In: a ufunc, numelt's or NumPy's, and the arguments of a call of a method. Out: what a fast path records, what
 //! NumPy's method returns on lent memory, or what the package returns.
 
-use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
 use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
 use crate::functions::{self, reductions};
-use crate::numpy::foreign;
 use crate::numpy::hooks;
-use crate::numpy::lend::{self, Terms};
-use crate::record::policy::{Decision, Unrecorded, limits};
-use crate::ufunc::{Ufunc, operators, reduce, ufunc_at};
+use crate::object::ndarray::{NdArray, exact_native};
+use crate::object::ufunc::Ufunc;
+use crate::sharing::calling;
+use crate::sharing::foreign;
+use crate::sharing::lend::{self, Terms};
+use crate::sharing::policy::{Decision, Unrecorded, limits};
+use crate::ufunc::{operators, reduce, ufunc_at};
 use numelt_ir::Op;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -73,7 +75,7 @@ pub fn unrecorded<'py>(
         "__call__" => (format!("numpy.{ufunc_name}"), numpy.clone()),
         other => (format!("numpy.{ufunc_name}.{other}"), numpy.getattr(other)?),
     };
-    hooks::fallback(&qualified, &callable, &args, kwargs.as_ref())
+    calling::fallback(&qualified, &callable, &args, kwargs.as_ref())
 }
 
 /// Calls NumPy's own ufunc, or a method of it, if the policy decides so; `None` if the package answers the call.
@@ -91,7 +93,7 @@ pub fn by_numpy<'py>(
         "reduceat" if ufunc_at::has_many_segments(given) => i64::MAX,
         _ => limits::FEW,
     };
-    let recordable = ufunc.is_some_and(|ufunc| ufunc.op.is_some() || ufunc.composed);
+    let recordable = ufunc.is_some_and(|ufunc| ufunc.native().is_some() || ufunc.is_composed());
     let decision = Unrecorded { given, recordable, method, most }.decide()?;
     if matches!(decision, Decision::Rules | Decision::Package) {
         return Ok(None);
@@ -100,7 +102,7 @@ pub fn by_numpy<'py>(
         Decision::Lend(terms) => lend::call(callable, given, method, terms, || Ok(())),
         _ => {
             let own = match ufunc {
-                Some(ufunc) => Cow::Borrowed(ufunc.name.as_str()),
+                Some(ufunc) => Cow::Borrowed(ufunc.name()),
                 None => Cow::Owned(numpy.getattr(intern!(py, "__name__"))?.extract()?),
             };
             let label = if method { Cow::Owned(format!("{own}.{name}")) } else { own };
@@ -112,7 +114,7 @@ pub fn by_numpy<'py>(
 
 /// The fast path of reductions along one axis, by default the first.
 fn reduced<'py>(ufunc: &Ufunc, given: &Given<'_, 'py>) -> Quick<'py> {
-    let fold = match ufunc.op {
+    let fold = match ufunc.native() {
         Some(Op::Add) => Op::Sum,
         Some(Op::Multiply) => Op::Prod,
         Some(Op::Maximum) => Op::Max,
@@ -129,7 +131,7 @@ fn reduced<'py>(ufunc: &Ufunc, given: &Given<'_, 'py>) -> Quick<'py> {
         _ => return Ok(None),
     };
     if given.one().is_some()
-        && let Some(op @ (Op::Maximum | Op::Minimum)) = ufunc.op
+        && let Some(op @ (Op::Maximum | Op::Minimum)) = ufunc.native()
         && let Ok(list) = first.cast_exact::<PyList>()
         && let Some(made) = operators::chained(op, &list).transpose()?
     {
@@ -144,7 +146,7 @@ fn reduced<'py>(ufunc: &Ufunc, given: &Given<'_, 'py>) -> Quick<'py> {
 
 /// The fast path of scans along the first axis of a native array.
 fn accumulated<'py>(ufunc: &Ufunc, given: &Given<'_, 'py>) -> Quick<'py> {
-    let scan = match ufunc.op {
+    let scan = match ufunc.native() {
         Some(Op::Add) => Op::Cumsum,
         Some(Op::Multiply) => Op::Cumprod,
         Some(Op::Maximum) => Op::Cummax,
@@ -163,7 +165,7 @@ fn accumulated<'py>(ufunc: &Ufunc, given: &Given<'_, 'py>) -> Quick<'py> {
 
 /// The fast path of products of all pairs.
 fn outer<'py>(ufunc: &Ufunc, given: &Given<'_, 'py>) -> Quick<'py> {
-    match (ufunc.op, given.exactly()) {
+    match (ufunc.native(), given.exactly()) {
         (Some(op), Some([a, b])) => operators::outer(op, &a, &b).transpose(),
         _ => Ok(None),
     }

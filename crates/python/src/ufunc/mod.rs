@@ -12,73 +12,31 @@ pub mod reduce;
 pub mod ufunc_at;
 pub mod ufunc_direct;
 
-use crate::array::ndarray::NdArray;
 use crate::array::operand::Operand;
 use crate::array::scalar::Composing;
 use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
 use crate::numpy::convert::Numpy;
 use crate::numpy::errors;
-use crate::numpy::export;
-use crate::numpy::lend::Terms;
-use crate::numpy::{foreign, hooks, subclass};
+use crate::numpy::hooks;
+use crate::object::ndarray::NdArray;
+use crate::object::ufunc::Ufunc;
+use crate::sharing::export;
+use crate::sharing::lend::Terms;
+use crate::sharing::{foreign, subclass};
 use crate::ufunc::elementwise::{Call, Native};
 use crate::ufunc::options::options;
 use crate::ufunc::ufunc_direct::{quick_call, quick_or_numbers};
 use numelt_ir::Op;
 use pyo3::exceptions::{PyDeprecationWarning, PyTypeError, PyUserWarning, PyValueError};
-use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
-use std::mem::offset_of;
 use std::sync::{Mutex, PoisonError};
 
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
-
-/// A ufunc whose calls are recorded if they are native.
-#[pyclass(name = "ufunc", module = "numpy", frozen, weakref, dict)]
-pub struct Ufunc {
-    numpy: Py<PyAny>,
-    name: String,
-    op: Option<Op>,
-    /// Whether the package composes it of native operations.
-    composed: bool,
-    /// The function that the interpreter calls; see [`crate::cpython::vectorcall::call_by`].
-    vectorcall: ffi::vectorcallfunc,
-}
-
-impl Ufunc {
-    /// The ufunc that corresponds to NumPy's, with a native operation or without.
-    pub fn new(numpy: Py<PyAny>, name: String, op: Option<Op>, composed: bool) -> Ufunc {
-        Ufunc { numpy, name, op, composed, vectorcall: ufunc_direct::call }
-    }
-
-    /// Its name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The native operation, if there is one.
-    pub fn native(&self) -> Option<Op> {
-        self.op
-    }
-
-    /// An attribute that NumPy's ufunc has.
-    fn attribute<'py>(&self, name: &Bound<'py, PyString>) -> Out<'py> {
-        self.numpy.bind(name.py()).getattr(name)
-    }
-
-    /// The offset of the function that the interpreter calls.
-    pub const CALL: usize = offset_of!(Ufunc, vectorcall);
-
-    /// NumPy's ufunc that it stands for.
-    pub fn numpy<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        self.numpy.bind(py).clone()
-    }
-}
 
 /// Whether the package composes the ufunc of this name of native operations.
 fn is_composed(name: &str) -> bool {
@@ -189,7 +147,7 @@ pub fn general<'py>(slf: &Bound<'py, Ufunc>, given: &Given<'_, 'py>) -> Out<'py>
             return Ok(made);
         }
     } else {
-        if let Some(op) = slf.get().op
+        if let Some(op) = slf.get().native()
             && let Some(result) = native_call(py, op, given)?
         {
             return Ok(result);
@@ -232,7 +190,7 @@ impl Ufunc {
         };
         let name: String = numpy_ufunc.getattr("__name__")?.extract()?;
         let composed = is_composed(&name);
-        Ok(Ufunc::new(numpy_ufunc.unbind(), name, op, composed))
+        Ok(Ufunc::new(numpy_ufunc.unbind(), name, op, composed, ufunc_direct::call))
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -253,7 +211,7 @@ impl Ufunc {
     /// Name of the native operation, or `None`.
     #[getter]
     fn op(&self) -> Option<&'static str> {
-        self.op.map(Op::name)
+        self.native().map(Op::name)
     }
 
     #[getter(__class__)]
@@ -353,7 +311,7 @@ impl Ufunc {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
         let py = slf.py();
         let module = py.import("numelt._core")?;
-        let op = slf.get().op.map(Op::name);
+        let op = slf.get().native().map(Op::name);
         Ok((module.getattr("ufunc")?, (slf.get().numpy(py), op)).into_pyobject(py)?.into_any())
     }
 }

@@ -3,14 +3,15 @@
 //!
 //! In: an operator and its operands. Out: its result, or `NotImplemented`.
 
-use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::{Operand, carries_out_ufuncs, defers_to};
 use crate::cpython::calls;
 use crate::numpy::convert;
 use crate::numpy::convert::Numpy;
-use crate::numpy::{foreign, hooks, lend};
+use crate::numpy::hooks;
+use crate::object::ndarray::{NdArray, exact_native};
 use crate::record::errstate;
-use crate::record::policy::{self, Decision};
+use crate::sharing::policy::{self, Decision};
+use crate::sharing::{calling, foreign, lend};
 use crate::ufunc::elementwise;
 use crate::ufunc::products;
 use crate::ufunc::quick;
@@ -234,7 +235,7 @@ fn slow<'py>(
         let method = right_method(operator);
         if is_compiled(other, &method)? {
             let args = PyTuple::new(py, [own])?;
-            return hooks::fallback(operator.method, &other.getattr(&*method)?, &args, None);
+            return calling::fallback(operator.method, &other.getattr(&*method)?, &args, None);
         }
         return Ok(py.NotImplemented().into_bound(py));
     }
@@ -285,14 +286,14 @@ fn fall_back<'py>(
     if !lhs.is_instance_of::<NdArray>() && !rhs.is_instance_of::<NdArray>() {
         // an operation on scalars alone is NumPy's, and not counted as a fallback
         let callable = hooks::operator(py, function)?;
-        return hooks::call_numpy(&callable, &PyTuple::new(py, [lhs, rhs])?, None);
+        return calling::call_numpy(&callable, &PyTuple::new(py, [lhs, rhs])?, None);
     }
     let act = |a: &Bound<'py, PyAny>, b: &Bound<'py, PyAny>| numpys(operator, function, a, b);
     if let Some(result) = foreign::operate(operator.method, [lhs, rhs], act)? {
         return Ok(result);
     }
     let args = PyTuple::new(py, [lhs, rhs])?;
-    hooks::fallback(operator.method, &hooks::operator(py, function)?, &args, None)
+    calling::fallback(operator.method, &hooks::operator(py, function)?, &args, None)
 }
 
 /// Calls `function`, one of the operator's names in the module `operator`, with the operands as NumPy gets them.
@@ -415,7 +416,7 @@ pub fn unary<'py>(operand: &Bound<'py, PyAny>, op: Op, name: &str) -> PyResult<B
     }
     let args = || PyTuple::new(py, [operand]);
     if !operand.is_instance_of::<NdArray>() {
-        return hooks::call_numpy(&hooks::operator(py, name)?, &args()?, None);
+        return calling::call_numpy(&hooks::operator(py, name)?, &args()?, None);
     }
     let label = match op {
         Op::Negative => "ndarray.__neg__",
@@ -431,7 +432,7 @@ pub fn unary<'py>(operand: &Bound<'py, PyAny>, op: Op, name: &str) -> PyResult<B
     };
     match foreign::operate_one(label, operand, act)? {
         Some(made) => Ok(made),
-        None => hooks::fallback(label, &hooks::operator(py, name)?, &args()?, None),
+        None => calling::fallback(label, &hooks::operator(py, name)?, &args()?, None),
     }
 }
 
@@ -440,11 +441,11 @@ pub fn divmod<'py>(lhs: &Bound<'py, PyAny>, rhs: &Bound<'py, PyAny>, reflected: 
     let py = lhs.py();
     if errstate::is_strict(py)? {
         let divmod = py.import("builtins")?.getattr("divmod")?;
-        return hooks::call_numpy(&divmod, &PyTuple::new(py, [lhs, rhs])?, None);
+        return calling::call_numpy(&divmod, &PyTuple::new(py, [lhs, rhs])?, None);
     }
     let (own, other) = if reflected { (rhs, lhs) } else { (lhs, rhs) };
     let fall_back = |divmod: &Bound<'py, PyAny>| {
-        hooks::fallback("ndarray.__divmod__", divmod, &PyTuple::new(py, [lhs, rhs])?, None)
+        calling::fallback("ndarray.__divmod__", divmod, &PyTuple::new(py, [lhs, rhs])?, None)
     };
     if !other.is_instance_of::<NdArray>() && carries_out_ufuncs(other)? {
         return fall_back(&Numpy::get(py)?.attr(py, "divmod")?);

@@ -1,9 +1,9 @@
 //! The options of a ufunc's call: `out`, `where`, `dtype`, `casting`, `order`.
 
-use crate::array::ndarray::NdArray;
 use crate::array::operand::Operand;
 use crate::cpython::given::Given;
 use crate::numpy::convert;
+use crate::object::ndarray::NdArray;
 use numelt::rules::casting::{Casting, MemoryOrder};
 use numelt_ir::DType;
 use pyo3::prelude::*;

@@ -1,7 +1,7 @@
 //! Products of vectors and matrices: Python's operands for the rules of crate `numelt`.
 
-use crate::array::ndarray::NdArray;
 use crate::array::operand::Operand;
+use crate::object::ndarray::NdArray;
 use crate::record::front::Attached;
 use crate::ufunc::elementwise::{self, Native};
 use numelt::{Answer, Made};

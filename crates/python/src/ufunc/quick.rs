@@ -3,9 +3,9 @@
 //! In: native operands. Out: the recorded operation; `None` leaves it to the general path (`elementwise`).
 //! `benches/fast_paths.py` measures what it gains.
 
-use crate::array::fresh;
-use crate::array::ndarray::{Payload, exact_native};
 use crate::numpy::convert;
+use crate::object::fresh;
+use crate::object::ndarray::{Payload, exact_native};
 use crate::record::front::Attached;
 use crate::record::run;
 use numelt::rules::resolve::{self, Kind, Loop, Weak};

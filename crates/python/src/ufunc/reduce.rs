@@ -1,11 +1,11 @@
 //! Reductions and scans: the arguments of Python's calls, for the rules of crate `numelt`.
 
-use crate::array::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::array::operand::{self, Operand};
 use crate::array::scalar;
 use crate::numpy::{convert, errors};
+use crate::object::ndarray::{NdArray, wrap_new, wrap_view};
 use crate::record::front::Attached;
-use crate::record::inspect;
+use crate::record::reports;
 use crate::ufunc::elementwise::{self, Native};
 use numelt::rules::shape;
 use numelt::statistics::{Quotient, Statistic};
@@ -140,7 +140,7 @@ fn quotient(py: Python<'_>, quotient: Option<Quotient>) -> Native<'_> {
     let Some(quotient) = quotient else { return Ok(None) };
     if quotient.is_scalar() && !scalar::are_arrays(py)? {
         let value = quotient.value(&Attached(py))?;
-        inspect::count(Op::Divide);
+        reports::count(Op::Divide);
         return convert::to_numpy_scalar(py, value).map(Some);
     }
     wrap_new(py, quotient.record(&Attached(py))?).map(Some)

@@ -1,13 +1,13 @@
 //! `ufunc.at` with one array of positions on the first axis, which combines values with the elements in order. Also
 //! the methods that NumPy's class of ufuncs has.
 
-use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
 use crate::cpython::given::Given;
 use crate::numpy::convert::Numpy;
+use crate::object::ndarray::{NdArray, exact_native};
 use crate::record::errstate;
 use crate::record::front::Attached;
-use crate::record::policy::limits;
+use crate::sharing::policy::limits;
 use crate::ufunc::elementwise::Native;
 use crate::ufunc::quick;
 use numelt::indexing;

@@ -3,7 +3,7 @@
 //! In: an int, a short list of ints, or a vector of integers that is in memory. Out: the positions, unchanged.
 
 use crate::array::index;
-use crate::array::ndarray::{NdArray, exact_native};
+use crate::object::ndarray::{NdArray, exact_native};
 use crate::record::front::Attached;
 use numelt::indexing::each_integer;
 use numelt_ir::DType;

@@ -5,9 +5,9 @@
 
 use super::columns::{AXES, Column};
 use crate::array::assign;
-use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
 use crate::numpy::convert;
+use crate::object::ndarray::{NdArray, exact_native};
 use crate::record::front::{self, Attached};
 use crate::record::{registry, run};
 use numelt::indexing::each_integer;

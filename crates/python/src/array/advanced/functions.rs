@@ -1,6 +1,6 @@
 //! A function of `numelt._core` about positions.
 
-use crate::array::ndarray::NdArray;
+use crate::object::ndarray::NdArray;
 use crate::record::front::Attached;
 use numelt::indexing;
 use pyo3::prelude::*;

@@ -12,8 +12,8 @@ mod key;
 mod scatter;
 
 use crate::array::index;
-use crate::array::ndarray::{NdArray, exact_native, wrap_new, wrap_window};
 use crate::numpy::errors;
+use crate::object::ndarray::{NdArray, exact_native, wrap_new, wrap_window};
 use crate::record::front::Attached;
 use key::Key;
 use numelt::Front;

@@ -2,10 +2,10 @@
 
 use super::key::{Item, Key};
 use super::{few, few_by_lookup};
-use crate::array::ndarray::{NdArray, exact_native};
 use crate::array::operand::Operand;
 use crate::array::{assign, index, to_u32};
 use crate::numpy::convert;
+use crate::object::ndarray::{NdArray, exact_native};
 use crate::record::front::Attached;
 use numelt::Answer;
 use numelt::indexing::{self, Assigned};

@@ -3,8 +3,8 @@
 //! In: estimates of the time that CPython takes. Out: answers to the questions of the unit. Not here: compiling.
 
 use super::{Found, JitUnit, locked};
+use crate::jit::account::get;
 use crate::jit::arguments::Numbers;
-use crate::jit::variant::get;
 use crate::jit::{code, forced, worth};
 use numelt_jit::{Argument, Expr, StmtKind, Type};
 use std::sync::atomic::Ordering;

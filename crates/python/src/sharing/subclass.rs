@@ -5,11 +5,11 @@
 //! decide. The module also makes views of our arrays as such classes, and of such arrays as ours. Classes with an
 //! `__array_function__` of their own are left to the package.
 
-use crate::array::ndarray::NdArray;
 use crate::cpython::given::{self, Given};
 use crate::numpy::convert::Numpy;
-use crate::numpy::export;
-use crate::numpy::lend::{self, Terms};
+use crate::object::ndarray::NdArray;
+use crate::sharing::export;
+use crate::sharing::lend::{self, Terms};
 use numpy::npyffi::PY_ARRAY_API;
 use pyo3::ffi;
 use pyo3::intern;

@@ -6,13 +6,13 @@
 //! once. A NumPy array that lies in our memory has an exporter at the end of its `.base` chain, or lies inside a base
 //! of the [`registry`]; it becomes a view of our base again.
 
-use crate::array::fresh;
-use crate::array::ndarray::{NdArray, Payload, stand, standing_for};
 use crate::cpython::graveyard::{self, Owner};
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
+use crate::object::fresh;
+use crate::object::ndarray::{NdArray, Payload, stand, standing_for};
+use crate::object::ufunc::Ufunc;
 use crate::record::{registry, run};
-use crate::ufunc::Ufunc;
 use numelt::rules::shape;
 use numelt_ir::{DType, Dims};
 use numelt_runtime::{ArrayView, BaseRef, Export, Runtime};

@@ -5,12 +5,13 @@
 //! call or as a fallback; or the package. This is decided in no other place. `dispatch::routine` carries the decision
 //! out for public functions, `ufunc` for ufuncs and operators, `array::index` for indices.
 
-use crate::array::ndarray::{NdArray, Payload, exact_native};
 use crate::cpython::given::Given;
-use crate::numpy::lend::{self, Terms};
-use crate::numpy::library::{self, Library};
-use crate::numpy::{coverage, subclass};
-use crate::record::errstate;
+use crate::numpy::coverage;
+use crate::object::ndarray::{NdArray, Payload, exact_native};
+use crate::record::{errstate, library_reports};
+use crate::sharing::lend::{self, Terms};
+use crate::sharing::library::Library;
+use crate::sharing::subclass;
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -201,7 +202,7 @@ impl Share {
             Share::Few(_) | Share::Foreign if any_special()? => Decision::FallBack { method: false },
             Share::None if !lend::is_simple(given) && subclass::among(given)? => Decision::FallBack { method: false },
             Share::Few(most) if at_once() => Decision::Lend(native(*most)),
-            Share::Library(library, most) if !library::is_watched() => {
+            Share::Library(library, most) if !library_reports::is_watched() => {
                 Decision::Library(library.get(), if any_special()? { Terms::ANY } else { native(*most) })
             }
             Share::Uncounted if coverage::in_users_frame(given.py()) => Decision::Lend(Terms::ANY),

@@ -5,13 +5,13 @@
 //! after the call (because the result is a view of it, or a traceback holds it), it becomes an ordinary export; all
 //! others are kept for the next loan (`loan`).
 
-use crate::array::ndarray::{NdArray, exact_native};
 use crate::cpython::calls;
 use crate::cpython::given::Given;
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
-use crate::numpy::loan::{self, Loan};
-use crate::numpy::{export, hooks, subclass};
+use crate::object::ndarray::{NdArray, exact_native};
+use crate::sharing::loan::{self, Loan};
+use crate::sharing::{calling, export, subclass};
 use numelt::rules::resolve::Weak;
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
@@ -288,7 +288,7 @@ impl<'py> Lent<'py> {
         self.end()?;
         match (own, made?) {
             (Some(own), _) => Ok(own),
-            (None, Some(result)) => hooks::wrap(&result, 1),
+            (None, Some(result)) => calling::wrap(&result, 1),
             (None, None) => unreachable!("a result that is not one of the arguments is kept"),
         }
     }
@@ -305,7 +305,7 @@ pub fn call<'py>(
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     if terms.most == i64::MAX && all_unchanged(given, method, terms.claimable)? {
         first()?;
-        return hooks::wrap(&given.pass_to(callable)?, 1).map(Some);
+        return calling::wrap(&given.pass_to(callable)?, 1).map(Some);
     }
     let (mut lent, mut values) = (Lent::new(terms), Values::new());
     if !lent.arguments(given, method, &mut values)? {

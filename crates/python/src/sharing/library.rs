@@ -6,37 +6,12 @@
 
 use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
-use crate::numpy::lend::{self, Terms};
+use crate::record::library_reports;
+use crate::sharing::lend::{self, Terms};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-
-/// Whether single calls are reported, to the trace or to a listener.
-static WATCHED: AtomicBool = AtomicBool::new(false);
-static TRACED: AtomicBool = AtomicBool::new(false);
-static ON_LIBRARY: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
-
-fn listener() -> std::sync::MutexGuard<'static, Option<Py<PyAny>>> {
-    ON_LIBRARY.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-/// Sets the callable to which each library call is reported, as `callable(name, seconds)`; `None` removes it.
-pub fn set_listener(callable: &Bound<'_, PyAny>) {
-    let new = (!callable.is_none()).then(|| callable.clone().unbind());
-    let mut slot = listener();
-    let old = std::mem::replace(&mut *slot, new);
-    WATCHED.store(slot.is_some() || TRACED.load(Ordering::Relaxed), Ordering::Relaxed);
-    drop(slot);
-    drop(old);
-}
-
-/// Switches the trace on or off, which prints each library call to standard error.
-pub fn set_trace(on: bool) {
-    TRACED.store(on, Ordering::Relaxed);
-    WATCHED.store(on || listener().is_some(), Ordering::Relaxed);
-}
 
 /// A function of NumPy that is a library call. Calling the object calls that function.
 #[pyclass(name = "library", module = "numelt._core", frozen)]
@@ -77,11 +52,6 @@ impl Library {
     }
 }
 
-/// Whether single calls are reported.
-pub fn is_watched() -> bool {
-    WATCHED.load(Ordering::Relaxed)
-}
-
 impl Library {
     /// Counts a call.
     pub fn count(&self) {
@@ -92,26 +62,20 @@ impl Library {
     /// Runs, counts and reports a call.
     pub fn run<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         self.count();
-        if !is_watched() {
+        if !library_reports::is_watched() {
             return self.lent(given);
         }
         let start = Instant::now();
         let result = self.lent(given);
         let seconds = start.elapsed().as_secs_f64();
-        if TRACED.load(Ordering::Relaxed) {
-            eprintln!("numelt: library {}, {:.3} ms", self.name, seconds * 1e3);
-        }
-        let callable = listener().as_ref().map(|c| c.clone_ref(given.py()));
-        if let Some(callable) = callable {
-            callable.call1(given.py(), (&self.name, seconds))?;
-        }
+        library_reports::report(given.py(), &self.name, seconds)?;
         result
     }
 
     /// Runs a call in which no argument exceeds `most` elements; `None` for other calls, and if single calls are
     /// reported.
     pub fn of_few<'py>(&self, given: &Given<'_, 'py>, most: i64) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if is_watched() {
+        if library_reports::is_watched() {
             return Ok(None);
         }
         lend::call(

@@ -3,16 +3,14 @@
 //! In: an array. Out: a `numpy.ndarray` on its memory, and the end of the loan. The array object is kept for the next
 //! loan unless somebody else holds it after the call.
 
-use crate::array::ndarray::{NdArray, Payload};
 use crate::numpy::convert::Numpy;
-use crate::numpy::export::{Exporter, bare_view, references, set_base};
+use crate::object::ndarray::{NdArray, Payload};
 use crate::record::{registry, run};
+use crate::sharing::export::{Exporter, bare_view, references, set_base};
 use numelt_runtime::{ArrayView, Export};
 use numpy::npyffi::flags::NPY_ARRAY_WRITEABLE;
 use numpy::npyffi::{PyArrayObject, npy_intp};
-use pyo3::ffi;
 use pyo3::prelude::*;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A numelt array, and the `numpy.ndarray` on its memory that NumPy gets for the time of a call.
 pub struct Loan<'py> {
@@ -59,59 +57,6 @@ impl<'py> Loan<'py> {
         registry::enter(export.base());
         let exporter = Bound::new(self.view.py(), Exporter { export, array: Some(self.array.into_any().unbind()) })?;
         set_base(&self.view, exporter)
-    }
-}
-
-/// A `numpy.ndarray` of an earlier loan that nobody else holds, kept by the array that it was made for. Making one
-/// takes longer than checking that this one still fits. Nobody uses it between two loans, so the memory that it
-/// points to may be freed before it is.
-pub struct Spare(AtomicPtr<ffi::PyObject>);
-
-impl Spare {
-    /// Without a spare object.
-    pub const fn none() -> Spare {
-        Spare(AtomicPtr::new(std::ptr::null_mut()))
-    }
-
-    /// Whether no `numpy.ndarray` is kept.
-    #[inline(always)]
-    pub fn is_none(&self) -> bool {
-        self.0.load(Ordering::Relaxed).is_null()
-    }
-
-    /// Takes the `numpy.ndarray` out.
-    fn take<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
-        // only used with the GIL held, so no read-modify-write is needed
-        let kept = self.0.load(Ordering::Relaxed);
-        self.0.store(std::ptr::null_mut(), Ordering::Relaxed);
-        // SAFETY: an address that is not null is an owned reference, which `put` gave up.
-        (!kept.is_null()).then(|| unsafe { Bound::from_owned_ptr(py, kept) })
-    }
-
-    /// Keeps a `numpy.ndarray` that nobody else holds.
-    fn put(&self, array: Bound<'_, PyAny>) {
-        // SAFETY: the object is an array that `bare_view` made; see `RealArray::of`.
-        let fields = unsafe { &(*array.as_ptr().cast::<PyArrayObject>()).fields };
-        // a weak reference could still reach it after the memory has been freed
-        if fields.weakreflist.is_null() && fields.base.is_null() {
-            let py = array.py();
-            let before = self.0.load(Ordering::Relaxed);
-            self.0.store(array.into_ptr(), Ordering::Relaxed);
-            if !before.is_null() {
-                // SAFETY: as in `take`.
-                drop(unsafe { Bound::from_owned_ptr(py, before) });
-            }
-        }
-    }
-}
-
-impl Drop for Spare {
-    fn drop(&mut self) {
-        let kept = *self.0.get_mut();
-        if !kept.is_null() {
-            // SAFETY: as in `take`.
-            Python::try_attach(|py| drop(unsafe { Bound::from_owned_ptr(py, kept) }));
-        }
     }
 }
 

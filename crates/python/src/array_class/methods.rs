@@ -3,14 +3,15 @@
 //! In: an array and the arguments of the call. Out: an array or a number. A call that is not native is passed to the
 //! method of `numpy.ndarray` with the same name. The package attaches the methods that are seldom called.
 
-use crate::array::attributes::{kwarg, numpy_method, parse_shape};
-use crate::array::ndarray::{NdArray, Payload, wrap_new, wrap_view, wrap_window};
 use crate::array::operand::Operand;
 use crate::array::{assign, index, operand, scalar};
+use crate::array_class::attributes::{kwarg, numpy_method, parse_shape};
 use crate::cpython::calls;
-use crate::numpy::{convert, errors, export, foreign, hooks, loan, subclass};
+use crate::numpy::{convert, errors, hooks};
+use crate::object::ndarray::{NdArray, Payload, wrap_new, wrap_view, wrap_window};
 use crate::record::front::Attached;
 use crate::record::run;
+use crate::sharing::{calling, export, foreign, loan, subclass};
 use crate::ufunc::reduce;
 use numelt::Front;
 use numelt::normalize_axis;
@@ -43,7 +44,7 @@ fn numpy_call<'py>(
     let mut all = vec![slf.clone().into_any()];
     all.extend(args.iter());
     let method = numpy_method(py, label.rsplit('.').next().unwrap_or(label))?;
-    hooks::fallback(label, &method, &PyTuple::new(py, all)?, kwargs)
+    calling::fallback(label, &method, &PyTuple::new(py, all)?, kwargs)
 }
 
 /// Calls `numpy.ndarray.<name>` for methods that only read the memory. The call is not counted as a fallback.
@@ -237,7 +238,7 @@ impl NdArray {
         {
             return Ok(());
         }
-        calls::method(&export::to_numpy(slf)?, "fill", (hooks::plain(value)?,), None).map(|_| ())
+        calls::method(&export::to_numpy(slf)?, "fill", (calling::plain(value)?,), None).map(|_| ())
     }
 
     #[pyo3(signature = (order = None))]
@@ -249,7 +250,7 @@ impl NdArray {
             }
             Payload::Foreign(real) => {
                 let order = order.map_or_else(|| "C".into_pyobject(py).map(Bound::into_any), |o| Ok(o.clone()))?;
-                hooks::wrap(&real.bind(py).call_method1("copy", (order,))?, 1)
+                calling::wrap(&real.bind(py).call_method1("copy", (order,))?, 1)
             }
         }
     }

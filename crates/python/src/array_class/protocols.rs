@@ -3,15 +3,15 @@
 //!
 //! In: an array. Out: what the protocol asks for. Most of it comes from a `numpy.ndarray` on the same memory.
 
-use crate::array::attributes::{self, extents, kwarg, numpy_method};
-use crate::array::ndarray::{NdArray, Payload};
 use crate::array::{index, scalar};
+use crate::array_class::attributes::{self, extents, kwarg, numpy_method};
 use crate::cpython::calls;
 use crate::numpy::convert::Numpy;
 use crate::numpy::errors;
-use crate::numpy::export::RealArray;
-use crate::numpy::{export, foreign, hooks};
+use crate::object::ndarray::{NdArray, Payload};
 use crate::record::run;
+use crate::sharing::export::RealArray;
+use crate::sharing::{calling, export, foreign};
 use crate::ufunc;
 use numelt_ir::{DType, Dims, Scalar};
 use numelt_runtime::Export;
@@ -308,7 +308,7 @@ impl NdArray {
         let py = slf.py();
         let _ = (py, types);
         let name = function.getattr("__name__")?.extract::<String>()?;
-        hooks::fallback(&format!("numpy.{name}"), function, args, Some(kwargs))
+        calling::fallback(&format!("numpy.{name}"), function, args, Some(kwargs))
     }
 
     #[pyo3(signature = (*, api_version = None))]
@@ -331,7 +331,7 @@ impl NdArray {
     fn __deepcopy__<'py>(slf: &Bound<'py, Self>, memo: &Bound<'py, PyAny>) -> Out<'py> {
         match slf.get().payload() {
             Payload::Native(_) => calls::method(slf.as_any(), "copy", ("K",), None),
-            Payload::Foreign(real) => hooks::wrap(&real.bind(slf.py()).call_method1("__deepcopy__", (memo,))?, 1),
+            Payload::Foreign(real) => calling::wrap(&real.bind(slf.py()).call_method1("__deepcopy__", (memo,))?, 1),
         }
     }
 

@@ -1,8 +1,8 @@
 //! The object that `array.flags` returns, with NumPy's names of the flags.
 
-use crate::array::ndarray::NdArray;
-use crate::array::protocols;
+use crate::array_class::protocols;
 use crate::numpy::errors;
+use crate::object::ndarray::NdArray;
 use numelt::rules::shape;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;

@@ -4,10 +4,10 @@
 //! when its turn comes, with NumPy's arrays on the memory of numelt. An exception of the function is raised by the
 //! statement that made the call run.
 
-use crate::array::ndarray::NdArray;
 use crate::numpy::errors;
-use crate::numpy::export::{Exporter, bare_view, references, set_base};
-use crate::record::{filters, registry, run};
+use crate::object::ndarray::NdArray;
+use crate::record::{filters, gil, registry, run};
+use crate::sharing::export::{Exporter, bare_view, references, set_base};
 use numelt_ir::{Error, Result};
 use numelt_runtime::{ArrayView, Export, Extension, ExtensionInput, ExtensionOutput, Reason, Runtime};
 use pyo3::prelude::*;
@@ -89,7 +89,7 @@ pub fn call_extension(
     // memory that is visible outside may change without notice, and the function must see it as it is now
     let at_once = filters::apply_here() || ins.iter().any(|view| view.base.is_visible());
     let method = Arc::new(Function { name, run: run.clone().unbind() });
-    match run::past_gil(py, |runtime| runtime.call_extension(method, out, ins)) {
+    match gil::past_gil(py, |runtime| runtime.call_extension(method, out, ins)) {
         Ok(()) => {}
         Err(Error::Unsupported(_)) => return Ok(false),
         Err(error) => return Err(errors::to_py(error)),

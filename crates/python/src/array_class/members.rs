@@ -2,10 +2,10 @@
 //!
 //! In: an array and the arguments of a call. Out: the result, or `None` if the general method has to be called.
 
-use crate::array::attributes::{plain_extents, plain_shape};
 use crate::array::index;
-use crate::array::ndarray::{NdArray, wrap_view};
+use crate::array_class::attributes::{plain_extents, plain_shape};
 use crate::cpython::given::Given;
+use crate::object::ndarray::{NdArray, wrap_view};
 use crate::record::run;
 use numelt::rules::shape;
 use numelt_ir::{DType, Dims};

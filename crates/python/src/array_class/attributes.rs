@@ -2,14 +2,15 @@
 //!
 //! In: an array. Out: the value of an attribute, or a changed array. Also the functions that parse shapes.
 
-use crate::array::flags::Flags;
-use crate::array::ndarray::{NdArray, Payload, dtype_object, wrap_view};
 use crate::array::{assign, operand};
+use crate::array_class::flags::Flags;
 use crate::cpython::calls;
 use crate::numpy::convert::{self, Numpy};
-use crate::numpy::{errors, export};
+use crate::numpy::errors;
+use crate::object::ndarray::{NdArray, Payload, wrap_view};
 use crate::record::front;
 use crate::record::run;
+use crate::sharing::export;
 use crate::ufunc::reduce;
 use numelt::rules::axes::permuted;
 use numelt::rules::shape;
@@ -31,7 +32,7 @@ pub fn extents(array: &Bound<'_, NdArray>) -> PyResult<Dims> {
 
 /// An attribute of a `numpy.ndarray` of a non-native dtype, converted to our objects.
 fn foreign<'py>(py: Python<'py>, real: &Py<PyAny>, name: &str) -> Out<'py> {
-    crate::numpy::hooks::wrap(&real.bind(py).getattr(name)?, 1)
+    crate::sharing::calling::wrap(&real.bind(py).getattr(name)?, 1)
 }
 
 /// A shape of Python ints for `size` elements, with at most one extent unknown (-1); `None` for anything else, errors
@@ -246,7 +247,7 @@ impl NdArray {
             (None, Payload::Native(_)) => Ok(None),
             (None, Payload::Foreign(real)) => {
                 let base = real.bind(py).getattr("base")?;
-                if base.is_none() { Ok(None) } else { Ok(Some(crate::numpy::hooks::wrap(&base, 0)?.unbind())) }
+                if base.is_none() { Ok(None) } else { Ok(Some(crate::sharing::calling::wrap(&base, 0)?.unbind())) }
             }
         }
     }
@@ -269,7 +270,7 @@ impl NdArray {
             },
             Payload::Foreign(array) => {
                 let part = array.bind(slf.py()).getattr("real")?;
-                if part.is(array) { Ok(slf.clone().into_any()) } else { crate::numpy::hooks::wrap(&part, 1) }
+                if part.is(array) { Ok(slf.clone().into_any()) } else { crate::sharing::calling::wrap(&part, 1) }
             }
         }
     }
@@ -321,7 +322,7 @@ impl NdArray {
 
     #[setter]
     fn set_flat(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let value = crate::numpy::hooks::plain(value)?;
+        let value = crate::sharing::calling::plain(value)?;
         export::to_numpy(slf)?.setattr("flat", value)
     }
 
@@ -403,4 +404,13 @@ pub fn kwarg<'py>(py: Python<'py>, name: &str, value: impl IntoPyObject<'py>) ->
 /// The method of `numpy.ndarray` with this name, for calls that run in NumPy.
 pub fn numpy_method<'py>(py: Python<'py>, name: &str) -> Out<'py> {
     Numpy::get(py)?.ndarray.bind(py).getattr(name)
+}
+
+/// The dtype object of a numelt array.
+fn dtype_object<'py>(array: &Bound<'py, NdArray>) -> PyResult<Bound<'py, PyAny>> {
+    let py = array.py();
+    match array.get().payload() {
+        Payload::Native(view) => Ok(Numpy::get(py)?.descr(py, view.dtype).clone()),
+        Payload::Foreign(real) => real.bind(py).getattr("dtype"),
+    }
 }

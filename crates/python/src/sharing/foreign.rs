@@ -4,12 +4,12 @@
 //! package; `None` if only the package can decide (other classes, policies that warn or raise). The elements of an
 //! array of objects are returned, and stored, as the very objects.
 
-use crate::array::ndarray::{NdArray, Payload};
 use crate::cpython::given::{self, Given};
 use crate::numpy::coverage;
-use crate::numpy::export;
 use crate::numpy::hooks;
-use crate::numpy::lend::{self, Lent, Terms, Values};
+use crate::object::ndarray::{NdArray, Payload};
+use crate::sharing::export;
+use crate::sharing::lend::{self, Lent, Terms, Values};
 use numpy::npyffi::NPY_TYPES;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PySlice, PyString, PyTuple};

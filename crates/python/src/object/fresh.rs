@@ -6,9 +6,9 @@
 //! The memory of freed objects is kept for new ones. If `NUMELT_FAST_PATHS` does not name `objects`, PyO3 does all
 //! this.
 
-use crate::array::ndarray::{NdArray, forget};
 use crate::cpython::fast::{self, Path};
 use crate::cpython::graveyard;
+use crate::object::ndarray::{NdArray, forget};
 use numelt_ir::{DType, Dims};
 use numelt_runtime::{ArrayView, BaseRef, Runtime};
 use pyo3::ffi;

@@ -1,16 +1,14 @@
 //! The array class: a view on a base, or a `numpy.ndarray` of a non-native dtype.
 //!
-//! Here are the payload of an array, and the functions that make arrays. Operators, indexing, attributes, methods and
-//! protocols are in files of their own.
+//! Here are the payload of an array, and the functions that make arrays. Indexing is in folder `array`, operators are
+//! in `ufunc`, attributes, methods and protocols in `array_class`.
 
-use crate::array::fresh;
 use crate::cpython::versioned::Versioned;
-use crate::numpy::loan::Spare;
-use crate::numpy::{convert, export, hooks};
+use crate::object::fresh;
+use crate::object::spare::Spare;
 use numelt_runtime::{ArrayView, BaseRef, Export};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyType};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -243,41 +241,4 @@ pub fn wrap_view<'py>(of: &Bound<'py, NdArray>, view: ArrayView) -> PyResult<Bou
 pub fn exact_native<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a NdArray> {
     let array = obj.cast_exact::<NdArray>().ok()?.get();
     array.view().map(|_| array)
-}
-
-#[pymethods]
-impl NdArray {
-    /// `ndarray(shape, dtype=float, buffer=None, offset=0, strides=None, order=None)`
-    #[new]
-    #[pyo3(signature = (*args, **kwargs))]
-    fn py_new(args: &Bound<'_, PyTuple>, kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<NdArray> {
-        let py = args.py();
-        let items = args.iter().map(|a| hooks::plain(&a)).collect::<PyResult<Vec<_>>>()?;
-        // NumPy parses the arguments and raises its own errors; only the layout of the result is used here.
-        let made = convert::Numpy::get(py)?.ndarray.bind(py).call(PyTuple::new(py, items)?, kwargs)?;
-        let wrapped = export::from_numpy(&made, export::references(&made) <= 1)?;
-        let array = wrapped.cast::<NdArray>()?.get();
-        Ok(match array.payload() {
-            Payload::Native(view) => {
-                NdArray::new(view.clone(), array.parent().map(|p| p.clone_ref(py)), array.writeable())
-            }
-            Payload::Foreign(real) => NdArray::foreign(real.clone_ref(py), array.parent().map(|p| p.clone_ref(py))),
-        })
-    }
-
-    /// Always NumPy's class. `isinstance(x, numpy.ndarray)` uses this attribute, and is therefore true for our arrays
-    /// everywhere. `type(x)` is our class.
-    #[getter(__class__)]
-    fn class<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyType>> {
-        Ok(convert::Numpy::get(slf.py())?.ndarray.bind(slf.py()).clone())
-    }
-}
-
-/// The dtype object of a numelt array.
-pub fn dtype_object<'py>(array: &Bound<'py, NdArray>) -> PyResult<Bound<'py, PyAny>> {
-    let py = array.py();
-    match array.get().payload() {
-        Payload::Native(view) => Ok(convert::Numpy::get(py)?.descr(py, view.dtype).clone()),
-        Payload::Foreign(real) => real.bind(py).getattr("dtype"),
-    }
 }

@@ -1,6 +1,6 @@
 //! Operator slots of the array class, each a one-line call of `operators.rs`.
 
-use crate::array::ndarray::NdArray;
+use crate::object::ndarray::NdArray;
 use crate::ufunc::operators::{self as o, binary, divmod, in_place, power, unary};
 use numelt_ir::Op;
 use pyo3::basic::CompareOp;

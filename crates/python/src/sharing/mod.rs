@@ -1,0 +1,14 @@
+//! Arrays and calls that are shared with NumPy: memory that both use, memory that is lent for the time of a call, calls
+//! that NumPy answers, and the policy that decides which calls these are.
+//!
+//! Not here: NumPy's dtypes, scalars and exceptions (`numpy`).
+
+pub mod calling;
+pub mod export;
+pub mod extensions;
+pub mod foreign;
+pub mod lend;
+pub mod library;
+pub mod loan;
+pub mod policy;
+pub mod subclass;
