@@ -438,6 +438,15 @@ mod tests {
     }
 
     #[test]
+    fn the_defaults_read_back() {
+        let (default, mut config) = (Config::default(), Config::default());
+        for key in KEYS {
+            config.set(key, &default.get(key).unwrap()).unwrap();
+            assert_eq!(config, default, "{key}");
+        }
+    }
+
+    #[test]
     fn bad_values_say_what_is_allowed() {
         let mut config = Config::default();
         let text = config.set("jit", "maybe").unwrap_err().to_string();
