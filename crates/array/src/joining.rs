@@ -57,7 +57,7 @@ pub fn join<F: Front>(front: &F, pieces: &[ArrayView], axis: usize, dtype: DType
 /// axis that moves, two copies are recorded: one of the part that moves on, and one of the part that enters.
 ///
 /// # Errors
-/// What recording meets.
+/// Those of recording.
 pub fn rolled<F: Front>(front: &F, view: &ArrayView, shifts: &[i64]) -> Result<ArrayView, F::Error> {
     let out = front.like_inputs(view.dtype, &view.shape, &[view]);
     if out.size() == 0 {

@@ -1,7 +1,6 @@
 //! Operations that run when they are called, and not when their results are read.
 //!
-//! In: an operation, and what is known of past ones. Out: its result in memory, or the decision that it must be
-//! recorded.
+//! [`run`] computes the result of an operation in memory, or decides that the operation must be recorded.
 //!
 //! Recording an operation, finding its plan and launching a kernel costs more than computing a few hundred elements.
 //! So an operation whose operands and result have at most `few` elements each, and whose operands are in memory, runs
@@ -25,9 +24,9 @@
 //! While operations are inspected or traced, all of them are recorded; after a request for an explanation, those of
 //! the next batches.
 
-use crate::engine::{Few, FewInput, Host, SmallCall};
+use crate::engine::{Host, SmallCall, SmallInput, SmallView};
 use crate::heap::base::{ArrayView, Input};
-use crate::heap::cell::{BaseCell, note};
+use crate::heap::cell::note;
 use crate::siblings;
 use numelt_ir::{Axes, DType, Op, OpKind, Result};
 use numelt_opt::AtOnceLimits;
@@ -96,15 +95,15 @@ impl Chains {
     }
 }
 
-/// The outcome for an operation.
+/// What has become of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// It has run, on this many elements.
     Done(i64),
-    /// It has few elements and its operands are in memory, but the engine does not run it without an instruction.
-    Few,
+    /// It is small and its operands are in memory, but the engine only runs it as an instruction.
+    NeedsInstruction,
     /// It must be recorded.
-    Large,
+    Record,
 }
 
 /// Runs an operation now if its operands are in memory and it has few elements; or at most `most` elements, if it is a
@@ -133,38 +132,25 @@ pub(crate) fn run(
         _ => chains.allows(elements),
     };
     if !is_few && (!short || elements > most || !allowed || has_siblings(op, ty, ins)) {
-        return Ok(Outcome::Large);
+        return Ok(Outcome::Record);
     }
-    let sound = |cell: &BaseCell| !cell.has(note::FAILED);
-    let mut operands: SmallVec<[FewInput<'_>; 3]> = SmallVec::new();
-    for input in ins {
-        operands.push(match input {
-            Input::Array(array) => {
-                let (cell, address) = (&array.base.0, array.base.0.here());
-                if cell.is_written_in(epoch) || address.is_null() || !sound(cell) {
-                    return Ok(Outcome::Large);
-                }
-                FewInput::View(few(array, address))
-            }
-            Input::Const(value) => FewInput::Const(*value),
-        });
-    }
+    let Some(operands) = operands_in_memory(epoch, ins) else { return Ok(Outcome::Record) };
     let cell = &out.base.0;
     // an operation that a guard blocks is recorded and waits
-    if cell.heap.guards.any() && is_hindered(out, ins) {
-        return Ok(Outcome::Large);
+    if cell.heap.guards.any() && is_blocked(out, ins) {
+        return Ok(Outcome::Record);
     }
-    let known = cell.here();
+    let known = cell.host_address();
     let fresh = known.is_null();
     if cell.slot_in(epoch).is_some()
         || cell.bonds.any()
         || fresh && cell.nbytes > LARGEST
-        || !sound(cell)
+        || cell.has(note::FAILED)
         || cell.has(note::AWAY)
     {
-        return Ok(Outcome::Large);
+        return Ok(Outcome::Record);
     }
-    let otherwise = if is_few { Outcome::Few } else { Outcome::Large };
+    let otherwise = if is_few { Outcome::NeedsInstruction } else { Outcome::Record };
     cell.touch();
     if !short {
         return Ok(otherwise);
@@ -174,10 +160,10 @@ pub(crate) fn run(
         Some(Ok(address)) => address,
         Some(Err(error)) => return Err(error),
     };
-    let call = SmallCall { op, ty, axes, out: few(out, address), fresh, ins: &operands };
+    let call = SmallCall { op, ty, axes, out: small_view(out, address), fresh, ins: &operands };
     let done = engine.small(&call, cell.heap.watched());
     if fresh && done {
-        cell.set_here(address);
+        cell.set_host_address(address);
     } else if fresh {
         // SAFETY: the address came from `pool.alloc` with this size, and nobody knows it.
         unsafe { cell.heap.pool.free(address, cell.nbytes) };
@@ -185,14 +171,33 @@ pub(crate) fn run(
     Ok(if done { Outcome::Done(elements) } else { otherwise })
 }
 
+/// The inputs of an operation, if all of them are in memory and the batch being recorded does not write them.
+#[inline]
+fn operands_in_memory<'a>(epoch: u64, ins: &'a [Input<'_>]) -> Option<SmallVec<[SmallInput<'a>; 3]>> {
+    let mut operands = SmallVec::new();
+    for input in ins {
+        operands.push(match input {
+            Input::Array(array) => {
+                let (cell, address) = (&array.base.0, array.base.0.host_address());
+                if cell.is_written_in(epoch) || address.is_null() || cell.has(note::FAILED) {
+                    return None;
+                }
+                SmallInput::View(small_view(array, address))
+            }
+            Input::Const(value) => SmallInput::Const(*value),
+        });
+    }
+    Some(operands)
+}
+
 /// Whether a guard forbids writing the output or reading an input.
 #[cold]
-fn is_hindered(out: &ArrayView, ins: &[Input<'_>]) -> bool {
+fn is_blocked(out: &ArrayView, ins: &[Input<'_>]) -> bool {
     let reads = ins.iter().filter_map(|input| match input {
         Input::Array(array) => Some((&array.base.0, false)),
         Input::Const(_) => None,
     });
-    out.base.0.heap.guards.hindrance_of(reads.chain([(&out.base.0, true)])).is_some()
+    out.base.0.heap.guards.blocking_any(reads.chain([(&out.base.0, true)])).is_some()
 }
 
 /// Whether other reductions can share the pass over memory of this one.
@@ -200,7 +205,7 @@ fn has_siblings(op: Op, ty: DType, ins: &[Input<'_>]) -> bool {
     matches!(ins, [Input::Array(source)] if source.base.nbytes() >= siblings::SMALLEST && siblings::concerns(op, ty))
 }
 
-/// Whether the result of an operation, and the elements that it uses of each operand, number at most `most`.
+/// Whether an operation has at most `most` results and uses at most `most` elements of each operand.
 #[inline]
 fn is_few(op: Op, out: &ArrayView, ins: &[Input<'_>], most: i64) -> bool {
     let few = |view: &ArrayView| view.size() <= most;
@@ -223,8 +228,8 @@ fn is_few(op: Op, out: &ArrayView, ins: &[Input<'_>], most: i64) -> bool {
 }
 
 #[inline]
-fn few(array: &ArrayView, address: *mut u8) -> Few<'_> {
-    Few {
+fn small_view(array: &ArrayView, address: *mut u8) -> SmallView<'_> {
+    SmallView {
         pointer: address.wrapping_offset(array.offset as isize),
         dtype: array.dtype,
         shape: &array.shape,

@@ -1,30 +1,30 @@
 //! The batch: the instructions recorded since the last flush, which wait in the queue to be run.
 //!
-//! In: operations, one by one. Out: a bytecode program over the bases that the operations use, numbered in the order
-//! in which they first appear. Loops record the same batches again: as long as a batch repeats the program of a plan
-//! that is expected next, instruction by instruction, only literals and bases are written down. At the first
-//! difference, the part repeated so far is copied, and from there on instructions are appended and hashed.
+//! A batch is a bytecode program over the bases that its operations use, numbered in the order in which they first
+//! appear (their slots). Loops record the same batches again: as long as a batch repeats the program of a plan that is
+//! expected next, instruction by instruction, only literals and bases are stored ("the batch follows the plan"). At the
+//! first difference, the part repeated so far is copied, and from there on instructions are appended and hashed.
 
-mod left;
+mod calls;
+mod hash;
 mod packed;
-mod places;
+mod positions;
+mod remaining;
 mod repeat;
-mod stops;
 mod windows;
-mod words;
 
-pub(crate) use self::left::{Again, Left, Turn, wanted_by_holders};
-pub(crate) use self::packed::Packed;
-use self::packed::{Line, Packing};
-pub(crate) use self::places::Places;
-use self::places::Trust;
+pub(crate) use self::calls::Call;
+use self::calls::QueuedCalls;
+use self::hash::BatchHash;
+pub(crate) use self::packed::PackedProgram;
+use self::packed::{PackedInstr, PackedOperand};
+pub(crate) use self::positions::SourcePositions;
+use self::positions::Trust;
+pub(crate) use self::remaining::{Remaining, Retry, Turn, wanted_by_holders};
 pub(crate) use self::repeat::Track;
 pub use self::repeat::{Repeated, in_c_order};
-pub(crate) use self::stops::Call;
-use self::stops::Stops;
 pub(crate) use self::windows::operand_view;
-use self::windows::{broadcasts, is_stretched, lies_as};
-use self::words::Words;
+use self::windows::{broadcasts, broadcasts_to, has_same_window};
 use crate::exec::ReadyPlan;
 use crate::heap::Heap;
 use crate::heap::base::{ArrayView, BaseRef, Input};
@@ -46,35 +46,35 @@ pub(crate) struct Batch {
     pub slots: Vec<Shared<BaseCell>>,
     /// The element-operations recorded.
     pub work: u64,
-    hash: Words,
+    hash: BatchHash,
     followed: Option<Followed>,
     /// Full reductions of memory, which other reductions of the same array may follow (see `siblings.rs`).
-    asked: Asked,
+    full_reductions: FullReductions,
     /// Where its instructions were recorded, except those taken from a plan whose positions are trusted.
-    places: Places,
+    positions: SourcePositions,
     /// Calls of extension methods between the instructions.
-    stops: Stops,
-    /// See [`Batch::left`].
-    left: usize,
+    calls: QueuedCalls,
+    /// See [`Batch::remaining`].
+    remaining: usize,
     /// How often instructions have been taken out or put before the others.
     pub edits: u64,
-    /// Bases that their holders are about to release, as of the last [`Batch::look_at_bases`].
-    passing: Passing,
+    /// Bases that their holders are about to release, as of the last [`Batch::update_base_flags`].
+    passing: PassingBases,
     /// Whether it runs because one value is read, so that it may try to put other values off.
-    pub tries: bool,
+    pub may_put_off: bool,
 }
 
 /// Bases that their holders are about to release.
-pub(crate) type Passing = SmallVec<[BaseId; 2]>;
+pub(crate) type PassingBases = SmallVec<[BaseId; 2]>;
 
 /// The first few full reductions of a batch.
-type Asked = SmallVec<[u32; 4]>;
+type FullReductions = SmallVec<[u32; 4]>;
 
 /// A batch with more full reductions than this is not searched for companions of them.
-const MOST_ASKED: usize = 16;
+const MOST_REDUCTIONS: usize = 16;
 
 /// An empty batch keeps memory for this many instructions.
-const ROOM: usize = 128;
+const KEPT_INSTRS: usize = 128;
 
 /// Plans whose programs start as the batch does.
 pub(crate) type Candidates = SmallVec<[Arc<ReadyPlan>; 3]>;
@@ -104,8 +104,8 @@ struct Recorded<'a> {
 impl Batch {
     pub fn new(heap: &Arc<Heap>, epoch: u64) -> Batch {
         let heap = Arc::clone(heap);
-        let (program, slots, hash) = (Program::default(), Vec::new(), Words::default());
-        let (asked, places) = (Asked::new(), Places::new());
+        let (program, slots, hash) = (Program::default(), Vec::new(), BatchHash::default());
+        let (full_reductions, positions) = (FullReductions::new(), SourcePositions::new());
         Batch {
             heap,
             epoch,
@@ -114,13 +114,13 @@ impl Batch {
             work: 0,
             hash,
             followed: None,
-            asked,
-            places,
-            stops: Stops::default(),
-            left: 0,
+            full_reductions,
+            positions,
+            calls: QueuedCalls::default(),
+            remaining: 0,
             edits: 0,
-            passing: Passing::new(),
-            tries: false,
+            passing: PassingBases::new(),
+            may_put_off: false,
         }
     }
 
@@ -138,17 +138,17 @@ impl Batch {
     /// nobody else holds are moved to `cells`.
     pub fn restart(&mut self, epoch: u64, cells: &mut Vec<Shared<BaseCell>>) {
         self.program.instrs.clear();
-        self.program.instrs.shrink_to(ROOM);
+        self.program.instrs.shrink_to(KEPT_INSTRS);
         self.program.consts.clear();
         recycle(&mut self.slots, cells);
         self.epoch = epoch;
         self.work = 0;
-        self.hash = Words::default();
+        self.hash = BatchHash::default();
         self.followed = None;
-        self.asked.clear();
-        self.places.clear();
-        self.stops.clear();
-        (self.left, self.edits) = (0, 0);
+        self.full_reductions.clear();
+        self.positions.clear();
+        self.calls.clear();
+        (self.remaining, self.edits) = (0, 0);
     }
 
     /// Sets the plans that an empty batch is expected to repeat, the most likely first.
@@ -192,9 +192,9 @@ impl Batch {
         if let Some(Input::Array(array)) = ins.first()
             && siblings::concerns(op, ty)
             && array.base.nbytes() >= siblings::SMALLEST
-            && self.asked.len() < MOST_ASKED
+            && self.full_reductions.len() < MOST_REDUCTIONS
         {
-            self.asked.push(self.len() as u32 - 1);
+            self.full_reductions.push(self.len() as u32 - 1);
         }
         let visible = |input: &Input<'_>| matches!(input, Input::Array(array) if array.base.is_visible());
         Ok(out.base.is_visible() || ins.iter().any(visible))
@@ -212,25 +212,25 @@ impl Batch {
             Some(work) => self.work += work,
             None => self.write_down(recorded)?,
         }
-        self.ask();
+        self.request_position();
         recorded.out.base.0.set_written(self.epoch);
         Ok(())
     }
 
     /// Whether full reductions of memory have been recorded.
-    pub fn has_asked(&self) -> bool {
-        !self.asked.is_empty()
+    pub fn has_full_reductions(&self) -> bool {
+        !self.full_reductions.is_empty()
     }
 
     /// Takes out the list of full reductions of memory.
-    pub fn take_asked(&mut self) -> Asked {
-        std::mem::take(&mut self.asked)
+    pub fn take_full_reductions(&mut self) -> FullReductions {
+        std::mem::take(&mut self.full_reductions)
     }
 
     /// A recorded instruction. Literals are numbered in the order of recording.
     pub fn instr(&self, at: usize) -> Option<Instr> {
         match &self.followed {
-            Some(followed) if at < followed.done => followed.plan.recorded.line(at).map(Line::instr),
+            Some(followed) if at < followed.done => followed.plan.recorded.get(at).map(PackedInstr::unpack),
             Some(_) => None,
             None => self.program.instrs.get(at).cloned(),
         }
@@ -239,7 +239,7 @@ impl Batch {
     /// Whether an instruction writes a base.
     pub fn writes(&self, base: BaseId) -> bool {
         match &self.followed {
-            Some(followed) => followed.plan.recorded.lines(followed.done).any(|line| line.out().0 == base),
+            Some(followed) => followed.plan.recorded.first(followed.done).any(|line| line.out().0 == base),
             None => self.program.instrs.iter().any(|instr| instr.out.base == base),
         }
     }
@@ -251,7 +251,7 @@ impl Batch {
         let (slots, epoch, consts) = (&mut self.slots, self.epoch, &mut self.program.consts);
         loop {
             let plan = &followed.plan;
-            if plan.recorded.line(followed.done).is_some_and(|line| recorded.is(line, slots, epoch, consts.len())) {
+            if plan.recorded.get(followed.done).is_some_and(|line| recorded.is(line, slots, epoch, consts.len())) {
                 for input in recorded.ins {
                     if let Input::Const(value) = input {
                         consts.push(*value);
@@ -263,7 +263,7 @@ impl Batch {
             let at = followed.others.iter().position(|o| o.recorded.starts_as(&plan.recorded, followed.done))?;
             let other = followed.others.remove(at);
             if followed.trust == Trust::Yes {
-                followed.trust = followed.trusted_in(&other, &mut self.places);
+                followed.trust = followed.trusted_in(&other, &mut self.positions);
             }
             followed.plan = other;
         }
@@ -275,19 +275,19 @@ impl Batch {
         self.followed.as_ref().is_some_and(whole)
     }
 
-    /// Copies the instructions that have been followed so far, and stops following.
-    pub fn leave(&mut self) {
+    /// Stops following a plan, and copies the instructions that have been followed so far.
+    pub fn stop_following(&mut self) {
         if let Some(followed) = self.followed.take() {
             if followed.trust == Trust::Yes {
-                self.keep_places(&followed.plan, followed.done);
+                self.copy_positions(&followed.plan, followed.done);
             }
-            self.program.instrs.extend(followed.plan.recorded.lines(followed.done).map(Line::instr));
+            self.program.instrs.extend(followed.plan.recorded.first(followed.done).map(PackedInstr::unpack));
             self.program.instrs.iter().for_each(|instr| self.hash.instr(instr));
         }
     }
 
     fn write_down(&mut self, recorded: &Recorded<'_>) -> Result<()> {
-        self.leave();
+        self.stop_following();
         let Recorded { op, ty, out, ins, axes, watch, .. } = *recorded;
         let mut operands: SmallVec<[Operand; 3]> = SmallVec::new();
         for (place, input) in ins.iter().enumerate() {
@@ -318,7 +318,7 @@ impl Batch {
     /// earlier instructions need the least memory. In a loop, that is between two iterations, so every piece of the
     /// loop is the same program.
     pub fn best_cut(&mut self) -> usize {
-        self.leave();
+        self.stop_following();
         let len = self.program.instrs.len();
         let mut life: Vec<Option<(usize, usize)>> = vec![None; self.slots.len()];
         for (at, instr) in self.program.instrs.iter().enumerate() {
@@ -351,10 +351,10 @@ impl Batch {
 
     /// Moves the instructions from number `at` on to an empty batch.
     pub fn split(&mut self, at: usize, tail: &mut Batch) {
-        self.leave();
+        self.stop_following();
         let cut = at as u32;
-        tail.places.extend(self.places.iter().filter(|p| p.0 >= cut).map(|(at, place)| (at - cut, *place)));
-        self.places.retain(|p| p.0 < cut);
+        tail.positions.extend(self.positions.iter().filter(|p| p.0 >= cut).map(|(at, place)| (at - cut, *place)));
+        self.positions.retain(|p| p.0 < cut);
         for mut instr in self.program.instrs.drain(at..) {
             for operand in &mut instr.ins {
                 match operand {
@@ -379,7 +379,7 @@ impl Batch {
         // bases keep the order of their first appearance: those of the remaining instructions come first
         let bases = self.program.instrs.iter().flat_map(|i| i.reads().chain([&i.out]).map(|v| v.base as usize + 1));
         self.slots.truncate(bases.max().unwrap_or(0));
-        self.hash = Words::default();
+        self.hash = BatchHash::default();
         self.program.instrs.iter().for_each(|instr| self.hash.instr(instr));
     }
 
@@ -390,7 +390,7 @@ impl Batch {
     }
 
     /// Updates the flags of the bases: which hold values, and which somebody else still holds.
-    pub fn look_at_bases(&mut self) {
+    pub fn update_base_flags(&mut self) {
         let base = |cell: &Shared<BaseCell>| Base {
             nbytes: cell.nbytes,
             input: cell.has_value(),
@@ -405,12 +405,12 @@ impl Batch {
     }
 
     /// The bases that their holders are about to release.
-    pub fn passing(&self) -> &Passing {
+    pub fn passing(&self) -> &PassingBases {
         &self.passing
     }
 
     /// The plan that the batch has repeated, if it is one of those expected. The bases have been updated by
-    /// [`Batch::look_at_bases`].
+    /// [`Batch::update_base_flags`].
     pub fn expected(&self) -> Option<Arc<ReadyPlan>> {
         let followed = self.followed.as_ref()?;
         let (done, bases, consts) = (followed.done, &self.program.bases, &self.program.consts);
@@ -426,32 +426,32 @@ impl Batch {
         candidates.find(whole).map(Arc::clone)
     }
 
-    /// The batch as a program. The flags of the bases are those of the last [`Batch::look_at_bases`].
+    /// The batch as a program. The flags of the bases are those of the last [`Batch::update_base_flags`].
     pub fn program(&mut self) -> &Program {
-        self.leave();
+        self.stop_following();
         &self.program
     }
 
     /// The program, and the bases of its slots.
     pub fn program_and_slots(&mut self) -> (&Program, &[Shared<BaseCell>]) {
-        self.leave();
+        self.stop_following();
         (&self.program, &self.slots)
     }
 
     /// Takes the instructions out, as a program; [`Batch::became`] or [`Batch::put_back`] must follow. Bases and
     /// literals are copied.
     pub fn take_program(&mut self) -> Program {
-        self.leave();
+        self.stop_following();
         let instrs = std::mem::take(&mut self.program.instrs);
         Program { bases: self.program.bases.clone(), consts: self.program.consts.clone(), instrs }
     }
 
-    /// Undoes [`Batch::take_program`].
+    /// Puts the instructions back that [`Batch::take_program`] took.
     pub fn put_back(&mut self, instrs: Vec<Instr>) {
         self.program.instrs = instrs;
     }
 
-    /// Makes the batch one that has repeated all of a plan's program.
+    /// Makes the batch one that has followed a plan to its end.
     pub fn became(&mut self, plan: &Arc<ReadyPlan>) {
         let done = plan.recorded.len();
         let (plan, others) = (Arc::clone(plan), Candidates::new());
@@ -465,7 +465,7 @@ impl Batch {
 
     /// A hash of the program, without the values of literals.
     pub fn key(&mut self) -> u64 {
-        self.leave();
+        self.stop_following();
         let mut hash = self.hash;
         for base in &self.program.bases {
             hash.word((base.nbytes as u64) << 2 | u64::from(base.input) << 1 | u64::from(base.output));
@@ -520,7 +520,7 @@ impl Recorded<'_> {
 
     /// Whether this operation, recorded after `consts` literals, would become this instruction. Bases get their slots
     /// in the order in which recording would number them.
-    fn is(&self, line: Line<'_>, slots: &mut Vec<Shared<BaseCell>>, epoch: u64, consts: usize) -> bool {
+    fn is(&self, line: PackedInstr<'_>, slots: &mut Vec<Shared<BaseCell>>, epoch: u64, consts: usize) -> bool {
         let head = packed::head(self.op, self.ty, self.watch, self.ins.len());
         if line.head() != head || line.axes() != self.axes {
             return false;
@@ -528,22 +528,22 @@ impl Recorded<'_> {
         let (mut literal, plain) = (consts, self.op.kind() == OpKind::Elementwise);
         for (place, (input, operand)) in self.ins.iter().zip(line.operands()).enumerate() {
             let same = match (input, operand) {
-                (Input::Array(array), Packing::View(base, window)) => {
+                (Input::Array(array), PackedOperand::View(base, window)) => {
                     let stretched = plain || broadcasts(self.op, place);
-                    let lies = lies_as(array, &window) || stretched && is_stretched(array, &window);
+                    let lies = has_same_window(array, &window) || stretched && broadcasts_to(array, &window);
                     slot(slots, epoch, &array.base.0) == base && lies
                 }
-                (Input::Const(_), Packing::Const(id)) => {
+                (Input::Const(_), PackedOperand::Const(id)) => {
                     literal += 1;
                     id as usize == literal - 1
                 }
-                (Input::Array(_), Packing::Const(_)) | (Input::Const(_), Packing::View(..)) => false,
+                (Input::Array(_), PackedOperand::Const(_)) | (Input::Const(_), PackedOperand::View(..)) => false,
             };
             if !same {
                 return false;
             }
         }
         let (base, window) = line.out();
-        self.target(slots, epoch) == base && lies_as(self.out, &window)
+        self.target(slots, epoch) == base && has_same_window(self.out, &window)
     }
 }

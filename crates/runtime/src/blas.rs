@@ -1,7 +1,7 @@
 //! The table of an external BLAS: which routines a front end has found, by their CBLAS names.
 //!
-//! In: addresses of CBLAS routines with 64-bit integers, for instance those of the library that NumPy brings. Out: a
-//! table for [`crate::Host::register_blas`]. Not here: calling them, which is the host engine's.
+//! The addresses are those of CBLAS routines with 64-bit integers, for instance of the library that NumPy brings. The
+//! host engine calls them (see [`crate::Host::register_blas`]).
 
 use numelt_ir::{C32, C64};
 

@@ -1,8 +1,5 @@
 //! The two caches: the exact one, from a batch to its finished plan, and the parametric one, from a kernel's
 //! structure to its executable.
-//!
-//! In: batches, plans and kernels. Out: plans and executables that were made before, and an executable from the
-//! engine if there is none yet.
 
 use crate::batch::Batch;
 use crate::engine::{Engine, Executable};

@@ -174,7 +174,7 @@ pub const KEYS: [&str; 22] = [
 
 /// The location of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum FileLocation {
     /// `NUMELT_CONFIG` names it.
     Named,
     WorkingDirectory,
@@ -183,7 +183,7 @@ enum Place {
 }
 
 /// A settings file that was read.
-struct Source {
+struct SettingsFile {
     path: PathBuf,
     text: String,
     /// Why settings that name files are not taken from it; `None` if they are.
@@ -199,16 +199,16 @@ impl Config {
     pub fn load(engines: Vec<String>) -> Result<(Config, Vec<String>)> {
         let (mut config, mut refused) = (Config { engines, ..Config::default() }, Vec::new());
         for (path, place) in candidates() {
-            match Source::read(&path, place, trusted::user()) {
+            match SettingsFile::read(&path, place, trusted::user()) {
                 Ok(source) => {
                     config.apply(&source, &mut refused)?;
                     break;
                 }
-                Err(error) if error.kind() == io::ErrorKind::NotFound && place != Place::Named => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound && place != FileLocation::Named => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     return Err(Error::Config(format!("NUMELT_CONFIG: {}: {error}", path.display())));
                 }
-                Err(error) => refused.push(format!("{} is not obeyed: {error}", path.display())),
+                Err(error) => refused.push(format!("{} is ignored: {error}", path.display())),
             }
         }
         for key in KEYS {
@@ -221,7 +221,7 @@ impl Config {
         Ok((config, refused))
     }
 
-    fn apply(&mut self, source: &Source, refused: &mut Vec<String>) -> Result<()> {
+    fn apply(&mut self, source: &SettingsFile, refused: &mut Vec<String>) -> Result<()> {
         let path = source.path.display();
         let table: toml::Table = source
             .text
@@ -231,7 +231,7 @@ impl Config {
             if let Some(why) = &source.restricted
                 && NAMING_FILES.contains(&key.as_str())
             {
-                refused.push(format!("{path}: {key} is not obeyed: {why}"));
+                refused.push(format!("{path}: {key} is ignored: {why}"));
                 continue;
             }
             let value = match value {
@@ -370,37 +370,39 @@ fn plain(error: &Error) -> String {
     }
 }
 
-impl Source {
+impl SettingsFile {
     /// Reads a settings file for the user of this number.
-    fn read(path: &Path, place: Place, user: u32) -> io::Result<Source> {
+    fn read(path: &Path, place: FileLocation, user: u32) -> io::Result<SettingsFile> {
         let real = path.canonicalize()?;
         let (mut file, data) = trusted::open(&real)?;
-        let standing = trusted::standing(&data);
-        standing.check_owner(user)?;
+        let ownership = trusted::ownership(&data);
+        ownership.check_owner(user)?;
         let bytes = trusted::read(&mut file, &data, LONGEST)?;
         let text = String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8"))?;
         let exclusive = || {
-            standing.check_file(user)?;
+            ownership.check_file(user)?;
             real.parent().map_or(Ok(()), |folder| trusted::check_folders(folder, user))
         };
         let restricted = match place {
-            Place::WorkingDirectory => Some("settings that name files are not taken from the working directory".into()),
-            Place::Named | Place::User => exclusive().err().map(|error| error.to_string()),
+            FileLocation::WorkingDirectory => {
+                Some("settings that name files are not taken from the working directory".into())
+            }
+            FileLocation::Named | FileLocation::User => exclusive().err().map(|error| error.to_string()),
         };
-        Ok(Source { path: path.to_path_buf(), text, restricted })
+        Ok(SettingsFile { path: path.to_path_buf(), text, restricted })
     }
 }
 
 /// The files that may hold settings; the first that exists does.
-fn candidates() -> Vec<(PathBuf, Place)> {
+fn candidates() -> Vec<(PathBuf, FileLocation)> {
     if let Some(path) = std::env::var_os("NUMELT_CONFIG") {
-        return vec![(path.into(), Place::Named)];
+        return vec![(path.into(), FileLocation::Named)];
     }
     // a relative path would be one in the working directory
     let folder = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let own = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")));
-    let own = own.map(|folder| (folder.join("numelt/numelt.toml"), Place::User));
-    [(PathBuf::from("numelt.toml"), Place::WorkingDirectory)].into_iter().chain(own).collect()
+    let own = own.map(|folder| (folder.join("numelt/numelt.toml"), FileLocation::User));
+    [(PathBuf::from("numelt.toml"), FileLocation::WorkingDirectory)].into_iter().chain(own).collect()
 }
 
 #[cfg(test)]
@@ -488,12 +490,12 @@ mod tests {
             Sample(folder.join("numelt.toml"))
         }
 
-        fn read(&self, place: Place) -> io::Result<Source> {
-            Source::read(&self.0, place, trusted::user())
+        fn read(&self, place: FileLocation) -> io::Result<SettingsFile> {
+            SettingsFile::read(&self.0, place, trusted::user())
         }
 
         /// The settings, and the lines about refused ones.
-        fn applied(&self, place: Place) -> (Config, Vec<String>) {
+        fn applied(&self, place: FileLocation) -> (Config, Vec<String>) {
             let (mut config, mut refused) = (Config::default(), Vec::new());
             config.apply(&self.read(place).unwrap(), &mut refused).unwrap();
             (config, refused)
@@ -509,10 +511,10 @@ mod tests {
     #[test]
     fn the_working_directory_names_no_files() {
         let sample = Sample::new("working", "threads = 3\ncache_dir = '/tmp/forged'\n");
-        let (config, refused) = sample.applied(Place::WorkingDirectory);
+        let (config, refused) = sample.applied(FileLocation::WorkingDirectory);
         assert_eq!((config.threads, config.cache_dir), (3, None));
-        assert!(refused.len() == 1 && refused[0].contains("numelt.toml: cache_dir is not obeyed"), "{refused:?}");
-        for place in [Place::User, Place::Named] {
+        assert!(refused.len() == 1 && refused[0].contains("numelt.toml: cache_dir is ignored"), "{refused:?}");
+        for place in [FileLocation::User, FileLocation::Named] {
             let (config, refused) = sample.applied(place);
             assert_eq!((config.cache_dir, refused), (Some("/tmp/forged".into()), vec![]));
         }
@@ -525,15 +527,15 @@ mod tests {
         let sample = Sample::new("group", "jit = 'off'\ncache_dir = 'x'\n");
         let set_mode = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
         set_mode(&sample.0, 0o664);
-        let (config, refused) = sample.applied(Place::User);
+        let (config, refused) = sample.applied(FileLocation::User);
         assert_eq!((config.jit, config.cache_dir, refused.len()), (Jit::Off, None, 1));
         set_mode(&sample.0, 0o644);
         set_mode(sample.0.parent().unwrap(), 0o770);
-        let (config, refused) = sample.applied(Place::Named);
+        let (config, refused) = sample.applied(FileLocation::Named);
         assert_eq!((config.jit, config.cache_dir), (Jit::Off, None));
         assert!(refused[0].contains("its group may write"), "{refused:?}");
         set_mode(&sample.0, 0o646);
-        assert!(sample.read(Place::WorkingDirectory).is_err(), "everybody may write it");
+        assert!(sample.read(FileLocation::WorkingDirectory).is_err(), "everybody may write it");
     }
 
     #[cfg(unix)]
@@ -547,8 +549,8 @@ mod tests {
         } else {
             asking += 1;
         }
-        for place in [Place::WorkingDirectory, Place::User, Place::Named] {
-            let error = Source::read(&sample.0, place, asking).err().map(|error| error.to_string());
+        for place in [FileLocation::WorkingDirectory, FileLocation::User, FileLocation::Named] {
+            let error = SettingsFile::read(&sample.0, place, asking).err().map(|error| error.to_string());
             assert_eq!(error.as_deref(), Some("it belongs to another user"));
         }
     }
@@ -564,7 +566,7 @@ mod tests {
             ("threads = ", "numelt.toml: "),
         ] {
             let sample = Sample::new("mistakes", text);
-            let source = sample.read(Place::User).unwrap();
+            let source = sample.read(FileLocation::User).unwrap();
             let error = Config::default().apply(&source, &mut Vec::new()).unwrap_err().to_string();
             assert!(error.contains(want), "{error}");
         }

@@ -170,7 +170,7 @@ pub struct PutCall<'a> {
 
 /// A view whose elements are in memory.
 #[derive(Clone, Copy)]
-pub struct Few<'a> {
+pub struct SmallView<'a> {
     /// Address of the element with all indices zero.
     pub pointer: *mut u8,
     /// Element type.
@@ -183,9 +183,9 @@ pub struct Few<'a> {
 
 /// An input of a [`SmallCall`].
 #[derive(Clone, Copy)]
-pub enum FewInput<'a> {
+pub enum SmallInput<'a> {
     /// A view, which is broadcast to the output's shape.
-    View(Few<'a>),
+    View(SmallView<'a>),
     /// A literal of the dtype that the operation needs.
     Const(Scalar),
 }
@@ -199,11 +199,11 @@ pub struct SmallCall<'a> {
     /// The axes of a reduction.
     pub axes: Axes,
     /// The output. That of a reduction has extent one on reduced axes.
-    pub out: Few<'a>,
+    pub out: SmallView<'a>,
     /// Whether the output's memory holds no values yet.
     pub fresh: bool,
     /// The inputs.
-    pub ins: &'a [FewInput<'a>],
+    pub ins: &'a [SmallInput<'a>],
 }
 
 impl SmallCall<'_> {

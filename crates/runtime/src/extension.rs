@@ -1,14 +1,12 @@
 //! Extension methods: functions of the user's own whose calls are recorded like operations.
 //!
-//! In: a function that fills an array from others ([`Extension`]), and calls of it
-//! ([`crate::Runtime::call_extension`]). Out: the call takes its turn among the recorded operations: everything
-//! recorded before it has run when the function runs, and nothing recorded after it has. Recording a call computes
-//! nothing.
+//! Such a function fills an array from others ([`Extension`]). When a recorded call of it
+//! ([`crate::Runtime::call_extension`]) runs, everything recorded before the call has run, and nothing recorded after it.
 
 use crate::heap::base::{ArrayView, Export};
 use numelt_ir::Result;
 
-/// A function that the runtime calls when a recorded call of it has its turn.
+/// A function of the user's own, for which the runtime records calls.
 pub trait Extension: Send + Sync {
     /// The name that errors and reports give.
     fn name(&self) -> &str;
@@ -20,25 +18,25 @@ pub trait Extension: Send + Sync {
     /// thread may be waiting for the end of this call.
     ///
     /// # Errors
-    /// Whatever it wants the flush to return. `out` has no values then: reading it gives
+    /// Any error; the flush returns it. `out` has no values then: reading it gives
     /// [`Error::Extension`](numelt_ir::Error::Extension).
-    fn run(&self, out: &mut Output<'_>, inputs: &[Input<'_>]) -> Result<()>;
+    fn run(&self, out: &mut ExtensionOutput<'_>, inputs: &[ExtensionInput<'_>]) -> Result<()>;
 }
 
 /// An array whose values the function reads.
-pub struct Input<'a> {
+pub struct ExtensionInput<'a> {
     pub(crate) view: &'a ArrayView,
     pub(crate) bytes: &'a [u8],
 }
 
 /// The array that the function fills.
-pub struct Output<'a> {
+pub struct ExtensionOutput<'a> {
     pub(crate) view: &'a ArrayView,
     pub(crate) bytes: &'a mut [u8],
 }
 
-impl Input<'_> {
-    /// dtype, shape, strides, and where the array begins in its base.
+impl ExtensionInput<'_> {
+    /// The dtype, shape and strides, and where the array begins in its base.
     pub fn view(&self) -> &ArrayView {
         self.view
     }
@@ -48,14 +46,14 @@ impl Input<'_> {
         self.bytes
     }
 
-    /// Keeps the base's memory in place after the call, for somebody outside who goes on looking at it.
+    /// Keeps the base's memory visible outside after the call, until the export is dropped.
     pub fn export(&self) -> Export {
         Export::new(self.view.base.clone())
     }
 }
 
-impl Output<'_> {
-    /// dtype, shape, strides, and where the array begins in its base.
+impl ExtensionOutput<'_> {
+    /// The dtype, shape and strides, and where the array begins in its base.
     pub fn view(&self) -> &ArrayView {
         self.view
     }
@@ -65,7 +63,7 @@ impl Output<'_> {
         self.bytes
     }
 
-    /// As [`Input::export`].
+    /// As [`ExtensionInput::export`].
     pub fn export(&self) -> Export {
         Export::new(self.view.base.clone())
     }

@@ -1,8 +1,7 @@
 //! Filters: passes that the user has written, which get the program of each batch before it is planned.
 //!
-//! In: the recorded program, and the program that a filter returns. Out: whether the latter may run in its place. A
-//! filter may change, insert and remove instructions, append literals, and append bases for temporaries. The recorded
-//! bases keep their numbers, sizes and flags.
+//! A filter may change, insert and remove instructions, append literals, and append bases for temporaries. The recorded
+//! bases keep their numbers, sizes and flags. A program that breaks these rules does not run ([`check`]).
 
 use crate::engine::{Engine, Task};
 use crate::heap::cell::MAX_SLOTS;

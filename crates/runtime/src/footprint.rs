@@ -6,8 +6,6 @@
 //! are read again from the file when they are needed, which takes microseconds. The same is done with pages of
 //! libraries that are read only while these are loaded and set up: tables of symbols and relocations, and code that
 //! runs once.
-//!
-//! In: the moment after planning, or after the start. Out: a process with fewer resident pages.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -105,7 +103,8 @@ fn is_the_files(states: &mut File, (start, end): (usize, usize)) -> std::io::Res
     Ok(!words.as_chunks().0.iter().any(|&word| changed(u64::from_ne_bytes(word))))
 }
 
-fn page() -> usize {
+/// The size of a page of memory in bytes.
+pub(crate) fn page() -> usize {
     // SAFETY: takes a number, cannot fail.
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
 }

@@ -80,7 +80,7 @@ impl Locks {
         // dropped after them.
         let (at, heap_at) = unsafe { (&*Arc::as_ptr(&inner), &*Arc::as_ptr(&heap)) };
         let mut held = Held::new(at);
-        held.bring_home();
+        held.move_to_host();
         Some(Locks { pool: heap_at.pool.hold(), guards: heap_at.guards.hold(), held, heap, _inner: inner })
     }
 }

@@ -1,10 +1,9 @@
 //! [`Host`]: work that only an engine on the host can offer, on memory that the caller addresses, done before the
 //! call returns.
 //!
-//! In: dense values in the host's memory, and plain descriptions of the work ([`RandomStream`], [`Sequence`],
-//! [`Draw`], [`BlasTable`]). Out: values in the host's memory. These calls do not go through the queue: front ends
-//! make them if a result cannot be recorded (how many random words an integer takes is known only afterwards) or if
-//! recording takes longer than the work. Not here: the algorithms, which are in the host engine.
+//! These calls do not go through the queue: front ends make them if a result cannot be recorded (how many random words
+//! an integer takes is known only afterwards) or if recording takes longer than the work. The work is described by
+//! [`RandomStream`], [`Sequence`], [`Draw`] and [`BlasTable`].
 //!
 //! A host engine may decline each call, by `false` or `None`, and declines every call that it does not implement. The
 //! front end then records the work, or leaves it to NumPy.
@@ -227,17 +226,17 @@ pub enum Sequence<'a> {
 }
 
 /// Offset and scale of random numbers, `offset + scale * number`; `None` if the numbers are not changed.
-pub type Placed = Option<(f64, f64)>;
+pub type OffsetAndScale = Option<(f64, f64)>;
 
 /// The numbers that [`Host::draw`] makes, and the memory for them.
 #[derive(Debug)]
 pub enum Draw<'a> {
     /// Uniform numbers in `[0, 1)`, moved and scaled.
-    Uniform(Placed, &'a mut [f64]),
+    Uniform(OffsetAndScale, &'a mut [f64]),
     /// Uniform numbers of single precision in `[0, 1)`.
     UniformSingle(&'a mut [f32]),
     /// Pairs of normal numbers by the polar method, moved and scaled. An odd element at the end is not written.
-    Normal(Placed, &'a mut [f64]),
+    Normal(OffsetAndScale, &'a mut [f64]),
     /// Integers from `low` to `low + last`: halves of words under the smallest mask that covers `last`, without those
     /// beyond `last` (NumPy's legacy rule).
     Masked {

@@ -1,8 +1,8 @@
 //! The journal of steps: which engine ran each step of the latest plan, how long each took, and which steps devices
 //! left to the host.
 //!
-//! In: a note for each step from the executor; of engines only if the runtime has devices, of times only while plans
-//! are inspected. Out: what the reports of flushes and the front end's coverage report say about engines.
+//! Reports of flushes and the front end's coverage report are made of it. The executor notes engines only if the
+//! runtime has devices, and times only while plans are inspected.
 
 use numelt_opt::{Kernel, Node, Plan, Step};
 use std::collections::BTreeMap;

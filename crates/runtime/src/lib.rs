@@ -1,7 +1,7 @@
 //! The runtime: records instructions, decides when to run them, plans, allocates, launches.
 //!
-//! In: operations on views, from front ends. Out: memory with values in it. Not here: how a kernel is computed
-//! (engines), Python.
+//! Front ends record operations on views, and read the values of the results. How a kernel is computed is left to
+//! engines.
 //!
 //! Each part has its own state, and its invariants at the top of its file: the recorder (`batch`,
 //! `runtime/recording.rs`), the planner (`runtime/planning.rs`, `cache.rs`), the executor (`exec`, `placement`), the
@@ -44,16 +44,16 @@ pub use batch::{Repeated, in_c_order};
 pub use blas::BlasTable;
 pub use config::{Config, InstructionSet, Jit, KEYS, Variants, listed};
 pub use engine::{
-    Buffer, Engine, EngineSet, Executable, Few, FewInput, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall,
-    StageLaunch, Storage, Task, Ticket, WholeScratch, Work, run,
+    Buffer, Engine, EngineSet, Executable, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall, SmallInput,
+    SmallView, StageLaunch, Storage, Task, Ticket, WholeScratch, Work, run,
 };
-pub use extension::{Extension, Input as ExtensionInput, Output as ExtensionOutput};
+pub use extension::{Extension, ExtensionInput, ExtensionOutput};
 pub use filter::{Filter, FilterError};
 pub use heap::base::{ArrayView, BaseRef, Export, Input, WeakBase};
 pub use heap::guards::{ReadGuard, WriteGuard};
 pub use heap::memory::HostMemory;
 pub use heap::pool::{Pool, PoolStats};
-pub use host::{Bounded, Draw, Host, Integers, MaskedRows, Placed, RandomStream, Sequence, TWISTER_WORDS};
+pub use host::{Bounded, Draw, Host, Integers, MaskedRows, OffsetAndScale, RandomStream, Sequence, TWISTER_WORDS};
 pub use null::NullEngine;
 pub use numelt_opt::Explanation;
 pub use placement::{Rates, Rule};

@@ -1,9 +1,8 @@
 //! Copies of the operands that a launch overwrites, kept until it is known which floating-point conditions it met.
 //!
-//! In: a kernel that is about to run. Out: copies of those operands that it will overwrite, if they are
-//! small, and the positions from which to read them. The operation that met a condition is found by evaluating the
-//! kernel once more (see [`crate::report`]), and that needs the operands as they were. Large operands are not
-//! copied, because this would take a large part of the kernel's own time.
+//! The operation that met a condition is found by evaluating the kernel once more (see [`crate::report`]), and that
+//! needs the operands as they were. Large operands are not copied, because this would take a large part of the kernel's
+//! own time.
 
 use crate::engine::{Buffer, Host, Launch, Ticket};
 use numelt_ir::{BaseId, Result};
@@ -16,11 +15,11 @@ type Bound<'a> = (&'a Kernel, &'a [BaseId]);
 /// Copies of the operands that one launch overwrites.
 #[derive(Default)]
 pub(crate) struct Overwritten {
-    kept: SmallVec<[Copy; 1]>,
+    kept: SmallVec<[OperandCopy; 1]>,
 }
 
 /// The bytes that an argument covers.
-struct Copy {
+struct OperandCopy {
     arg: usize,
     /// The offset of the argument's first point in these bytes.
     start: i64,
@@ -36,7 +35,7 @@ impl Overwritten {
         let mut kept = SmallVec::new();
         if watched != 0 {
             for arg in overwritten(kernel) {
-                kept.extend(Copy::new(engine, launch, kernel.0, arg));
+                kept.extend(OperandCopy::new(engine, launch, kernel.0, arg));
             }
         }
         Overwritten { kept }
@@ -50,20 +49,20 @@ impl Overwritten {
     /// Calls `with` with the positions of the launch's operands as they were before it, in the engine's memory.
     pub fn with<R>(&self, engine: &dyn Host, buffers: &[Buffer], with: impl FnOnce(&[Buffer]) -> R) -> Result<R> {
         let mut buffers: SmallVec<[Buffer; 8]> = buffers.into();
-        let mut rooms: SmallVec<[Room<'_>; 1]> = SmallVec::new();
+        let mut kept_buffers: SmallVec<[EngineBuffer<'_>; 1]> = SmallVec::new();
         for copy in &self.kept {
-            let room = Room::new(engine, copy.bytes.len())?;
-            let place = Buffer { handle: room.handle, offset: 0 };
+            let memory = EngineBuffer::new(engine, copy.bytes.len())?;
+            let place = Buffer { handle: memory.handle, offset: 0 };
             engine.upload(&copy.bytes, place)?;
             buffers[copy.arg] = place.moved(copy.start);
-            rooms.push(room);
+            kept_buffers.push(memory);
         }
         Ok(with(&buffers))
     }
 }
 
-impl Copy {
-    fn new(engine: &dyn Host, launch: &Launch<'_>, kernel: &Kernel, arg: usize) -> Option<Copy> {
+impl OperandCopy {
+    fn new(engine: &dyn Host, launch: &Launch<'_>, kernel: &Kernel, arg: usize) -> Option<OperandCopy> {
         let place = &launch.geometry.args[arg];
         let (low, high) = place.reach(&launch.geometry.extents);
         let nbytes = high - low + kernel.args[arg].dtype.size() as i64;
@@ -73,24 +72,24 @@ impl Copy {
         }
         let (start, mut bytes) = (place.offset - low, vec![0; nbytes as usize]);
         engine.download(launch.buffers[arg].moved(-start), &mut bytes).ok()?;
-        Some(Copy { arg, start, bytes })
+        Some(OperandCopy { arg, start, bytes })
     }
 }
 
 /// Memory of the engine, freed when it is dropped.
-struct Room<'a> {
+struct EngineBuffer<'a> {
     engine: &'a dyn Host,
     handle: u64,
     nbytes: usize,
 }
 
-impl<'a> Room<'a> {
-    fn new(engine: &'a dyn Host, nbytes: usize) -> Result<Room<'a>> {
-        Ok(Room { engine, handle: engine.alloc(nbytes)?, nbytes })
+impl<'a> EngineBuffer<'a> {
+    fn new(engine: &'a dyn Host, nbytes: usize) -> Result<EngineBuffer<'a>> {
+        Ok(EngineBuffer { engine, handle: engine.alloc(nbytes)?, nbytes })
     }
 }
 
-impl Drop for Room<'_> {
+impl Drop for EngineBuffer<'_> {
     fn drop(&mut self) {
         self.engine.free(self.handle, self.nbytes, Ticket::default());
     }

@@ -1,18 +1,16 @@
 //! Batches that run operation by operation, without a plan.
 //!
-//! In: a batch. Out: memory with values, freed after its last use as a plan would do.
-//!
 //! Making a plan takes microseconds per instruction. If a batch has little work and may never be repeated, that is
-//! most of its time. Such a batch runs as it was recorded: a launch or call for each instruction. Its kernels
-//! depend on one instruction each (`numelt_opt::Outline`), not on extents. A batch that is
-//! repeated is planned when the time that a plan saves adds up to the time of making it ([`Sightings`]).
+//! most of its time. Such a batch runs as it was recorded: a launch or call for each instruction. Memory is freed after
+//! its last use, as with a plan. Its kernels depend on one instruction each (`numelt_opt::Outline`), not on extents. A
+//! batch that is repeated is planned when the time that a plan saves adds up to the time of making it ([`Sightings`]).
 //! Batches that are inspected, traced or explained are always planned, as are those under settings that choose passes
 //! or a partition.
 
-use crate::batch::{Left, Passing, Turn, wanted_by_holders};
+use crate::batch::{PassingBases, Remaining, Turn, wanted_by_holders};
 use crate::cache::Caches;
-use crate::engine::{Buffer, Few, FewInput, Host, Launch, Operand, SmallCall, Work, run};
-use crate::exec::{self, Made, ReadyPlan, Site};
+use crate::engine::{Buffer, Host, Launch, Operand, SmallCall, SmallInput, SmallView, Work, run};
+use crate::exec::{self, ExecutionContext, PlannedProgram, ReadyPlan};
 use crate::heap::base::BaseRef;
 use crate::heap::cell::BaseCell;
 use crate::heap::shared::Shared;
@@ -80,14 +78,14 @@ pub(crate) struct Piecemeal<'a> {
 }
 
 impl Piecemeal<'_> {
-    /// Runs every instruction that gets memory. The others are noted in `left`, as are those that need their results;
-    /// instructions whose results nobody needs are left out.
+    /// Runs every instruction that gets memory. The others are added to `left`, with those that need their results,
+    /// unless nobody needs their own results.
     ///
     /// # Errors
     /// The first failure.
     pub fn run(&mut self) -> Result<()> {
         let last = last_uses(self.program, self.slots.len());
-        let (mut failure, mut left) = (None, Left::new(self.slots));
+        let (mut failure, mut left) = (None, Remaining::new(self.slots));
         // used only after memory has run out
         let mut wanted = Vec::new();
         for (at, instr) in self.program.instrs.iter().enumerate() {
@@ -118,7 +116,7 @@ impl Piecemeal<'_> {
                 }
             });
         }
-        left.tell(&self.program.instrs, self.slots);
+        left.mark_bases(&self.program.instrs, self.slots);
         self.left = left.instrs;
         failure.map_or(Ok(()), Err)
     }
@@ -127,14 +125,14 @@ impl Piecemeal<'_> {
     fn attempt(&mut self, instr: &Instr) -> Result<()> {
         let out = &self.slots[instr.out.base as usize];
         let fresh = !out.has_value();
-        let done = self.one(instr);
-        if done.is_err() && fresh {
+        let result = self.run_one(instr);
+        if result.is_err() && fresh {
             out.release();
         }
-        done
+        result
     }
 
-    fn one(&mut self, instr: &Instr) -> Result<()> {
+    fn run_one(&mut self, instr: &Instr) -> Result<()> {
         if instr.out.size() == 0 {
             return Ok(());
         }
@@ -165,12 +163,12 @@ impl Piecemeal<'_> {
         if overlaps_itself(instr) { self.by_temporary(instr) } else { self.launch_or_call(instr) }
     }
 
-    /// Brings a base's values to the host, or allocates its memory if it has no value; returns whether it had none.
+    /// Copies a base's values to the host, or allocates its memory if it has no value; returns whether it had none.
     #[inline]
     fn provide(&mut self, base: u32) -> Result<bool> {
         let cell = &self.slots[base as usize];
         let fresh = !cell.has_value();
-        let there = if fresh { cell.provide() } else { cell.come_home() };
+        let there = if fresh { cell.provide() } else { cell.copy_to_host() };
         there.map_err(|error| lost::named(error, &self.program.instrs, base))?;
         self.stats.buffers += u64::from(fresh);
         Ok(fresh)
@@ -181,32 +179,37 @@ impl Piecemeal<'_> {
         if instr.out.size() > SmallCall::MOST as i64 || instr.ins.len() > 3 {
             return false;
         }
-        let mut ins = [FewInput::Const(Scalar::Bool(false)); 3];
-        for (few, operand) in ins.iter_mut().zip(&instr.ins) {
-            *few = match operand {
-                IrOperand::View(view) => FewInput::View(self.few(view)),
-                IrOperand::Const(id) => FewInput::Const(self.program.consts[*id as usize]),
+        let mut ins = [SmallInput::Const(Scalar::Bool(false)); 3];
+        for (input, operand) in ins.iter_mut().zip(&instr.ins) {
+            *input = match operand {
+                IrOperand::View(view) => SmallInput::View(self.small_view(view)),
+                IrOperand::Const(id) => SmallInput::Const(self.program.consts[*id as usize]),
             };
         }
         let ins = &ins[..instr.ins.len()];
         let (op, ty, axes) = (instr.op, instr.ty, instr.axes);
-        let call = SmallCall { op, ty, axes, out: self.few(&instr.out), fresh, ins };
+        let call = SmallCall { op, ty, axes, out: self.small_view(&instr.out), fresh, ins };
         self.engine.small(&call, instr.watch & warn::ALL)
     }
 
-    fn few<'v>(&self, view: &'v View) -> Few<'v> {
-        Few { pointer: self.buffer(view).address(), dtype: view.dtype, shape: &view.shape, strides: &view.strides }
+    fn small_view<'v>(&self, view: &'v View) -> SmallView<'v> {
+        SmallView {
+            pointer: self.buffer(view).address(),
+            dtype: view.dtype,
+            shape: &view.shape,
+            strides: &view.strides,
+        }
     }
 
-    fn place(&self, base: u32) -> Buffer {
+    fn base_buffer(&self, base: u32) -> Buffer {
         Buffer::at(match &self.temporary {
-            Some(temporary) if base == TEMPORARY => temporary.0.here(),
-            Some(_) | None => self.slots[base as usize].here(),
+            Some(temporary) if base == TEMPORARY => temporary.0.host_address(),
+            Some(_) | None => self.slots[base as usize].host_address(),
         })
     }
 
     fn buffer(&self, view: &View) -> Buffer {
-        self.place(view.base).moved(view.offset)
+        self.base_buffer(view.base).moved(view.offset)
     }
 
     /// Runs an instruction that reads what it overwrites: its result goes to a temporary first, or the few elements
@@ -219,7 +222,7 @@ impl Piecemeal<'_> {
             view
         };
         if let Some((copy, instr)) = copied_before(instr, dense) {
-            return self.both(nbytes, &copy, &instr);
+            return self.run_pair(nbytes, &copy, &instr);
         }
         let (view, nbytes) = dense_like(&instr.out, TEMPORARY);
         let copy = Instr {
@@ -230,11 +233,11 @@ impl Piecemeal<'_> {
             axes: Axes::default(),
             watch: 0,
         };
-        self.both(nbytes, &Instr { out: view, ..instr.clone() }, &copy)
+        self.run_pair(nbytes, &Instr { out: view, ..instr.clone() }, &copy)
     }
 
     /// Runs two instructions, the first of which writes a temporary that the second reads.
-    fn both(&mut self, nbytes: usize, first: &Instr, second: &Instr) -> Result<()> {
+    fn run_pair(&mut self, nbytes: usize, first: &Instr, second: &Instr) -> Result<()> {
         let base = BaseRef::new(&self.slots[0].heap, nbytes);
         base.0.provide()?;
         self.temporary = Some(base);
@@ -264,7 +267,7 @@ impl Piecemeal<'_> {
             .iter()
             .zip(&outline.geometry.args)
             .map(|(source, place)| match base_of(*source, instr) {
-                Some(base) => self.place(base).moved(place.offset),
+                Some(base) => self.base_buffer(base).moved(place.offset),
                 None => Buffer::NONE,
             })
             .collect();
@@ -315,7 +318,7 @@ impl Piecemeal<'_> {
         // the plan runs where there are no devices, even if it only states the result of an operation without
         // elements
         for cell in &cells {
-            cell.come_home()?;
+            cell.copy_to_host()?;
         }
         cells[instr.out.base as usize].touch();
         let base = |cell: &Shared<BaseCell>| Base { nbytes: cell.nbytes, input: cell.has_value(), output: true };
@@ -324,7 +327,7 @@ impl Piecemeal<'_> {
             consts: self.program.consts.clone(),
             instrs: vec![instr],
         };
-        let made = Made::of(&program, &Passing::new());
+        let made = PlannedProgram::of(&program, &PassingBases::new());
         let options = Options { target: *self.engine.target(), ..Options::default() };
         let mut plan = numelt_opt::plan_owned(program, &options)?;
         let (executables, prepared) = self.caches.executables(self.engine, &mut plan.steps)?;
@@ -333,8 +336,8 @@ impl Piecemeal<'_> {
         self.stats.kernels += ready.kernels as u64;
         let (placement, journal, progress) = (Placement::host(), Journal::default(), Progress::default());
         let (placement, journal, progress) = (&placement, &journal, &progress);
-        let site = Site { host: self.engine, devices: &[], placement, journal, progress };
-        ready.run(&site, &self.program.consts, &cells, self.warnings).map_err(|stopped| stopped.error)
+        let context = ExecutionContext { host: self.engine, devices: &[], placement, journal, progress };
+        ready.run(&context, &self.program.consts, &cells, self.warnings).map_err(|stopped| stopped.error)
     }
 }
 

@@ -1,8 +1,8 @@
 //! How far the running plan has come, readable at any time without the runtime's lock.
 //!
-//! In: the executor stores the number of steps when a plan begins, and adds one after each step: two relaxed stores
-//! for a plan and one for a step, whether anybody reads them or not. Out: a [`ProgressSnapshot`] for a front end that
-//! watches from another thread.
+//! The executor stores the number of steps when a plan begins, and counts each step: two relaxed stores for a plan and
+//! one for a step, whether anybody reads them or not. A front end that watches from another thread reads a
+//! [`ProgressSnapshot`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,7 +1,5 @@
 //! Values that are computed when somebody needs them, if ever.
 //!
-//! In: a plan that has run, and the bases whose values it has not stored. Out: these values, when they are needed.
-//!
 //! A value that a front end still holds at a flush is stored, unless computing it again costs no more than the store
 //! (`numelt_opt::recipes`) and the kernels of the batch do not need it in memory. Such a value is put off: its base
 //! gets no memory, but a [`Postponed`], which says how it is made and from which bases. It is made as soon as it is

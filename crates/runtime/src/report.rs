@@ -1,9 +1,8 @@
-//! From raised flags to warnings: which recorded operation met which condition.
+//! From floating-point flags to warnings with NumPy's wording.
 //!
-//! In: a launch that has just run, the conditions it may have met, and those that its instructions report. Out:
-//! [`Warning`]s with NumPy's wording. The engine evaluates the kernel once more, value by value. Operands that the
-//! launch itself has overwritten, and of which no copy was kept, cannot be evaluated again; then the most likely
-//! operation is named.
+//! The flags that a launch has raised do not say which of its operations raised them. So the engine evaluates the kernel
+//! once more, value by value (an audit). If the launch has overwritten operands of which no copy was kept, some values
+//! cannot be evaluated again; then the most likely operation is named.
 
 use crate::engine::{Buffer, Executable, Host, Launch, NestLaunch, WholeScratch, Work, run};
 use crate::overwritten::Overwritten;
@@ -49,8 +48,8 @@ fn push(warnings: &mut Vec<Warning>, (op, out): (Op, BaseId), watch: u8, met: u8
             continue;
         }
         // the parts of one operation report a condition only once
-        let told = |w: &Warning| w.condition == condition && w.watch & warn::PART != 0 && w.op != op;
-        if watch & warn::PART == 0 || !warnings.iter().any(told) {
+        let reported = |w: &Warning| w.condition == condition && w.watch & warn::PART != 0 && w.op != op;
+        if watch & warn::PART == 0 || !warnings.iter().any(reported) {
             warnings.push(Warning { condition, op, watch, place: out });
         }
     }
@@ -73,7 +72,7 @@ pub(crate) fn kernel(
     launch: &Launch<'_>,
     (step, before): (&KernelStep, &Overwritten),
     met: u8,
-    memory: &Mutex<Memory>,
+    memory: &Mutex<AuditCache>,
     warnings: &mut Vec<Warning>,
 ) {
     let mut memory = memory.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,21 +81,21 @@ pub(crate) fn kernel(
         let Some(found) = audited(engine, executable, launch, step, met, &gone) else { return };
         memory.keep(met, found, launch.geometry.extents.iter().product());
     }
-    tell(step, &memory.found, warnings);
+    push_found(step, &memory.found, warnings);
 }
 
 /// Adds warnings of the conditions that each value was found to meet.
-fn tell(step: &KernelStep, found: &[u8], warnings: &mut Vec<Warning>) {
+fn push_found(step: &KernelStep, found: &[u8], warnings: &mut Vec<Warning>) {
     let found_at = |value: u32| found[value as usize] & step.watch[value as usize].bits;
     for (at, (watch, found)) in step.watch.iter().zip(found).enumerate() {
         // f16 is computed as f32 and converted: this is one operation, which reports a condition only once
-        let told = match step.kernel.body.get(at) {
+        let reported = match step.kernel.body.get(at) {
             Some(Node::Cast(DType::F16, v)) if watch.op != Op::Copy && step.watch[*v as usize].op == watch.op => {
                 found_at(*v)
             }
             _ => 0,
         };
-        push(warnings, (watch.op, watch.out), watch.bits, *found & !told);
+        push(warnings, (watch.op, watch.out), watch.bits, *found & !reported);
     }
 }
 
@@ -115,7 +114,7 @@ pub(crate) fn nest(engine: &dyn Host, launch: &NestLaunch<'_>, nest: &NestStep, 
         let Ok(own) = own else { return };
         let gone = Gone { bases: &lost, before: &Overwritten::default() };
         if let Some(found) = audited(engine, executable, &part, &stage.step, met & own, &gone) {
-            tell(&stage.step, &found, warnings);
+            push_found(&stage.step, &found, warnings);
         }
     }
 }
@@ -200,17 +199,17 @@ fn audited(
 /// The results of earlier evaluations of a step. A loop that meets the same conditions in every iteration would pay
 /// for a second evaluation in each; after several equal results, only some iterations do.
 #[derive(Default)]
-pub(crate) struct Memory {
+pub(crate) struct AuditCache {
     /// The conditions of the launch that was evaluated last, and the result.
     met: u8,
     found: Vec<u8>,
     /// How many evaluations in a row had this result.
     equal: u32,
     /// How many launches may still use it.
-    left: u32,
+    uses_left: u32,
 }
 
-impl Memory {
+impl AuditCache {
     /// A result is used again after this many equal ones.
     const TRUSTED: u32 = 3;
     /// With fewer points, an evaluation is so fast that it is always done.
@@ -218,8 +217,8 @@ impl Memory {
 
     /// Whether the last result may be used for a launch that met `met`. Counts this use.
     fn serves(&mut self, met: u8) -> bool {
-        let serves = self.left > 0 && self.met == met;
-        self.left = if serves { self.left - 1 } else { 0 };
+        let serves = self.uses_left > 0 && self.met == met;
+        self.uses_left = if serves { self.uses_left - 1 } else { 0 };
         serves
     }
 
@@ -228,8 +227,8 @@ impl Memory {
         let again = self.met == met && self.found == found && found.iter().any(|f| *f != 0);
         self.equal = if again { self.equal + 1 } else { 0 };
         (self.met, self.found) = (met, found);
-        let trusted = points >= Memory::SMALL && self.equal >= Memory::TRUSTED;
-        self.left = if trusted { 1 << (self.equal - Memory::TRUSTED).min(6) } else { 0 };
+        let trusted = points >= AuditCache::SMALL && self.equal >= AuditCache::TRUSTED;
+        self.uses_left = if trusted { 1 << (self.equal - AuditCache::TRUSTED).min(6) } else { 0 };
     }
 }
 

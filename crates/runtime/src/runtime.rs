@@ -1,7 +1,6 @@
 //! [`Runtime`]: one queue, one lock, one host engine and its devices.
 //!
-//! In: operations, and requests to run them. Out: values in memory. Recording appends to the batch under the lock. A
-//! flush takes the batch, finds or makes its plan, and runs it, still under the lock: other threads that record
+//! Recording appends to the batch under the lock. A flush takes the batch, finds or makes its plan, and runs it, still under the lock: other threads that record
 //! meanwhile wait, so every thread sees the results of one serial order. The runtime never calls back into a front
 //! end.
 
@@ -26,11 +25,11 @@ pub use self::gate::Away;
 use self::gate::{Gate, Inside};
 use self::hosting::Hosting;
 use crate::at_once::Chains;
-use crate::batch::{Again, Batch};
+use crate::batch::{Batch, Retry};
 use crate::cache::Caches;
 use crate::config::Config;
 use crate::engine::{EngineSet, Task};
-use crate::exec::{ReadyPlan, Site, Stopped};
+use crate::exec::{ExecutionContext, ReadyPlan, Stopped};
 use crate::fork;
 use crate::heap::base::{ArrayView, BaseRef};
 use crate::heap::cell::BaseCell;
@@ -46,7 +45,7 @@ use crate::put_off::PutOff;
 use crate::report::Warning;
 use crate::siblings::{self, Companions, Sequels};
 use crate::stats::{FlushReport, Reason, Stats};
-use numelt_ir::{DType, Instr, Op, Result, Scalar};
+use numelt_ir::{DType, Instr, Op, Result, Scalar, View};
 use numelt_opt::{Options, Target};
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -268,22 +267,22 @@ impl Runtime {
     /// thread has a guard of a base that the work would write, or a [`WriteGuard`](crate::WriteGuard) of one that it
     /// reads: everything stays pending then. For guards of other threads, the flush waits.
     pub fn flush(&self, reason: Reason) -> Result<()> {
-        let again = match reason {
-            Reason::Explicit | Reason::Exit => Again::All,
-            _ => Again::No,
+        let retry = match reason {
+            Reason::Explicit | Reason::Exit => Retry::All,
+            _ => Retry::No,
         };
-        self.flush_again(reason, again)
+        self.flush_with_retry(reason, retry)
     }
 
-    fn flush_again(&self, reason: Reason, again: Again<'_>) -> Result<()> {
+    fn flush_with_retry(&self, reason: Reason, retry: Retry<'_>) -> Result<()> {
         if reason == Reason::Warned {
             return Ok(());
         }
         if self.calls.load(Ordering::Relaxed) > 0 {
-            return self.flush_with_calls(reason, again);
+            return self.flush_with_calls(reason, retry);
         }
-        let mut state = self.lock_unhindered()?;
-        let result = state.flush(reason, again);
+        let mut state = self.lock_unblocked()?;
+        let result = state.flush(reason, retry);
         self.note_flush(&state);
         result
     }
@@ -305,14 +304,14 @@ impl Runtime {
     }
 
     /// Tells the runtime, by a number of the front end, the position at which the program recorded the instruction
-    /// that [`Runtime::asked`] asks for. Warnings return this number.
-    pub fn came_from(&self, asked: u32, place: u32) {
+    /// that [`Runtime::requested_position`] asks for. Warnings return this number.
+    pub fn set_position(&self, requested: u32, position: u32) {
         let mut state = self.lock();
-        if asked == ALONE {
+        if requested == ALONE {
             let awaited = state.warnings.iter_mut().filter(|warning| warning.place == Warning::AWAITED);
-            awaited.for_each(|warning| warning.place = place);
-        } else if asked as usize <= state.batch.len() {
-            state.batch.came_from(asked, place);
+            awaited.for_each(|warning| warning.place = position);
+        } else if requested as usize <= state.batch.len() {
+            state.batch.set_position(requested, position);
         }
     }
 
@@ -324,10 +323,10 @@ impl Runtime {
     }
 
     /// One more than the number of the instruction recorded last, if the front end must tell its position by
-    /// [`Runtime::came_from`]; zero otherwise.
+    /// [`Runtime::set_position`]; zero otherwise.
     #[inline]
-    pub fn asked(&self) -> &AtomicU32 {
-        &self.heap.asked
+    pub fn requested_position(&self) -> &AtomicU32 {
+        &self.heap.requested_position
     }
 
     /// Whether running what is pending could cause a warning.
@@ -381,11 +380,11 @@ impl State {
 
     /// Whether a batch has as many instructions as it may have.
     fn is_too_long(&self, batch: &Batch) -> bool {
-        batch.len() - batch.left() >= self.config.max_pending || batch.is_full()
+        batch.len() - batch.remaining() >= self.config.max_pending || batch.is_full()
     }
 
-    fn flush(&mut self, reason: Reason, again: Again<'_>) -> Result<()> {
-        self.flush_as(reason, again, None)
+    fn flush(&mut self, reason: Reason, retry: Retry<'_>) -> Result<()> {
+        self.flush_as(reason, retry, None)
     }
 
     /// Computes the values that may not be put off beyond this batch.
@@ -398,9 +397,9 @@ impl State {
     }
 
     /// Runs the batch, or the program that a front end's filters have made of it.
-    fn flush_as(&mut self, reason: Reason, again: Again<'_>, given: Option<Filtering>) -> Result<()> {
+    fn flush_as(&mut self, reason: Reason, retry: Retry<'_>, given: Option<Filtering>) -> Result<()> {
         let call = self.batch.first_call();
-        if self.batch.is_empty() || call == Some(0) || matches!(again, Again::No) && !self.batch.has_new() {
+        if self.batch.is_empty() || call == Some(0) || matches!(retry, Retry::No) && !self.batch.has_new() {
             return Ok(());
         }
         let start = Instant::now();
@@ -410,6 +409,34 @@ impl State {
         }
         self.make_due();
         let _running = self.heap.runs(self.batch.epoch);
+        let mut taken = self.take_batch(reason, retry, call);
+        // the batch as it was recorded, if another one runs in its place
+        let mut recorded = None;
+        if self.filters.any()
+            && let Some(filtered) = self.filtered(&mut taken.batch, given)
+        {
+            recorded = Some(std::mem::replace(&mut taken.batch, filtered));
+        }
+        let before = self.warnings.len();
+        let result = self.run_taken(&mut taken, reason, start);
+        let Taken { mut batch, given_up, companions, .. } = taken;
+        if let (Ok(()), Some(companions)) = (&result, companions) {
+            companions.keep(&batch);
+        }
+        if self.warnings.len() > before {
+            recorded.as_deref().unwrap_or(&batch).locate(&mut self.warnings[before..]);
+        }
+        self.batch.lose(&given_up);
+        // dead bases free their memory here
+        batch.restart(0, &mut self.cells);
+        self.heap.held.store(self.batch.held(), Ordering::Relaxed);
+        self.spare = Some(batch);
+        result
+    }
+
+    /// Takes the instructions out of the queue that a flush is to run; `call` says how many instructions come before
+    /// the first call of an extension method. The next batch is ready for new instructions then.
+    fn take_batch(&mut self, reason: Reason, retry: Retry<'_>, call: Option<usize>) -> Taken {
         let epoch = self.heap.epoch.fetch_add(1, Ordering::Release) + 1;
         let mut next = self.spare.take().unwrap_or_else(|| Box::new(Batch::new(&self.heap, 0)));
         next.restart(epoch, &mut self.cells);
@@ -417,85 +444,75 @@ impl State {
         if let Some(at) = call {
             batch.split(at, &mut self.batch);
         }
-        let before_this = batch.left() > 0;
-        let given_up = batch.set_aside(again, &mut self.batch);
+        let had_remaining = batch.remaining() > 0;
+        let given_up = batch.set_aside(retry, &mut self.batch);
+        let is_whole = call.is_none() && !self.filters.any();
+        let cut = is_whole && reason == Reason::Instructions && (batch.is_at_cut() || self.is_too_long(&batch));
         let mut companions = None;
-        let has_filters = self.filters.any();
-        let cut = call.is_none()
-            && !has_filters
-            && reason == Reason::Instructions
-            && (batch.is_at_cut() || self.is_too_long(&batch));
         if cut && !batch.is_at_cut() {
             let at = batch.best_cut();
             batch.split(at, &mut self.batch);
-        } else if !cut && call.is_none() && !has_filters && !before_this && batch.has_asked() {
+        } else if !cut && is_whole && !had_remaining && batch.has_full_reductions() {
             companions = Some(Companions::add(&mut batch, &mut self.sequels));
         }
-        batch.look_at_bases();
-        batch.tries = reason == Reason::Read && call.is_none();
-        // the batch as it was recorded, if another one runs in its place
-        let mut recorded = None;
-        if has_filters && let Some(filtered) = self.filtered(&mut batch, given) {
-            recorded = Some(std::mem::replace(&mut batch, filtered));
-        }
-        let before = self.warnings.len();
-        let result = match self.ready(&mut batch) {
+        batch.update_base_flags();
+        batch.may_put_off = reason == Reason::Read && call.is_none();
+        Taken { batch, given_up, companions, cut }
+    }
+
+    /// Runs what a flush has taken out of the queue: by its plan, or operation by operation.
+    fn run_taken(&mut self, taken: &mut Taken, reason: Reason, start: Instant) -> Result<()> {
+        match self.ready(&mut taken.batch) {
             Ok(None) => {
-                let result = self.run_piecemeal(&mut batch);
+                let result = self.run_piecemeal(&mut taken.batch);
                 self.stats.run_ns += start.elapsed().as_nanos() as u64;
                 self.stats.flushes[reason as usize] += 1;
                 self.last = None;
-                if let (Ok(()), Some(companions)) = (&result, companions) {
-                    companions.keep(&batch);
-                }
                 result
             }
-            Ok(Some((plan, hit))) => {
-                // reading the clock takes as long as finding a plan, so only the making of a plan is timed by itself
-                let planned = if hit { start } else { Instant::now() };
-                self.stats.plan_ns += (planned - start).as_nanos() as u64;
-                let result = match self.run(&plan, &batch) {
-                    Ok(()) => {
-                        self.leave(&plan, &batch);
-                        Ok(())
-                    }
-                    Err(stopped) => {
-                        companions = None;
-                        self.finish(&plan, &mut batch, stopped)
-                    }
-                };
-                self.stats.run_ns += planned.elapsed().as_nanos() as u64;
-                self.account(reason, &plan, hit, start);
-                if cut {
-                    plan.cut.store(true, Ordering::Relaxed);
-                }
-                if has_filters {
-                    // a plan of a filtered program belongs to no recorded batch, and neither do its positions
-                    self.caches.used(&plan);
-                    self.expect_nothing();
-                } else {
-                    batch.tell_places(&plan);
-                    self.succeed(plan);
-                }
-                if let (Ok(()), Some(companions)) = (&result, companions) {
-                    companions.keep(&batch);
-                }
-                result
-            }
+            Ok(Some((plan, hit))) => self.run_planned(taken, (plan, hit), reason, start),
             Err(error) => {
                 self.last = None;
-                mark_failed(&mut batch);
+                mark_failed(&mut taken.batch);
                 Err(error)
             }
-        };
-        if self.warnings.len() > before {
-            recorded.as_deref().unwrap_or(&batch).place(&mut self.warnings[before..]);
         }
-        self.batch.lose(&given_up);
-        // dead bases free their memory here
-        batch.restart(0, &mut self.cells);
-        self.heap.held.store(self.batch.held(), Ordering::Relaxed);
-        self.spare = Some(batch);
+    }
+
+    /// Runs what a flush has taken out of the queue by its plan; `hit` says that the plan was there already.
+    fn run_planned(
+        &mut self,
+        taken: &mut Taken,
+        (plan, hit): (Arc<ReadyPlan>, bool),
+        reason: Reason,
+        start: Instant,
+    ) -> Result<()> {
+        // reading the clock takes as long as finding a plan, so only the making of a plan is timed by itself
+        let planned = if hit { start } else { Instant::now() };
+        self.stats.plan_ns += (planned - start).as_nanos() as u64;
+        let result = match self.run(&plan, &taken.batch) {
+            Ok(()) => {
+                self.note_put_off(&plan, &taken.batch);
+                Ok(())
+            }
+            Err(stopped) => {
+                taken.companions = None;
+                self.finish(&plan, &mut taken.batch, stopped)
+            }
+        };
+        self.stats.run_ns += planned.elapsed().as_nanos() as u64;
+        self.account(reason, &plan, hit, start);
+        if taken.cut {
+            plan.cut.store(true, Ordering::Relaxed);
+        }
+        if self.filters.any() {
+            // a plan of a filtered program belongs to no recorded batch, and neither do its positions
+            self.caches.used(&plan);
+            self.expect_nothing();
+        } else {
+            taken.batch.store_positions(&plan);
+            self.expect_successors(plan);
+        }
         result
     }
 
@@ -520,8 +537,8 @@ impl State {
         (piecemeal.run(), piecemeal.left)
     }
 
-    /// Prepares for the batch that is likely to follow this plan's.
-    fn succeed(&mut self, plan: Arc<ReadyPlan>) {
+    /// Prepares for the batches that are likely to follow this plan's.
+    fn expect_successors(&mut self, plan: Arc<ReadyPlan>) {
         if !self.config.plan_cache {
             return;
         }
@@ -543,8 +560,8 @@ impl State {
             self.moved = self.bytes_moved();
         }
         let Self { engine, devices, placement, journal, progress, .. } = self;
-        let site = Site { host: &**engine, devices, placement, journal, progress };
-        plan.run(&site, batch.consts(), &batch.slots, &mut self.warnings)
+        let context = ExecutionContext { host: &**engine, devices, placement, journal, progress };
+        plan.run(&context, batch.consts(), &batch.slots, &mut self.warnings)
     }
 
     fn account(&mut self, reason: Reason, plan: &ReadyPlan, cache_hit: bool, start: Instant) {
@@ -573,6 +590,17 @@ impl State {
             reports.push(report);
         }
     }
+}
+
+/// What a flush has taken out of the queue.
+struct Taken {
+    batch: Box<Batch>,
+    /// The bases whose values were given up, each with a view of it.
+    given_up: Vec<(Shared<BaseCell>, View)>,
+    /// The full reductions in the batch, with those that were added because they share a pass over memory.
+    companions: Option<Companions>,
+    /// Whether it is a piece of a batch that was too long.
+    cut: bool,
 }
 
 /// Marks the bases of a batch that could not be planned as lost.

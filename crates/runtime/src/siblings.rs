@@ -1,9 +1,6 @@
 //! Sum, minimum and maximum of one array in one pass over memory, also if a program requests them one after the
 //! other.
 //!
-//! In: a batch with such reductions, and what followed earlier ones. Out: reductions added to the batch, and values
-//! that are kept for the next requests.
-//!
 //! If a program reads `x.min()` and then `x.max()`, these would be two passes. A pass is bound by memory, so the
 //! other two of the three operations cost next to nothing in it. If a flush has one of them and others are likely to
 //! follow, they are added to the batch, and their values are kept with the base until it is written or becomes
@@ -123,11 +120,7 @@ pub(crate) fn take(op: Op, view: &ArrayView, array: bool) -> Option<Scalar> {
         return None;
     }
     let mut memo = cell.kept();
-    let memo = memo.as_deref_mut().filter(|memo| {
-        (memo.dtype, memo.offset) == (view.dtype, view.offset)
-            && memo.shape == view.shape
-            && memo.strides == view.strides
-    })?;
+    let memo = memo.as_deref_mut().filter(|memo| memo.is_of(view.dtype, view.offset, &view.shape, &view.strides))?;
     let kept = memo.values.iter_mut().find(|v| v.op == op)?;
     let left = if array { &mut kept.array } else { &mut kept.spare };
     if !std::mem::take(left) {
@@ -144,10 +137,13 @@ impl Memo {
         Memo { dtype: view.dtype, offset: view.offset, shape, strides, ops: 0, values: SmallVec::new(), sequel }
     }
 
-    fn is_of(&self, view: &View) -> bool {
-        (self.dtype, self.offset) == (view.dtype, view.offset)
-            && self.shape == view.shape
-            && self.strides == view.strides
+    /// Whether its values are those of this window on the base.
+    fn is_of(&self, dtype: DType, offset: i64, shape: &Dims, strides: &Dims) -> bool {
+        (self.dtype, self.offset) == (dtype, offset) && self.shape == *shape && self.strides == *strides
+    }
+
+    fn is_of_view(&self, view: &View) -> bool {
+        self.is_of(view.dtype, view.offset, &view.shape, &view.strides)
     }
 }
 
@@ -156,9 +152,9 @@ struct Group {
     /// The slot of the view's base.
     source: u32,
     view: View,
-    /// The operation, the base of its result, and the offset in that base. The references keep the bases alive until
-    /// they are read here, even if the program wanted only their quotient by a count.
-    asked: SmallVec<[(Op, BaseRef, i64); 3]>,
+    /// The recorded reductions: operation, base of the result, and offset in that base. The references keep the bases
+    /// alive until they are read here, even if the program wanted only their quotient by a count.
+    recorded: SmallVec<[(Op, BaseRef, i64); 3]>,
     sequel: Arc<Sequel>,
     /// Whether they follow other reductions whose values are kept already.
     later: bool,
@@ -176,7 +172,7 @@ impl Companions {
     /// Finds the reductions in a batch that is about to run, and adds those that are likely to be requested next.
     pub fn add(batch: &mut Batch, sequels: &mut Sequels) -> Companions {
         let mut companions = Companions::default();
-        for at in batch.take_asked() {
+        for at in batch.take_full_reductions() {
             companions.note(batch, at as usize, sequels);
         }
         for at in 0..companions.groups.len() {
@@ -203,22 +199,22 @@ impl Companions {
             return;
         }
         let result = BaseRef(batch.slots[instr.out.base as usize].clone());
-        let asked = (instr.op, result, instr.out.offset);
+        let recorded = (instr.op, result, instr.out.offset);
         match self.groups.iter_mut().find(|group| group.view == *view) {
             Some(group) => {
                 group.sequel.follows(instr.op);
-                group.asked.push(asked);
+                group.recorded.push(recorded);
             }
             None => {
                 let last = cell.kept();
-                let chain = last.as_ref().filter(|memo| memo.is_of(view) && memo.ops & bit(instr.op) == 0);
+                let chain = last.as_ref().filter(|memo| memo.is_of_view(view) && memo.ops & bit(instr.op) == 0);
                 let sequel = chain.map_or_else(|| sequels.of(&instr), |memo| Arc::clone(&memo.sequel));
                 let later = chain.is_some();
                 if later {
                     sequel.follows(instr.op);
                 }
-                let asked = SmallVec::from_iter([asked]);
-                self.groups.push(Group { source: view.base, view: view.clone(), asked, sequel, later });
+                let recorded = SmallVec::from_iter([recorded]);
+                self.groups.push(Group { source: view.base, view: view.clone(), recorded, sequel, later });
             }
         }
     }
@@ -226,7 +222,7 @@ impl Companions {
     /// The operations that a group does not have and that are likely to follow it.
     fn wanted(&self, batch: &Batch, at: usize) -> u8 {
         let group = &self.groups[at];
-        let present = group.asked.iter().fold(0, |ops, asked| ops | bit(asked.0));
+        let present = group.recorded.iter().fold(0, |ops, reduction| ops | bit(reduction.0));
         if !group.later {
             return group.sequel.followers.load(Ordering::Relaxed) & !present;
         }
@@ -256,11 +252,11 @@ impl Companions {
             if cell.is_visible() {
                 continue;
             }
-            let own = group.asked.iter().map(|(op, base, offset)| (*op, base, *offset, false));
+            let own = group.recorded.iter().map(|(op, base, offset)| (*op, base, *offset, false));
             let spare = self.spare.iter().filter(|spare| spare.0 == at);
             let spare = spare.map(|(_, op, base)| (*op, base, 0, true));
             let mut last = cell.kept();
-            let mut memo = match last.take().filter(|memo| group.later && memo.is_of(&group.view)) {
+            let mut memo = match last.take().filter(|memo| group.later && memo.is_of_view(&group.view)) {
                 Some(memo) => memo,
                 None => Box::new(Memo::new(&group.view, Arc::clone(&group.sequel))),
             };
@@ -268,7 +264,7 @@ impl Companions {
             for (op, base, offset, spare) in own.chain(spare) {
                 computed += u32::from(spare);
                 memo.ops |= bit(op);
-                if let Some(value) = base.0.number(group.view.dtype, offset).filter(is_finite) {
+                if let Some(value) = base.0.element_at(group.view.dtype, offset).filter(is_finite) {
                     memo.values.retain(|v| v.op != op);
                     memo.values.push(Value { op, value, spare, array: true });
                 }

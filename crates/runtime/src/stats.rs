@@ -1,6 +1,4 @@
 //! Counters and reports of everything that the runtime does.
-//!
-//! In: counts from all parts of the runtime. Out: totals, and a report of each flush.
 
 use crate::exec::ReadyPlan;
 use crate::heap::pool::PoolStats;
@@ -175,7 +173,7 @@ impl FlushReport {
             }
         }
         let mut elements = BTreeMap::new();
-        for instr in &plan.recorded.instrs() {
+        for instr in &plan.recorded.unpack() {
             *elements.entry(instr.op.name()).or_default() += applications(instr);
         }
         FlushReport {

@@ -1,9 +1,8 @@
 //! Compiled objects on disk, of all engines.
 //!
-//! In: a key, which contains everything that the code depends on, and an object. Out: the object again in a later
-//! process. Not here: the contents of objects and keys. A cache must never cause an error or a wrong result: a file
-//! that cannot be read, or that this user's numelt has not written for this key, is ignored, and the object is compiled
-//! again.
+//! A key contains everything that the code depends on; with it, a later process finds the object. A cache must never
+//! cause an error or a wrong result: a file that cannot be read, or that this user's numelt has not written for this
+//! key, is ignored, and the object is compiled again.
 //!
 //! An object becomes machine code of this process. So each file contains a keyed hash that can be computed only by
 //! somebody who can read the user's secret ([`Secret`]). A file that an archive or another user brought here does not
@@ -19,7 +18,7 @@ pub use secret::{Secret, default_file};
 
 use crate::trusted;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -80,7 +79,7 @@ impl Store {
     /// The object that was saved for `key`, if its file is intact and this user's numelt has written it.
     pub fn load(&self, key: &[u8]) -> Option<Vec<u8>> {
         let (mut file, data) = trusted::open(&self.path(key)).ok()?;
-        trusted::standing(&data).check_file(trusted::user()).ok()?;
+        trusted::ownership(&data).check_file(trusted::user()).ok()?;
         let mut bytes = trusted::read(&mut file, &data, LONGEST).ok()?;
         let start = decode(&bytes, key, &self.secret)?;
         bytes.drain(..start);
@@ -106,7 +105,7 @@ impl Store {
         }
         let temporary = folder.join(format!(".{}-{serial}-{now}", std::process::id()));
         let bytes = encode(key, object, &self.secret);
-        let written = write_private(&temporary, &bytes).and_then(|()| fs::rename(&temporary, &path));
+        let written = trusted::write_new(&temporary, &bytes).and_then(|()| fs::rename(&temporary, &path));
         if written.is_err() {
             let _ = fs::remove_file(&temporary);
         }
@@ -188,20 +187,9 @@ fn create_folder(folder: &Path) -> io::Result<()> {
     fs::DirBuilder::new().mode(0o700).create(folder)
 }
 
-#[cfg(unix)]
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(bytes)
-}
-
 #[cfg(not(unix))]
 fn create_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir(folder)
-}
-
-#[cfg(not(unix))]
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    fs::OpenOptions::new().write(true).create_new(true).open(path)?.write_all(bytes)
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! Files that decide which code runs: settings, the key of the kernel cache, cached kernels.
 //!
-//! In: a path and the user's number. Out: the bytes of a regular file whose owner and mode are acceptable, or an
-//! error that says why they are not. The rules for folders are those of OpenSSH: every folder on the way from the
+//! Such a file is read only if it is a regular file whose owner and mode are acceptable; otherwise there is an error that
+//! says why they are not. The rules for folders are those of OpenSSH: every folder on the way from the
 //! root belongs to the user or to root, and nobody else may write to it, because whoever may write to a folder may
 //! put another file or folder in the place of the next one. Sticky folders such as `/tmp` do not allow that, so they
 //! may be on the way, but must not hold the file directly.
 //!
-//! Opening never waits: a FIFO is refused, not read. Not here: what is in the files.
+//! Opening never waits: a FIFO is refused, not read.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The number of the superuser, whose files are trusted like the user's own.
@@ -22,14 +22,14 @@ const STICKY: u32 = 0o1000;
 
 /// Who owns a file or folder, and what its mode allows.
 #[derive(Debug, Clone, Copy)]
-pub struct Standing {
+pub struct Ownership {
     /// The owner's number.
     pub owner: u32,
     /// Permission bits, the sticky bit among them.
     pub mode: u32,
 }
 
-impl Standing {
+impl Ownership {
     /// An error unless the owner is the user or root, and only owner and group may write.
     pub fn check_owner(self, user: u32) -> io::Result<()> {
         if self.owner != user && self.owner != ROOT {
@@ -95,6 +95,18 @@ pub fn read(file: &mut File, data: &Metadata, limit: u64) -> io::Result<Vec<u8>>
     }
 }
 
+/// Writes a new file that only the user may read.
+///
+/// # Errors
+/// The system's error, also if the path exists already.
+pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(bytes)
+}
+
 /// Checks every folder from the root to `folder`, which is a path without symbolic links.
 ///
 /// # Errors
@@ -106,7 +118,7 @@ pub fn check_folders(folder: &Path, user: u32) -> io::Result<()> {
         if !data.is_dir() {
             return Err(about(step, &io::Error::other("it is no folder")));
         }
-        standing(&data).check_folder(user, step != folder).map_err(|error| about(step, &error))?;
+        ownership(&data).check_folder(user, step != folder).map_err(|error| about(step, &error))?;
     }
     Ok(())
 }
@@ -131,7 +143,7 @@ pub fn private_folder(path: &Path, user: u32) -> io::Result<PathBuf> {
     let real = path.canonicalize()?;
     check_folders(&real, user)?;
     // root's own folders are safe, but not the place for an ordinary user's files
-    if standing(&fs::symlink_metadata(&real)?).owner != user {
+    if ownership(&fs::symlink_metadata(&real)?).owner != user {
         return Err(about(&real, &io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user")));
     }
     Ok(real)
@@ -150,21 +162,21 @@ pub fn cache_folder() -> Option<PathBuf> {
 /// Like [`check_folders`], for a folder that is not the last on the way.
 fn check_on_the_way(folder: &Path, user: u32) -> io::Result<()> {
     let data = fs::symlink_metadata(folder).map_err(|error| about(folder, &error))?;
-    standing(&data).check_folder(user, true).map_err(|error| about(folder, &error))?;
+    ownership(&data).check_folder(user, true).map_err(|error| about(folder, &error))?;
     folder.parent().map_or(Ok(()), |parent| check_on_the_way(parent, user))
 }
 
 #[cfg(unix)]
-pub use unix::{standing, user};
+pub use unix::{ownership, user};
 
 #[cfg(unix)]
 mod unix {
-    use super::{Metadata, Standing};
+    use super::{Metadata, Ownership};
     use std::os::unix::fs::MetadataExt;
 
     /// The owner and the mode.
-    pub fn standing(data: &Metadata) -> Standing {
-        Standing { owner: data.uid(), mode: data.mode() }
+    pub fn ownership(data: &Metadata) -> Ownership {
+        Ownership { owner: data.uid(), mode: data.mode() }
     }
 
     /// The number of the user whose rights this process has.
@@ -175,16 +187,16 @@ mod unix {
 }
 
 #[cfg(not(unix))]
-pub use elsewhere::{standing, user};
+pub use elsewhere::{ownership, user};
 
 /// On systems without owners and modes in Unix's sense, everything is taken to be the user's.
 #[cfg(not(unix))]
 mod elsewhere {
-    use super::{Metadata, Standing};
+    use super::{Metadata, Ownership};
 
     /// The owner and the mode.
-    pub fn standing(_: &Metadata) -> Standing {
-        Standing { owner: 0, mode: 0 }
+    pub fn ownership(_: &Metadata) -> Ownership {
+        Ownership { owner: 0, mode: 0 }
     }
 
     /// The number of the user whose rights this process has.
@@ -210,15 +222,15 @@ mod tests {
 
     #[test]
     fn owners_and_modes() {
-        let file = |owner, mode| Standing { owner, mode }.check_file(7).is_ok();
+        let file = |owner, mode| Ownership { owner, mode }.check_file(7).is_ok();
         assert!(file(7, 0o100_644) && file(7, 0o100_600) && file(ROOT, 0o100_644));
         assert!(!file(8, 0o100_600) && !file(7, 0o100_664) && !file(7, 0o100_646) && !file(ROOT, 0o100_666));
-        let way = |owner, mode| Standing { owner, mode }.check_folder(7, true).is_ok();
+        let way = |owner, mode| Ownership { owner, mode }.check_folder(7, true).is_ok();
         assert!(way(ROOT, 0o41777) && way(7, 0o40700) && way(ROOT, 0o40755));
         assert!(!way(ROOT, 0o40777) && !way(8, 0o41777) && !way(8, 0o40755) && !way(7, 0o40770));
-        let last = |mode| Standing { owner: 7, mode }.check_folder(7, false).is_ok();
+        let last = |mode| Ownership { owner: 7, mode }.check_folder(7, false).is_ok();
         assert!(last(0o40700) && last(0o40755) && !last(0o41777) && !last(0o40775));
-        let anybody = |owner, mode| Standing { owner, mode }.check_owner(7).is_ok();
+        let anybody = |owner, mode| Ownership { owner, mode }.check_owner(7).is_ok();
         assert!(anybody(7, 0o100_664) && anybody(ROOT, 0o100_644) && !anybody(8, 0o100_644) && !anybody(7, 0o100_666));
     }
 

@@ -79,7 +79,7 @@ def test_the_working_directory_names_no_files(run):
     threads, warning = run()
     assert threads == "3"
     assert warning.count("\n") == 1
-    assert warning.startswith("numelt: numelt.toml: cache_dir is not obeyed")
+    assert warning.startswith("numelt: numelt.toml: cache_dir is ignored")
     assert not (run.work / "brought").exists()
     assert kernels(run.cache)
     # the same in a folder of the user
@@ -97,7 +97,7 @@ def test_a_file_that_everybody_may_write_is_not_obeyed(run):
     (run.config / "numelt/numelt.toml").write_text("threads = 2\n")
     threads, warning = run()
     assert threads == "2"
-    assert "numelt.toml is not obeyed: all users may write to it" in warning
+    assert "numelt.toml is ignored: all users may write to it" in warning
 
 
 @pytest.mark.parametrize("which", ["cache", "state"])
@@ -118,8 +118,8 @@ def test_pipes_in_the_place_of_files_are_not_waited_for(run):
     assert run()[1] == ""
     assert path.is_file(), "the pipe has been replaced"
     os.mkfifo(run.work / "numelt.toml")
-    assert "numelt.toml is not obeyed: it is no regular file" in run()[1]
-    assert "is not obeyed: it is no regular file" in run(NUMELT_CONFIG=str(run.work / "numelt.toml"))[1]
+    assert "numelt.toml is ignored: it is no regular file" in run()[1]
+    assert "is ignored: it is no regular file" in run(NUMELT_CONFIG=str(run.work / "numelt.toml"))[1]
     (run.work / "numelt.toml").unlink()
     key = run.state / "numelt/cache.key"
     key.unlink()

@@ -63,7 +63,7 @@ impl Argument for Scalar {
     }
 }
 
-/// A number of Rust as the Python number with its value.
+/// An unsigned integer as a Python int.
 fn unsigned(value: u64) -> Weak {
     i64::try_from(value).map_or(Weak::Unsigned(value), Weak::Int)
 }

@@ -14,7 +14,7 @@ use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
 use numelt_runtime::Input;
 
 /// A new array without values, to be filled.
-fn unset(dtype: DType, shape: &[i64]) -> Result<AnyArray, Error> {
+pub(super) fn unset(dtype: DType, shape: &[i64]) -> Result<AnyArray, Error> {
     if shape.len() > numelt_ir::MAX_RANK {
         return Err(Error::TooManyAxes(shape.len()));
     }
@@ -262,7 +262,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// An array of fewer than two axes; no memory.
+    /// If the array has fewer than two axes; if there is not enough memory.
     pub fn tril(&self, k: i64) -> Result<AnyArray, Error> {
         self.triangle(k, true)
     }
@@ -275,7 +275,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// An array of fewer than two axes; no memory.
+    /// If the array has fewer than two axes; if there is not enough memory.
     pub fn triu(&self, k: i64) -> Result<AnyArray, Error> {
         self.triangle(k, false)
     }

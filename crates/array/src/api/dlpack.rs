@@ -75,9 +75,9 @@ const READ_ONLY: u64 = 1;
 #[derive(Debug)]
 pub struct Tensor(NonNull<ManagedTensor>);
 
-// SAFETY: by the contract of `from_raw`, the tensor may be used and given back on any thread; ours may.
+// SAFETY: by the contract of `from_raw`, the tensor may be used and released on any thread; the tensors that are made here may be, too.
 unsafe impl Send for Tensor {}
-// SAFETY: as above; shared, it can only be looked at.
+// SAFETY: as above; a shared reference only allows reading.
 unsafe impl Sync for Tensor {}
 
 impl Tensor {
@@ -86,7 +86,7 @@ impl Tensor {
     /// ```
     /// use numelt::dlpack::Tensor;
     /// let raw = numelt::arange(3).to_dlpack().unwrap().into_raw();
-    /// // SAFETY: this is the tensor that has just been let go of.
+    /// // SAFETY: this is the tensor that `into_raw` has just returned.
     /// let tensor = unsafe { Tensor::from_raw(raw) };
     /// # drop(tensor);
     /// ```
@@ -104,7 +104,7 @@ impl Tensor {
     /// ```
     /// use numelt::dlpack::Tensor;
     /// let raw = numelt::arange(3).to_dlpack().unwrap().into_raw();
-    /// // SAFETY: the tensor is valid until it is given back, which is done here.
+    /// // SAFETY: the tensor is valid until it is released, which is done here.
     /// unsafe {
     ///     assert_eq!(raw.as_ref().tensor.ndim, 1);
     ///     drop(Tensor::from_raw(raw));
@@ -160,7 +160,7 @@ impl AnyArray {
     pub fn to_dlpack(&self) -> Result<Tensor, Error> {
         let (view, size) = (self.view(), self.itemsize());
         if view.strides.iter().any(|stride| stride % size != 0) {
-            return Err(Error::Value("the elements do not lie whole elements apart".into()));
+            return Err(Error::Value("the strides are not multiples of the element size".into()));
         }
         let export = if self.is_empty() { None } else { Some(runtime().export(&view.base)?) };
         // the export's address is that of the base, inside which the view lies
@@ -216,7 +216,7 @@ impl AnyArray {
         if raw.device[0] != 1 {
             return Err(refused("that is not on the host"));
         }
-        let dtype = dtype_of(raw).ok_or_else(|| refused("with elements of a type that there is not here"))?;
+        let dtype = dtype_of(raw).ok_or_else(|| refused("with an element type that is not supported"))?;
         let rank = usize::try_from(raw.ndim).ok().filter(|&rank| rank <= MAX_RANK);
         let rank = rank.ok_or(Error::TooManyAxes(raw.ndim.unsigned_abs() as usize))?;
         let size = dtype.size() as i64;

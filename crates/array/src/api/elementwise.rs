@@ -81,13 +81,18 @@ fn refused(op: Op, args: &[Operand<'_>], why: NotNative, out: Option<DType>) -> 
                 numpy_name(from),
                 numpy_name(to)
             )),
-            _ => Error::Value("two indices of the output share memory".into()),
+            _ => shared_elements(),
         },
         NotNative::Loop | NotNative::Shape | NotNative::Number | NotNative::Scalars | NotNative::Warning => Error::Type(format!(
             "ufunc '{name}' not supported for the input types, and the inputs could not be safely coerced to any \
              supported types according to the casting rule ''safe''"
         )),
     }
+}
+
+/// The error for an output that overlaps itself.
+pub(super) fn shared_elements() -> Error {
+    Error::Value("two indices of the output share memory".into())
 }
 
 fn output_dtype(op: Op, args: &[Operand<'_>]) -> Option<DType> {
@@ -115,8 +120,10 @@ impl AnyArray {
         match assign::assign(&Recorder, self.view(), &operand)? {
             Answer::Recorded(()) => Ok(()),
             Answer::NotNative(NotNative::Number) => Err(unfit(&operand, self.dtype())),
-            Answer::NotNative(NotNative::Output) => Err(Error::Value("two indices of the output share memory".into())),
-            Answer::NotNative(_) => Err(Error::Type("complex numbers have no place in an array of real ones".into())),
+            Answer::NotNative(NotNative::Output) => Err(shared_elements()),
+            Answer::NotNative(_) => {
+                Err(Error::Type("complex numbers cannot be stored in an array of real numbers".into()))
+            }
         }
     }
 
@@ -159,7 +166,7 @@ macro_rules! unary {
                     done(self.$fallible())
                 }
 
-                #[doc = concat!("[`AnyArray::", stringify!($name), "`], which tells errors.")]
+                #[doc = concat!("[`AnyArray::", stringify!($name), "`], which returns errors instead of panicking.")]
                 ///
                 /// ```
                 #[doc = concat!("assert!(numelt::ones(&[2]).astype(numelt::DType::", unary!(@dtype $op), ").", stringify!($fallible), "().is_ok());")]
@@ -215,11 +222,11 @@ unary! {
     expm1, try_expm1, Expm1, "assert_eq!(numelt::zeros(&[1]).expm1().item::<f64>(), 0.0);";
     /// The largest integers that are not larger.
     floor, try_floor, Floor, "assert_eq!((numelt::ones(&[1]) * -1.5).floor().item::<f64>(), -2.0);";
-    /// Neither infinite nor NaN?
+    /// True where an element is neither infinite nor NaN.
     isfinite, try_isfinite, Isfinite, "assert!((numelt::ones(&[1]) * 2.0).isfinite().item::<bool>());";
-    /// Infinite?
+    /// True where an element is infinite.
     isinf, try_isinf, Isinf, "assert!((numelt::ones(&[1]) / 0.0).isinf().item::<bool>());";
-    /// Not a number?
+    /// True where an element is NaN.
     isnan, try_isnan, Isnan, "assert!((numelt::zeros(&[1]) / 0.0).isnan().item::<bool>());";
     /// Natural logarithms.
     log, try_log, Log, "assert_eq!(numelt::ones(&[1]).log().item::<f64>(), 0.0);";
@@ -275,7 +282,7 @@ macro_rules! binary {
                     done(self.$fallible(other))
                 }
 
-                #[doc = concat!("[`AnyArray::", stringify!($name), "`], which tells errors.")]
+                #[doc = concat!("[`AnyArray::", stringify!($name), "`], which returns errors instead of panicking.")]
                 ///
                 /// ```
                 #[doc = concat!("let x = numelt::ones(&[2]).astype(numelt::DType::", binary!(@dtype $op), ");")]
@@ -361,23 +368,23 @@ binary! {
     gcd, try_gcd, Gcd, "assert_eq!((numelt::arange(1) + 12).gcd(18).item::<i64>(), 6);";
     /// The least common multiple.
     lcm, try_lcm, Lcm, "assert_eq!((numelt::arange(1) + 4).lcm(6).item::<i64>(), 12);";
-    /// Equal?
+    /// True where the elements are equal.
     equal, try_equal, Equal, "assert_eq!(numelt::arange(2).equal(1).to_vec::<bool>(), [false, true]);";
-    /// Different?
+    /// True where the elements are not equal.
     not_equal, try_not_equal, NotEqual, "assert_eq!(numelt::arange(2).not_equal(1).to_vec::<bool>(), [true, false]);";
-    /// Less?
+    /// True where the first element is less.
     less, try_less, Less, "assert_eq!(numelt::arange(2).less(1).to_vec::<bool>(), [true, false]);";
-    /// Less or equal?
+    /// True where the first element is less or equal.
     less_equal, try_less_equal, LessEqual, "assert_eq!(numelt::arange(2).less_equal(0).to_vec::<bool>(), [true, false]);";
-    /// Greater?
+    /// True where the first element is greater.
     greater, try_greater, Greater, "assert_eq!(numelt::arange(2).greater(0).to_vec::<bool>(), [false, true]);";
-    /// Greater or equal?
+    /// True where the first element is greater or equal.
     greater_equal, try_greater_equal, GreaterEqual, "assert_eq!(numelt::arange(2).greater_equal(1).to_vec::<bool>(), [false, true]);";
-    /// Both true?
+    /// True where both elements are true.
     logical_and, try_logical_and, LogicalAnd, "assert_eq!(numelt::arange(2).logical_and(true).to_vec::<bool>(), [false, true]);";
-    /// One or both true?
+    /// True where one or both elements are true.
     logical_or, try_logical_or, LogicalOr, "assert_eq!(numelt::arange(2).logical_or(false).to_vec::<bool>(), [false, true]);";
-    /// Exactly one of both true?
+    /// True where exactly one of the elements is true.
     logical_xor, try_logical_xor, LogicalXor, "assert_eq!(numelt::arange(2).logical_xor(true).to_vec::<bool>(), [true, false]);";
     /// Bits that are set in both, as `&`.
     bitwise_and, try_bitwise_and, BitwiseAnd, "assert_eq!(numelt::arange(4).bitwise_and(2).to_vec::<i64>(), [0, 0, 2, 2]);";

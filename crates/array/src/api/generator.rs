@@ -2,12 +2,13 @@
 
 use super::any_array::{AnyArray, dims, done};
 use super::array::Array;
+use super::creation::unset;
 use super::recorder::{Recorder, runtime};
 use crate::error::Error;
 use crate::front::Front;
 use crate::random::{Pcg64, SeedSequence, Stretch, ziggurat};
 use crate::reductions::normalize_axis;
-use numelt_ir::{Axes, DType, Scalar, c_strides};
+use numelt_ir::{Axes, DType, Scalar};
 use numelt_runtime::{Bounded, Input};
 use std::hash::{BuildHasher, RandomState};
 
@@ -78,7 +79,7 @@ impl Generator {
     }
 
     fn stretch(&mut self, shape: &[usize]) -> Result<AnyArray, Error> {
-        let made = unset(DType::F64, shape)?;
+        let made = unset(DType::F64, &dims(shape))?;
         if made.is_empty() {
             return Ok(made);
         }
@@ -130,13 +131,13 @@ impl Generator {
     /// assert_eq!((x.min().item(), x.max().item()), (0, 1));
     /// ```
     ///
+    /// # Errors
     /// If there are no integers between the bounds; if there is not enough memory.
-    /// No integers between the bounds; no memory for as many.
     pub fn integers_to(&mut self, low: i64, high: i64, shape: &[usize]) -> Result<Array<i64>, Error> {
         if low > high {
             return Err(Error::Value("low > high".into()));
         }
-        let made = unset(DType::I64, shape)?;
+        let made = unset(DType::I64, &dims(shape))?;
         let (n, last) = (made.size(), high.wrapping_sub(low) as u64);
         if n > 0 && !self.fill_bounded(&made, low, last)? {
             // wrapping, because the distance from the least to the largest may not fit an i64
@@ -220,7 +221,7 @@ impl Generator {
     }
 
     fn filled(&mut self, shape: &[usize], draw: impl Fn(&mut Pcg64) -> f64) -> Result<Array<f64>, Error> {
-        let made = unset(DType::F64, shape)?;
+        let made = unset(DType::F64, &dims(shape))?;
         if !made.is_empty() {
             made.write::<f64>()?.iter_mut().for_each(|number| *number = draw(&mut self.stream));
         }
@@ -266,8 +267,8 @@ impl Generator {
     /// assert_eq!(x.unique_values().unwrap().to_vec::<i64>(), [0, 1, 2]);
     /// ```
     ///
+    /// # Errors
     /// If the vector has no elements; if there is not enough memory.
-    /// A vector without elements; no memory.
     pub fn choice(&mut self, array: &AnyArray, shape: &[usize]) -> Result<AnyArray, Error> {
         let n = array.len() as i64;
         if n == 0 || array.ndim() == 0 {
@@ -275,11 +276,4 @@ impl Generator {
         }
         array.take(self.integers(0, n, shape)?, 0)
     }
-}
-
-/// A new array without values, to be filled.
-fn unset(dtype: DType, shape: &[usize]) -> Result<AnyArray, Error> {
-    let shape = dims(shape);
-    Recorder.check_size(&shape, dtype)?;
-    Ok(AnyArray::new(Recorder.fresh(dtype, &shape, c_strides(&shape, dtype.size() as i64))))
 }

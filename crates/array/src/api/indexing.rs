@@ -4,7 +4,7 @@ use super::any_array::{AnyArray, done, wrong_dtype};
 use super::argument::Argument;
 use super::array::Array;
 use super::element::Element;
-use super::elementwise::unfit;
+use super::elementwise::{shared_elements, unfit};
 use super::recorder::Recorder;
 use crate::answer::{Answer, NotNative};
 use crate::error::Error;
@@ -385,10 +385,6 @@ fn item_of_mask(mask: &AnyArray) -> Result<Item, Error> {
 
 fn no_index() -> Error {
     Error::Index("arrays used as indices must be of integer (or boolean) type".into())
-}
-
-fn shared_elements() -> Error {
-    Error::Value("two indices of the output share memory".into())
 }
 
 impl<T: Element> Array<T> {

@@ -77,7 +77,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// Fewer than two axes.
+    /// If there are fewer than two axes.
     pub fn matrix_transpose(&self) -> Result<AnyArray, Error> {
         if self.ndim() < 2 {
             let text = format!("Input array must be at least 2-dimensional, but it is {}", self.ndim());
@@ -106,7 +106,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No such position.
+    /// If there is no such position.
     pub fn expand_dims(&self, axis: i64) -> Result<AnyArray, Error> {
         axes::expanded(self.view(), axis).map(|view| self.window(view))
     }
@@ -133,7 +133,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No such axis.
+    /// If there is no such axis.
     pub fn flip(&self, axis: i64) -> Result<AnyArray, Error> {
         let axis = self.axis(axis)?;
         Ok(self.window(axes::flipped(self.view(), [axis])))
@@ -159,7 +159,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No such axis; no memory.
+    /// If there is no such axis, or not enough memory.
     pub fn roll(&self, shift: i64, axis: Option<i64>) -> Result<AnyArray, Error> {
         let Some(axis) = axis else {
             let flat = joining::rolled(&Recorder, &flatten(&Recorder, self.view())?, &[shift])?;
@@ -177,7 +177,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No such axis; no memory.
+    /// If there is no such axis, or not enough memory.
     pub fn repeat(&self, times: usize, axis: i64) -> Result<AnyArray, Error> {
         let array = self.with_axis();
         let axis = array.axis(axis)?;
@@ -221,7 +221,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No such axis.
+    /// If there is no such axis.
     pub fn unstack(&self, axis: i64) -> Result<Vec<AnyArray>, Error> {
         let first = self.moveaxis(&[axis], &[0])?;
         (0..first.shape()[0]).map(|at| first.try_slice([Part::Int(at)])).collect()
@@ -234,7 +234,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No such axis; no memory.
+    /// If there is no such axis, or not enough memory.
     pub fn diff(&self, axis: i64) -> Result<AnyArray, Error> {
         let axis = self.axis(axis)?;
         let mut parts = vec![Part::Slice(0, i64::MAX, 1); self.ndim()];

@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 /// ```
 pub fn runtime() -> &'static Runtime {
     static MADE: OnceLock<&'static Runtime> = OnceLock::new();
-    MADE.get_or_init(|| match started() {
+    MADE.get_or_init(|| match start_from_settings() {
         Ok(_) => Runtime::global(),
         Err(error) => panic!("{error}"),
     })
@@ -40,24 +40,15 @@ pub fn runtime() -> &'static Runtime {
 /// # Errors
 /// If an engine does not exist or cannot be made.
 pub fn configure(config: Config) -> Result<bool, Error> {
-    start(config)
-}
-
-fn settings() -> Result<Config, Error> {
-    let (config, refused) = Config::load(Engines::default().names())?;
-    refused.iter().for_each(|line| eprintln!("numelt: {line}"));
-    Ok(config)
-}
-
-/// Makes the runtime from the settings. If a device is missing, this is reported, and the CPU engine is used instead.
-fn started() -> Result<bool, Error> {
-    let mut config = settings()?;
-    let engines = Engines::default().start(&mut config)?;
+    let engines = Engines::default().make(&config.engine, &config)?;
     Ok(Runtime::init(engines, config))
 }
 
-fn start(config: Config) -> Result<bool, Error> {
-    let engines = Engines::default().make(&config.engine, &config)?;
+/// Makes the runtime from the settings. If a device is missing, this is reported, and the CPU engine is used instead.
+fn start_from_settings() -> Result<bool, Error> {
+    let (mut config, refused) = Config::load(Engines::default().names())?;
+    refused.iter().for_each(|line| eprintln!("numelt: {line}"));
+    let engines = Engines::default().start(&mut config)?;
     Ok(Runtime::init(engines, config))
 }
 

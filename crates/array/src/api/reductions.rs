@@ -163,7 +163,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No such axis, or one twice; no memory.
+    /// If there is no such axis, or one is named twice; if there is not enough memory.
     pub fn try_mean_over(&self, over: impl Into<Over>) -> Result<AnyArray, Error> {
         quotient(over.into().statistic(self.ndim())?.mean(&Recorder, self.view())?)
     }
@@ -175,7 +175,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No such axis, or one twice; no memory.
+    /// If there is no such axis, or one is named twice; if there is not enough memory.
     pub fn try_var_over(&self, over: impl Into<Over>) -> Result<AnyArray, Error> {
         quotient(self.variance(&over.into())?)
     }
@@ -191,7 +191,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No such axis, or one twice; no memory.
+    /// If there is no such axis, or one is named twice; if there is not enough memory.
     pub fn try_std_over(&self, over: impl Into<Over>) -> Result<AnyArray, Error> {
         quotient(match self.variance(&over.into())? {
             Answer::Recorded(variance) => Answer::Recorded(variance.root()),
@@ -206,7 +206,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No such axis, or one twice; no memory.
+    /// If there is no such axis, or one is named twice; if there is not enough memory.
     pub fn try_count_nonzero_over(&self, over: impl Into<Over>) -> Result<AnyArray, Error> {
         fold(&self.try_not_equal(0)?, Op::Sum, &over.into())
     }
@@ -218,7 +218,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No such axis; no memory.
+    /// If there is no such axis, or not enough memory.
     pub fn cumulative_sum(&self, axis: Option<i64>) -> Result<AnyArray, Error> {
         scan(self, Op::Cumsum, axis)
     }
@@ -230,7 +230,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No such axis; no memory.
+    /// If there is no such axis, or not enough memory.
     pub fn cumulative_prod(&self, axis: Option<i64>) -> Result<AnyArray, Error> {
         scan(self, Op::Cumprod, axis)
     }
@@ -274,7 +274,7 @@ macro_rules! results {
                 /// ```
                 ///
                 /// # Panics
-                #[doc = concat!("Where [`AnyArray::", stringify!($fallible), "`] gives an error.")]
+                #[doc = concat!("If [`AnyArray::", stringify!($fallible), "`] returns an error.")]
                 #[track_caller]
                 pub fn $over(&self, over: impl Into<Over>) -> AnyArray {
                     done(self.$fallible(over))
@@ -288,7 +288,7 @@ macro_rules! results {
                 /// ```
                 ///
                 /// # Panics
-                #[doc = concat!("Where [`AnyArray::", stringify!($fallible), "`] gives an error.")]
+                #[doc = concat!("If [`AnyArray::", stringify!($fallible), "`] returns an error.")]
                 #[track_caller]
                 pub fn $name(&self) -> AnyArray {
                     done(self.$fallible(Over::all()))

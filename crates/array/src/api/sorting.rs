@@ -20,7 +20,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No such axis; no memory.
+    /// If there is no such axis, or not enough memory.
     pub fn sort(&self, axis: i64) -> Result<AnyArray, Error> {
         let axis = self.axis(axis)? as i64;
         let last = self.moveaxis(&[axis], &[-1])?;
@@ -39,7 +39,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No such axis; no memory.
+    /// If there is no such axis, or not enough memory.
     pub fn argsort(&self, axis: i64) -> Result<Array<i64>, Error> {
         let array = self.with_axis();
         let axis = array.axis(axis)? as i64;
@@ -64,7 +64,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No memory.
+    /// If there is not enough memory.
     pub fn unique_values(&self) -> Result<AnyArray, Error> {
         Ok(self.unique_all()?.values)
     }
@@ -80,7 +80,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// No memory.
+    /// If there is not enough memory.
     pub fn unique_all(&self) -> Result<Unique, Error> {
         let flat = self.ravel();
         let order = flat.argsort(0)?.to_vec();

@@ -7,7 +7,7 @@
 
 use super::bounded::Integer;
 use crate::isa::{Isa, versions};
-use numelt_runtime::{Draw, Integers, Placed, Sequence, TWISTER_WORDS as WORDS};
+use numelt_runtime::{Draw, Integers, OffsetAndScale, Sequence, TWISTER_WORDS as WORDS};
 
 /// The distance of the word that is mixed in.
 const MIDDLE: usize = 397;
@@ -130,13 +130,13 @@ unsafe fn points(words: *const u32, n: usize, to: *mut f64, made: *mut usize) {
 }
 
 /// Makes normal numbers from points, in place.
-fn normal_of_points(pairs: &mut [f64], placed: Placed) {
+fn normal_of_points(pairs: &mut [f64], affine: OffsetAndScale) {
     for pair in pairs.chunks_exact_mut(2) {
         let (second, first) = (pair[0], pair[1]);
         let square = first * first + second * second;
         let factor = (-2.0 * square.ln() / square).sqrt();
         for (slot, number) in pair.iter_mut().zip([factor * second, factor * first]) {
-            *slot = placed.map_or(number, |(low, range)| low + range * number);
+            *slot = affine.map_or(number, |(low, range)| low + range * number);
         }
     }
 }
@@ -156,7 +156,7 @@ versions!(/// Points of the unit circle.
 /// Makes a generator's next numbers; false if they are not supported, with the state unchanged.
 pub fn draw(sequence: &mut Sequence<'_>, numbers: Draw<'_>, threads: usize, isa: Isa) -> bool {
     match (numbers, sequence) {
-        (Draw::Uniform(placed, out), sequence) => uniform(sequence, placed, out, isa),
+        (Draw::Uniform(affine, out), sequence) => uniform(sequence, affine, out, isa),
         (Draw::UniformSingle(out), sequence) => uniform_single(sequence, out, isa),
         (Draw::Masked { low, last, to: Integers::Narrow(out) }, sequence) => {
             masked_integers::<u32>(sequence, low, last, out, isa);
@@ -164,8 +164,8 @@ pub fn draw(sequence: &mut Sequence<'_>, numbers: Draw<'_>, threads: usize, isa:
         (Draw::Masked { low, last, to: Integers::Wide(out) }, sequence) => {
             masked_integers::<u64>(sequence, low, last, out, isa);
         }
-        (Draw::Normal(placed, out), Sequence::Twister(key, position)) => {
-            normal((key, position), placed, out, threads, isa);
+        (Draw::Normal(affine, out), Sequence::Twister(key, position)) => {
+            normal((key, position), affine, out, threads, isa);
         }
         // NumPy makes normal numbers from SFC64 by another method
         (Draw::Normal(..), Sequence::Sfc64(..)) => return false,
@@ -192,9 +192,9 @@ fn halves(sequence: &mut Sequence<'_>, out: &mut [u32], isa: Isa) {
     }
 }
 
-/// Fills memory with uniform numbers in `[0, 1)`, scaled and shifted by `placed`.
-fn uniform(sequence: &mut Sequence<'_>, placed: Placed, out: &mut [f64], isa: Isa) {
-    let (low, range) = placed.unwrap_or((0.0, 1.0));
+/// Fills memory with uniform numbers in `[0, 1)`, scaled and shifted by `affine`.
+fn uniform(sequence: &mut Sequence<'_>, affine: OffsetAndScale, out: &mut [f64], isa: Isa) {
+    let (low, range) = affine.unwrap_or((0.0, 1.0));
     match sequence {
         Sequence::Twister(key, position) => {
             let mut words = [0; BLOCK];
@@ -202,14 +202,14 @@ fn uniform(sequence: &mut Sequence<'_>, placed: Placed, out: &mut [f64], isa: Is
                 twister_words(key, position, &mut words[..2 * part.len()], isa);
                 // SAFETY: two words for each number of the part.
                 unsafe {
-                    pick_doubles(isa)(words.as_ptr(), part.len(), low, range, placed.is_none(), part.as_mut_ptr());
+                    pick_doubles(isa)(words.as_ptr(), part.len(), low, range, affine.is_none(), part.as_mut_ptr());
                 }
             }
         }
         Sequence::Sfc64(state, ..) => {
             for slot in out {
                 let number = (sfc64(state) >> 11) as f64 * TO_DOUBLE;
-                *slot = if placed.is_some() { low + range * number } else { number };
+                *slot = if affine.is_some() { low + range * number } else { number };
             }
         }
     }
@@ -245,7 +245,13 @@ fn masked_integers<T: Integer>(sequence: &mut Sequence<'_>, low: u64, last: u32,
 }
 
 /// Fills memory with pairs of normal numbers by the polar method; an odd number at the end stays as it is.
-fn normal((key, position): (&mut [u32; WORDS], &mut i32), placed: Placed, out: &mut [f64], threads: usize, isa: Isa) {
+fn normal(
+    (key, position): (&mut [u32; WORDS], &mut i32),
+    affine: OffsetAndScale,
+    out: &mut [f64],
+    threads: usize,
+    isa: Isa,
+) {
     let count = out.len() / 2;
     let threads = threads.min(count / SHARE).max(1);
     let (mut words, mut done) = ([0; BLOCK], 0);
@@ -258,7 +264,7 @@ fn normal((key, position): (&mut [u32; WORDS], &mut i32), placed: Placed, out: &
         // SAFETY: four words for each point, and room for all of them.
         unsafe { pick_points(isa)(words.as_ptr(), tried, room.as_mut_ptr(), &mut made) };
         if threads == 1 {
-            normal_of_points(&mut room[..2 * made], placed);
+            normal_of_points(&mut room[..2 * made], affine);
         }
         done += made;
     }
@@ -266,7 +272,7 @@ fn normal((key, position): (&mut [u32; WORDS], &mut i32), placed: Placed, out: &
         let part = 2 * count.div_ceil(threads);
         std::thread::scope(|scope| {
             for pairs in out[..2 * count].chunks_mut(part) {
-                scope.spawn(move || normal_of_points(pairs, placed));
+                scope.spawn(move || normal_of_points(pairs, affine));
             }
         });
     }

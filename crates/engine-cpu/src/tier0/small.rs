@@ -13,7 +13,7 @@ use crate::tier0::report::{self, Report};
 use crate::tier0::select::{Func, select, select_cast, select_divide_by};
 use crate::tier0::small_fold;
 use numelt_ir::{DType, Op, OpKind, warn};
-use numelt_runtime::{Few, FewInput, SmallCall};
+use numelt_runtime::{SmallCall, SmallInput, SmallView};
 use numelt_vecmath::flags;
 use std::mem::MaybeUninit;
 
@@ -84,9 +84,9 @@ impl CallLoops {
     fn new(call: &SmallCall<'_>) -> Option<CallLoops> {
         let mut loops = CallLoops { rank: 0, extents: [1; RANK], strides: [[0; OPERANDS]; RANK] };
         let shape = call.out.shape;
-        let fits = |input: &FewInput<'_>| match input {
-            FewInput::View(view) => view.shape.len() <= shape.len(),
-            FewInput::Const(_) => true,
+        let fits = |input: &SmallInput<'_>| match input {
+            SmallInput::View(view) => view.shape.len() <= shape.len(),
+            SmallInput::Const(_) => true,
         };
         if !call.ins.iter().all(fits) {
             return None;
@@ -94,7 +94,7 @@ impl CallLoops {
         for (axis, &n) in shape.iter().enumerate() {
             let mut strides = [0; OPERANDS];
             for (stride, input) in strides.iter_mut().zip(call.ins) {
-                let FewInput::View(view) = input else { continue };
+                let SmallInput::View(view) = input else { continue };
                 let lead = shape.len() - view.shape.len();
                 if axis >= lead {
                     let own = view.shape[axis - lead];
@@ -220,7 +220,7 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
         return false;
     };
     let by_number = match call.ins {
-        [FewInput::View(_), FewInput::Const(by)] if by.dtype() == ty => select_divide_by(op, *by, isa),
+        [SmallInput::View(_), SmallInput::Const(by)] if by.dtype() == ty => select_divide_by(op, *by, isa),
         _ => None,
     };
     let step = by_number.map_or_else(|| PieceLoop::new(call, isa), |func| Some((PieceLoop::Loop(func), 0)));
@@ -244,18 +244,18 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     for (at, (input, room)) in call.ins.iter().zip(&mut rooms).enumerate() {
         let want = from.unwrap_or_else(|| op.input_dtype(ty, at));
         match input {
-            FewInput::View(view) => {
+            SmallInput::View(view) => {
                 plain &= view.dtype == want && loops.is_dense(at, want.size());
                 (ins[at], sizes[at]) = (view.pointer, want.size());
             }
-            FewInput::Const(value) if plain && value.dtype() == want => {
+            SmallInput::Const(value) if plain && value.dtype() == want => {
                 let copies = if by_number.is_some() { 1 } else { most.min(ROOM / want.size()) };
                 most = if by_number.is_some() { most } else { copies };
                 // SAFETY: the bytes are those of one element, and the room holds as many.
                 unsafe { splat(value.to_bytes().as_ptr(), want.size(), copies, room.start()) };
                 ins[at] = room.start();
             }
-            FewInput::Const(_) => plain = false,
+            SmallInput::Const(_) => plain = false,
         }
     }
     // SAFETY: the caller's contract; operands of the loop's dtypes lie dense, and a fresh output is none of them.
@@ -296,7 +296,7 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
 #[inline(always)]
 fn converted(call: &SmallCall<'_>) -> Option<DType> {
     match call.ins {
-        [FewInput::View(view)] if call.op == Op::Copy && view.dtype != call.out.dtype => {
+        [SmallInput::View(view)] if call.op == Op::Copy && view.dtype != call.out.dtype => {
             (call.ty == view.dtype || call.ty == call.out.dtype).then_some(view.dtype)
         }
         _ => None,
@@ -308,11 +308,11 @@ fn converted(call: &SmallCall<'_>) -> Option<DType> {
 #[inline(always)]
 fn is_straight(call: &SmallCall<'_>) -> bool {
     let (op, ty, shape) = (call.op, call.ty, call.out.shape);
-    let own = |input: &FewInput<'_>| !matches!(input, FewInput::View(view) if view.dtype != ty);
+    let own = |input: &SmallInput<'_>| !matches!(input, SmallInput::View(view) if view.dtype != ty);
     if !call.fresh || !call.ins.iter().all(own) {
         return false;
     }
-    let lies = |view: &Few<'_>, dtype: DType| {
+    let lies = |view: &SmallView<'_>, dtype: DType| {
         let mut step = dtype.size() as i64;
         view.dtype == dtype
             && view.shape.len() == shape.len()
@@ -322,9 +322,9 @@ fn is_straight(call: &SmallCall<'_>) -> bool {
                 own == n && next
             })
     };
-    let input = |(at, input): (usize, &FewInput<'_>)| match input {
-        FewInput::View(view) => lies(view, op.input_dtype(ty, at)),
-        FewInput::Const(_) => true,
+    let input = |(at, input): (usize, &SmallInput<'_>)| match input {
+        SmallInput::View(view) => lies(view, op.input_dtype(ty, at)),
+        SmallInput::Const(_) => true,
     };
     lies(&call.out, op.output_dtype(ty)) && call.ins.iter().enumerate().all(input)
 }
@@ -372,9 +372,9 @@ unsafe fn pieces(
     for (at, (input, slot)) in call.ins.iter().zip(&mut brought).enumerate() {
         let want = op.input_dtype(ty, at);
         let (pointer, dtype) = match input {
-            FewInput::View(view) => (view.pointer, view.dtype),
-            FewInput::Const(value) if value.dtype() == want => (std::ptr::null_mut(), want),
-            FewInput::Const(_) => return false,
+            SmallInput::View(view) => (view.pointer, view.dtype),
+            SmallInput::Const(value) if value.dtype() == want => (std::ptr::null_mut(), want),
+            SmallInput::Const(_) => return false,
         };
         let mut cast = None;
         if dtype != want {
@@ -391,7 +391,7 @@ unsafe fn pieces(
     }
     let most = (ROOM / largest) as i64;
     for (slot, (input, room)) in brought.iter_mut().zip(call.ins.iter().zip(&mut rooms)) {
-        if let (Some(slot), FewInput::Const(value)) = (slot, input) {
+        if let (Some(slot), SmallInput::Const(value)) = (slot, input) {
             slot.pointer = room.start();
             // SAFETY: the bytes are those of one element, and a room holds a piece.
             unsafe { splat(value.to_bytes().as_ptr(), slot.size, n.min(most as usize), slot.pointer) };
@@ -417,8 +417,8 @@ unsafe fn pieces(
 unsafe fn aside<const BYTES: usize>(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     let mut room = Room::<BYTES>::new();
     let strides = numelt_ir::c_strides(call.out.shape, call.out.dtype.size() as i64);
-    let beside = Few { pointer: room.start(), strides: &strides, ..call.out };
-    let copy = [FewInput::View(beside)];
+    let beside = SmallView { pointer: room.start(), strides: &strides, ..call.out };
+    let copy = [SmallInput::View(beside)];
     // SAFETY: the caller's contract; the room has place for every output, and overlaps nothing.
     unsafe {
         if !elementwise(&SmallCall { out: beside, fresh: true, ..*call }, watch, isa) {
@@ -437,16 +437,16 @@ unsafe fn aside<const BYTES: usize>(call: &SmallCall<'_>, watch: u8, isa: Isa) -
 fn overlaps(call: &SmallCall<'_>) -> bool {
     let (low, high) = span(&call.out);
     call.ins.iter().any(|input| match input {
-        FewInput::View(view) => {
+        SmallInput::View(view) => {
             let (first, last) = span(view);
             first < high && low < last
         }
-        FewInput::Const(_) => false,
+        SmallInput::Const(_) => false,
     })
 }
 
 /// The addresses that a view covers: the first, and the one after the last.
-fn span(view: &Few<'_>) -> (i64, i64) {
+fn span(view: &SmallView<'_>) -> (i64, i64) {
     let start = view.pointer.addr() as i64;
     let (mut low, mut high) = (start, start + view.dtype.size() as i64);
     for (&n, &stride) in view.shape.iter().zip(view.strides) {
@@ -575,7 +575,7 @@ impl Traversal<'_> {
     #[inline(always)]
     unsafe fn bring(&mut self, piece: &Piece, at: usize, n: usize) -> (*const u8, u8) {
         let Some(operand) = &self.brought[at] else { return (std::ptr::null(), 0) };
-        if let FewInput::Const(_) = self.call.ins[at] {
+        if let SmallInput::Const(_) = self.call.ins[at] {
             return (operand.pointer, 0);
         }
         let (size, cast) = (operand.size, operand.cast);

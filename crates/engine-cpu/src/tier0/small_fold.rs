@@ -10,7 +10,7 @@ use crate::tier0::pack::{Rect, pack, splat};
 use crate::tier0::select::select_cast;
 use crate::tier0::small::{FEW, Room, WHOLE};
 use numelt_ir::{DType, Dims, Op, Result, warn};
-use numelt_runtime::{Few, FewInput, SmallCall};
+use numelt_runtime::{SmallCall, SmallInput, SmallView};
 use numelt_vecmath::flags;
 
 /// The bytes for the values beside positions.
@@ -25,7 +25,7 @@ struct FoldExtents {
 
 impl FoldExtents {
     /// `None` if reduced axes are not adjacent, or nothing is reduced.
-    fn new(call: &SmallCall<'_>, source: &Few<'_>) -> Option<FoldExtents> {
+    fn new(call: &SmallCall<'_>, source: &SmallView<'_>) -> Option<FoldExtents> {
         let (mut groups, mut steps, mut width, mut reduced) = (1, 1, 1, false);
         for (axis, &n) in source.shape.iter().enumerate() {
             match (call.axes.contains(axis), n) {
@@ -50,7 +50,7 @@ impl FoldExtents {
 /// As for [`run`](super::small::run).
 pub(super) unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     let (op, ty) = (call.op, call.ty);
-    let [FewInput::View(source)] = call.ins else { return false };
+    let [SmallInput::View(source)] = call.ins else { return false };
     let n: i64 = source.shape.iter().product();
     let sized = (1..=SmallCall::MOST as i64).contains(&n);
     if !call.fresh || !sized || ty == DType::F16 || step_of(&call.out) != Some(call.out.dtype.size() as i64) {
@@ -79,7 +79,14 @@ pub(super) unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
 /// # Safety
 /// As for [`run`](super::small::run); the source has `n` elements.
 #[inline(never)]
-unsafe fn packed(call: &SmallCall<'_>, source: &Few<'_>, extents: &FoldExtents, n: usize, watch: u8, isa: Isa) -> bool {
+unsafe fn packed(
+    call: &SmallCall<'_>,
+    source: &SmallView<'_>,
+    extents: &FoldExtents,
+    n: usize,
+    watch: u8,
+    isa: Isa,
+) -> bool {
     let (op, ty) = (call.op, call.ty);
     let counts = op == Op::Sum && source.dtype == DType::Bool && ty == DType::I64;
     if n > FEW || source.dtype != ty && !counts || !keeps_order(call, source, extents) {
@@ -95,7 +102,7 @@ unsafe fn packed(call: &SmallCall<'_>, source: &Few<'_>, extents: &FoldExtents, 
 }
 
 /// Whether a fold of the packed elements, in C order, gives NumPy's bits.
-fn keeps_order(call: &SmallCall<'_>, source: &Few<'_>, extents: &FoldExtents) -> bool {
+fn keeps_order(call: &SmallCall<'_>, source: &SmallView<'_>, extents: &FoldExtents) -> bool {
     let (op, ty) = (call.op, call.ty);
     // the order does not matter, or is that of the positions
     if !ty.is_float() && !ty.is_complex() || matches!(op, Op::Any | Op::All | Op::Argmin | Op::Argmax) {
@@ -123,7 +130,7 @@ fn keeps_order(call: &SmallCall<'_>, source: &Few<'_>, extents: &FoldExtents) ->
 ///
 /// # Safety
 /// The view is valid for reads, and `to` has room for its elements.
-unsafe fn pack_all(view: &Few<'_>, to: *mut u8) {
+unsafe fn pack_all(view: &SmallView<'_>, to: *mut u8) {
     let size = view.dtype.size();
     let rank = view.shape.len();
     let axis = |from_inside: usize| match rank.checked_sub(from_inside + 1) {
@@ -163,7 +170,7 @@ unsafe fn pack_all(view: &Few<'_>, to: *mut u8) {
 #[inline(never)]
 unsafe fn converted(
     call: &SmallCall<'_>,
-    source: &Few<'_>,
+    source: &SmallView<'_>,
     extents: &FoldExtents,
     n: usize,
     watch: u8,
@@ -246,7 +253,7 @@ unsafe fn absorb(fold: &Fold, values: *const u8, extents: &FoldExtents, out: *mu
 }
 
 /// The bytes from each element to the next in C order, if the distance is constant.
-fn step_of(view: &Few<'_>) -> Option<i64> {
+fn step_of(view: &SmallView<'_>) -> Option<i64> {
     let mut expected = None;
     for (&n, &stride) in view.shape.iter().zip(view.strides).rev() {
         if n != 1 && *expected.get_or_insert(stride) != stride {

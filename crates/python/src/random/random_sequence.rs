@@ -11,7 +11,7 @@ use crate::object::ndarray::{NdArray, wrap_new};
 use crate::random::{destination, host_for, sized};
 use crate::record::run;
 use numelt_ir::{DType, Scalar};
-use numelt_runtime::{ArrayView, Draw, Integers, Placed, Sequence, TWISTER_WORDS, WriteGuard};
+use numelt_runtime::{ArrayView, Draw, Integers, OffsetAndScale, Sequence, TWISTER_WORDS, WriteGuard};
 use pyo3::prelude::*;
 use std::ffi::{c_int, c_void};
 
@@ -136,7 +136,7 @@ impl SequentialStream {
 
     /// Draws uniform numbers for all of a dense view. The lock is taken before the guard, because another thread may
     /// wait for the guard while it holds the lock: a program may hold it while it looks at the array.
-    fn draw_uniform(&self, py: Python<'_>, view: &ArrayView, placed: Placed) -> PyResult<bool> {
+    fn draw_uniform(&self, py: Python<'_>, view: &ArrayView, affine: OffsetAndScale) -> PyResult<bool> {
         // run before the lock is taken, because a warning may call code of the program that draws numbers
         run::run_users(py, &view.base)?;
         calls::apply(self.acquire.bind(py), (), None)?;
@@ -145,7 +145,7 @@ impl SequentialStream {
             let numbers = unsafe {
                 match view.dtype {
                     DType::F32 => Draw::UniformSingle(elements(&mut guard, view)),
-                    _ => Draw::Uniform(placed, elements(&mut guard, view)),
+                    _ => Draw::Uniform(affine, elements(&mut guard, view)),
                 }
             };
             self.make(py, view.size(), numbers)
@@ -190,8 +190,8 @@ impl SequentialStream {
         let dtype = if single { DType::F32 } else { DType::F64 };
         let Some(view) = destination(size, out, dtype)? else { return Ok(py.NotImplemented().into_bound(py)) };
         if view.size() > 0 {
-            let placed: Placed = low.map(|low| (low, range));
-            if !self.draw_uniform(py, &view, placed)? {
+            let affine: OffsetAndScale = low.map(|low| (low, range));
+            if !self.draw_uniform(py, &view, affine)? {
                 return Ok(py.NotImplemented().into_bound(py));
             }
         }
@@ -255,10 +255,10 @@ impl SequentialStream {
             return Ok(py.NotImplemented().into_bound(py));
         }
         let mut guard = run::overwrite(py, &view.base)?;
-        let placed: Placed = mean.map(|mean| (mean, scale));
+        let affine: OffsetAndScale = mean.map(|mean| (mean, scale));
         let one = || -> PyResult<f64> {
             let number: f64 = draw.call0()?.extract()?;
-            Ok(placed.map_or(number, |(mean, scale)| mean + scale * number))
+            Ok(affine.map_or(number, |(mean, scale)| mean + scale * number))
         };
         // SAFETY: the view's elements are f64.
         let numbers = unsafe { elements::<f64>(&mut guard, &view) };
@@ -267,7 +267,7 @@ impl SequentialStream {
         let (pairs, last) = pairs.split_at_mut(even);
         // first the pairs: NumPy's kept number is not a part of the state that moves here, so drawing it could not be
         // undone
-        if !self.draw(py, n, Draw::Normal(placed, pairs))? {
+        if !self.draw(py, n, Draw::Normal(affine, pairs))? {
             return Ok(py.NotImplemented().into_bound(py));
         }
         for number in first.iter_mut().chain(last) {

@@ -69,15 +69,15 @@ static KNOWN: Mutex<Option<PositionNumbers>> = Mutex::new(None);
 #[inline]
 pub fn tell(py: Python<'_>) {
     let runtime = Runtime::global();
-    let asked = runtime.asked().load(Ordering::Relaxed);
+    let asked = runtime.requested_position().load(Ordering::Relaxed);
     if asked != 0 {
-        runtime.asked().store(0, Ordering::Relaxed);
+        runtime.requested_position().store(0, Ordering::Relaxed);
         let number = number(py).unwrap_or_else(|error| {
             // an unknown position does not stop the program, but the error is shown
             error.write_unraisable(py, None);
             Warning::NOWHERE
         });
-        runtime.came_from(asked, number);
+        runtime.set_position(asked, number);
     }
 }
 

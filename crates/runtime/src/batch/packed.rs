@@ -1,14 +1,13 @@
 //! Instructions in a compact form.
 //!
-//! In: instructions. Out: the same instructions, one at a time, or as [`Line`]s that are compared without being
-//! unpacked. A plan keeps the instructions that it was made for, which later batches are compared with. In the
-//! optimizer's form, which has memory for three operands of four axes, each takes 400 bytes; most need a third of
-//! that.
+//! A plan keeps the instructions that it was made for, and later batches are compared with them. An [`Instr`] has
+//! memory for three operands of four axes and takes 400 bytes; most packed instructions need a third of that. A
+//! [`PackedInstr`] is compared without being unpacked.
 
 use numelt_ir::{Axes, BaseId, ConstId, DType, Dims, Instr, Op, Operand, View};
 
 /// A sequence of instructions.
-pub(crate) struct Packed {
+pub(crate) struct PackedProgram {
     words: Box<[i64]>,
     /// The start of each instruction, and the end of the last one.
     starts: Box<[u32]>,
@@ -18,7 +17,7 @@ pub(crate) struct Packed {
 /// operands. A view consists of base, dtype and rank in one word, the offset, extents and strides; a literal is its
 /// number, as a negative word.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) struct Line<'a>(&'a [i64]);
+pub(crate) struct PackedInstr<'a>(&'a [i64]);
 
 /// A view without its base.
 #[derive(Clone, Copy, PartialEq)]
@@ -30,26 +29,26 @@ pub(crate) struct Window<'a> {
 }
 
 /// An operand.
-pub(crate) enum Packing<'a> {
+pub(crate) enum PackedOperand<'a> {
     View(BaseId, Window<'a>),
     Const(ConstId),
 }
 
-/// The word of an instruction that states everything but its operands.
+/// The first word of an instruction: everything but axes, output and operands.
 #[inline]
 pub(crate) fn head(op: Op, ty: DType, watch: u8, operands: usize) -> i64 {
     op as i64 | (ty as i64) << 8 | i64::from(watch) << 16 | (operands as i64) << 24
 }
 
-impl Packed {
-    pub fn new(instrs: &[Instr]) -> Packed {
+impl PackedProgram {
+    pub fn new(instrs: &[Instr]) -> PackedProgram {
         let (mut words, mut starts) = (Vec::new(), Vec::with_capacity(instrs.len() + 1));
         for instr in instrs {
             starts.push(words.len() as u32);
             pack(instr, &mut words);
         }
         starts.push(words.len() as u32);
-        Packed { words: words.into(), starts: starts.into() }
+        PackedProgram { words: words.into(), starts: starts.into() }
     }
 
     pub fn len(&self) -> usize {
@@ -58,26 +57,26 @@ impl Packed {
 
     /// The instruction of this number.
     #[inline]
-    pub fn line(&self, at: usize) -> Option<Line<'_>> {
+    pub fn get(&self, at: usize) -> Option<PackedInstr<'_>> {
         let (&start, &end) = (self.starts.get(at)?, self.starts.get(at + 1)?);
-        Some(Line(&self.words[start as usize..end as usize]))
+        Some(PackedInstr(&self.words[start as usize..end as usize]))
     }
 
     /// The first `count` instructions.
-    pub fn lines(&self, count: usize) -> impl Iterator<Item = Line<'_>> {
-        (0..count).filter_map(|at| self.line(at))
+    pub fn first(&self, count: usize) -> impl Iterator<Item = PackedInstr<'_>> {
+        (0..count).filter_map(|at| self.get(at))
     }
 
     /// All instructions.
-    pub fn instrs(&self) -> Vec<Instr> {
-        self.lines(self.len()).map(Line::instr).collect()
+    pub fn unpack(&self) -> Vec<Instr> {
+        self.first(self.len()).map(PackedInstr::unpack).collect()
     }
 
     /// Whether these are the instructions.
-    pub fn is_of(&self, instrs: &[Instr]) -> bool {
+    pub fn holds(&self, instrs: &[Instr]) -> bool {
         let mut words = Vec::new();
         self.len() == instrs.len()
-            && self.lines(self.len()).zip(instrs).all(|(line, instr)| {
+            && self.first(self.len()).zip(instrs).all(|(line, instr)| {
                 words.clear();
                 pack(instr, &mut words);
                 *line.0 == words[..]
@@ -85,12 +84,12 @@ impl Packed {
     }
 
     /// Whether the first `count` instructions are equal to those of another program, which has at least as many.
-    pub fn starts_as(&self, other: &Packed, count: usize) -> bool {
+    pub fn starts_as(&self, other: &PackedProgram, count: usize) -> bool {
         let end = other.starts[count] as usize;
         self.starts.get(count) == Some(&other.starts[count]) && self.words[..end] == other.words[..end]
     }
 
-    /// The window at a position that [`Packed::places`] returned.
+    /// The window at a position that [`PackedProgram::places`] returned.
     #[inline(always)]
     pub fn window(&self, place: u32) -> Window<'_> {
         view(&self.words[place as usize..]).1
@@ -98,7 +97,7 @@ impl Packed {
 
     /// For each operand of an instruction, the position of its window; `None` for a literal.
     pub fn places(&self, at: usize) -> impl Iterator<Item = Option<u32>> {
-        let mut rest = self.line(at).map_or(&[][..], |line| line.0[HEAD..].split_at(words_of(&line.0[HEAD..])).1);
+        let mut rest = self.get(at).map_or(&[][..], |line| line.0[HEAD..].split_at(words_of(&line.0[HEAD..])).1);
         let end = self.starts[at + 1];
         std::iter::from_fn(move || {
             let (&first, place) = (rest.first()?, end - rest.len() as u32);
@@ -111,7 +110,7 @@ impl Packed {
 /// The number of words before the output.
 const HEAD: usize = 2;
 
-impl<'a> Line<'a> {
+impl<'a> PackedInstr<'a> {
     /// See [`head`].
     #[inline]
     pub fn head(self) -> i64 {
@@ -132,23 +131,23 @@ impl<'a> Line<'a> {
 
     /// The inputs.
     #[inline]
-    pub fn operands(self) -> impl Iterator<Item = Packing<'a>> {
+    pub fn operands(self) -> impl Iterator<Item = PackedOperand<'a>> {
         let mut rest = &self.0[HEAD + words_of(&self.0[HEAD..])..];
         std::iter::from_fn(move || {
             let own = rest;
             let first = *own.first()?;
             rest = &rest[words_of(own)..];
             Some(if first < 0 {
-                Packing::Const(!first as ConstId)
+                PackedOperand::Const(!first as ConstId)
             } else {
                 let (base, window) = view(own);
-                Packing::View(base, window)
+                PackedOperand::View(base, window)
             })
         })
     }
 
     /// The instruction, unpacked.
-    pub fn instr(self) -> Instr {
+    pub fn unpack(self) -> Instr {
         let head = self.head();
         let unpacked = |(base, window): (BaseId, Window<'_>)| View {
             base,
@@ -158,8 +157,8 @@ impl<'a> Line<'a> {
             strides: Dims::from_slice(window.strides),
         };
         let operand = |operand| match operand {
-            Packing::View(base, window) => Operand::View(unpacked((base, window))),
-            Packing::Const(id) => Operand::Const(id),
+            PackedOperand::View(base, window) => Operand::View(unpacked((base, window))),
+            PackedOperand::Const(id) => Operand::Const(id),
         };
         Instr {
             op: Op::ALL[head as u8 as usize],
@@ -235,9 +234,9 @@ mod tests {
     #[test]
     fn what_was_packed_comes_out() {
         let instrs = instrs();
-        let packed = Packed::new(&instrs);
-        assert_eq!((packed.len(), packed.instrs()), (instrs.len(), instrs.clone()));
-        assert!(packed.is_of(&instrs) && !packed.is_of(&instrs[1..]) && packed.line(instrs.len()).is_none());
+        let packed = PackedProgram::new(&instrs);
+        assert_eq!((packed.len(), packed.unpack()), (instrs.len(), instrs.clone()));
+        assert!(packed.holds(&instrs) && !packed.holds(&instrs[1..]) && packed.get(instrs.len()).is_none());
         for (at, instr) in instrs.iter().enumerate() {
             let places: Vec<_> = packed.places(at).collect();
             assert_eq!(places.len(), instr.ins.len());
@@ -252,7 +251,7 @@ mod tests {
     #[test]
     fn programs_are_told_apart() {
         let instrs = instrs();
-        let packed = Packed::new(&instrs);
+        let packed = PackedProgram::new(&instrs);
         for at in 0..instrs.len() {
             let mut other = instrs.clone();
             match at % 4 {
@@ -261,12 +260,12 @@ mod tests {
                 2 => other[at].axes.0 ^= 1 << 63,
                 _ => other[at].ins.push(Operand::Const(7)),
             }
-            assert!(!packed.is_of(&other), "{at}");
-            let other = Packed::new(&other);
+            assert!(!packed.holds(&other), "{at}");
+            let other = PackedProgram::new(&other);
             assert!(packed.starts_as(&other, at) && !packed.starts_as(&other, at + 1));
         }
-        let start = Packed::new(&instrs[..9]);
+        let start = PackedProgram::new(&instrs[..9]);
         assert!(packed.starts_as(&start, 9) && !start.starts_as(&packed, 10));
-        assert!(Packed::new(&Program::default().instrs).is_of(&[]));
+        assert!(PackedProgram::new(&Program::default().instrs).holds(&[]));
     }
 }

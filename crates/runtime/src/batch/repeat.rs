@@ -1,13 +1,13 @@
 //! The fast path of a batch that repeats a known program.
 //!
-//! In: an elementwise operation on two operands whose result is a new array in C order, which is most of what a loop
-//! records. Out: whether it is the next instruction of the plan. What the operation is compared with is computed
-//! once, when the plan is made, and stored so compactly that a long program fits in the first-level cache. All other
-//! operations take the general way by [`Batch::push`], which makes the same decisions.
+//! Most of what a loop records are elementwise operations on two operands whose results are new arrays in C order. They
+//! are compared with the next instruction of the plan in a form ([`Track`]) that is computed when the plan is made, and
+//! is so compact that a long program fits in the first-level cache. All other operations take the general way by
+//! [`Batch::push`], which makes the same decisions.
 
-use super::packed::Packed;
-use super::places::Trust;
-use super::{Batch, enter, is_stretched, lies_as, slot};
+use super::packed::PackedProgram;
+use super::positions::Trust;
+use super::{Batch, broadcasts_to, enter, has_same_window, slot};
 use crate::heap::base::{BaseRef, Input};
 use crate::heap::cell::{BaseCell, MAX_SLOTS};
 use crate::heap::shared::Shared;
@@ -71,7 +71,7 @@ pub fn in_c_order(shape: &[i64], strides: &[i64]) -> bool {
 
 impl Track {
     /// The track of instructions over these bases; `packed` holds the same instructions.
-    pub fn new(instrs: &[Instr], bases: &[Base], packed: &Packed) -> Track {
+    pub fn new(instrs: &[Instr], bases: &[Base], packed: &PackedProgram) -> Track {
         let (mut windows, mut entered) = (Vec::new(), 0);
         let steps = (0..).zip(instrs).map(|(at, instr)| step(instr, bases, (packed, at), &mut windows, &mut entered));
         Track { steps: steps.collect(), windows: windows.into() }
@@ -89,7 +89,7 @@ impl Track {
 fn step(
     instr: &Instr,
     bases: &[Base],
-    (packed, at): (&Packed, usize),
+    (packed, at): (&PackedProgram, usize),
     windows: &mut Vec<Read>,
     entered: &mut u32,
 ) -> Step {
@@ -118,7 +118,7 @@ fn step(
 }
 
 /// The number of the window at a position of the packed instructions, without its base.
-fn read(windows: &mut Vec<Read>, packed: &Packed, place: u32) -> u32 {
+fn read(windows: &mut Vec<Read>, packed: &PackedProgram, place: u32) -> u32 {
     let window = packed.window(place);
     let recent = windows.len().saturating_sub(RECENT);
     let at = windows[recent..].iter().position(|read| packed.window(read.place) == window).map(|at| recent + at);
@@ -170,9 +170,9 @@ impl Batch {
                 Input::Array(array) => {
                     let read = &track.windows[window as usize];
                     let window = followed.plan.recorded.window(read.place);
-                    if read.ordered && lies_as(array, &window) {
+                    if read.ordered && has_same_window(array, &window) {
                         shape_of = Some(place);
-                    } else if !is_stretched(array, &window) || !in_c_order(&array.shape, &array.strides) {
+                    } else if !broadcasts_to(array, &window) || !in_c_order(&array.shape, &array.strides) {
                         return None;
                     }
                     if array.base.0.is_visible() {

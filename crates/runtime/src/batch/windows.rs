@@ -1,7 +1,6 @@
 //! The window through which an instruction sees an operand: that of the array, or its broadcast to the output's shape.
 //!
-//! In: an operation and the array that it was called with. Out: the view in the bytecode, and whether a recorded window
-//! is the same.
+//! [`operand_view`] makes the view in the bytecode; the others compare an array with the window of a recorded view.
 
 use super::packed::Window;
 use crate::heap::base::ArrayView;
@@ -17,17 +16,17 @@ pub(super) fn broadcasts(op: Op, place: usize) -> bool {
     }
 }
 
-/// Whether the window is the same.
+/// Whether the array has this window.
 #[inline(always)]
-pub(super) fn lies_as(array: &ArrayView, window: &Window<'_>) -> bool {
+pub(super) fn has_same_window(array: &ArrayView, window: &Window<'_>) -> bool {
     array.dtype == window.dtype
         && array.offset == window.offset
         && same(&array.shape, window.shape)
         && same(&array.strides, window.strides)
 }
 
-/// Whether the window is that of the array, broadcast to the window's extents.
-pub(super) fn is_stretched(array: &ArrayView, window: &Window<'_>) -> bool {
+/// Whether the window is the array's own, broadcast to the window's extents.
+pub(super) fn broadcasts_to(array: &ArrayView, window: &Window<'_>) -> bool {
     let (shape, strides) = (window.shape, window.strides);
     let Some(lead) = shape.len().checked_sub(array.shape.len()) else { return false };
     let axis = |((&n, &s), (&whole, &stretched)): ((&i64, &i64), (&i64, &i64))| {
@@ -51,11 +50,11 @@ fn same(a: &[i64], b: &[i64]) -> bool {
 
 /// The view that operand number `place` is in an instruction whose result has the shape `domain`.
 pub(crate) fn operand_view(op: Op, place: usize, array: &ArrayView, slot: BaseId, domain: &Dims) -> Result<View> {
-    if broadcasts(op, place) { stretch(array, slot, domain) } else { Ok(array.to_ir(slot)) }
+    if broadcasts(op, place) { broadcast(array, slot, domain) } else { Ok(array.to_ir(slot)) }
 }
 
 /// NumPy's broadcasting of an input to the domain.
-fn stretch(array: &ArrayView, slot: BaseId, domain: &Dims) -> Result<View> {
+fn broadcast(array: &ArrayView, slot: BaseId, domain: &Dims) -> Result<View> {
     if array.shape == *domain {
         return Ok(array.to_ir(slot));
     }

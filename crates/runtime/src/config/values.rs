@@ -1,7 +1,6 @@
 //! The values that settings accept, as text.
 //!
-//! In: the text of a value, from the environment, a file or the program. Out: the value; `None` if the setting does not
-//! accept the text.
+//! Each function returns the value that a text stands for; `None` if the setting does not accept the text.
 
 use super::{InstructionSet, Jit, Variants};
 use crate::placement::Rule;

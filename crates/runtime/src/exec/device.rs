@@ -1,10 +1,10 @@
 //! Steps that run on a device.
 //!
-//! In: a step of a plan, and its bases wherever they are. Out: results in the device's memory; or false, and the step
-//! then runs on the host.
+//! Operands are copied to the device if they are not there, and results stay there. A step that a device cannot do runs
+//! on the host.
 
 use super::host::library_call;
-use super::memory::{Memory, placed};
+use super::memory::{Memory, argument_buffers};
 use super::{ReadyPlan, Run, step_bases, written_bases};
 use crate::cache::Executables;
 use crate::engine::{Buffer, Host, Launch, Operand, Task, Ticket, Work};
@@ -18,12 +18,12 @@ use smallvec::SmallVec;
 use std::sync::{Arc, PoisonError};
 
 /// Where the bases of a step are on a device.
-struct Places {
+struct DeviceBuffers {
     /// Base, handle, and whether the memory is new.
     bases: SmallVec<[(u32, u64, bool); 16]>,
 }
 
-impl Places {
+impl DeviceBuffers {
     fn of(&self, base: u32) -> Buffer {
         let known = self.bases.iter().find(|(other, ..)| *other == base);
         known.map_or(Buffer::NONE, |&(_, handle, _)| Buffer { handle, offset: 0 })
@@ -33,7 +33,7 @@ impl Places {
 impl ReadyPlan {
     /// Whether a device can do a step, as far as is known before it is tried.
     pub fn may_run_on(&self, at: usize, device: &Device) -> bool {
-        let known = self.steps[at].elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.steps[at].on_devices.lock().unwrap_or_else(PoisonError::into_inner);
         match known.iter().find(|(number, _)| *number == device.number) {
             Some((_, executables)) => executables.is_some(),
             None => supports(device, &self.plan, &self.plan.steps[at]),
@@ -56,15 +56,15 @@ impl Run<'_> {
     ) -> Result<bool> {
         let Some(executables) = self.prepared(device) else { return Ok(false) };
         device.begin_step();
-        let places = match self.places(device, memory) {
-            Ok(places) => places,
+        let buffers = match self.buffers(device, memory) {
+            Ok(buffers) => buffers,
             // if values are lost, the step that needs them reports it
             Err(Error::OutOfMemory(_) | Error::Lost(_) | Error::Engine(_)) => return Ok(false),
             Err(error) => return Err(error),
         };
-        let submitted = self.submit(device, &executables, &places);
+        let submitted = self.submit(device, &executables, &buffers);
         let written = written_bases(&self.plan.plan, self.step);
-        for &(base, handle, is_new) in &places.bases {
+        for &(base, handle, is_new) in &buffers.bases {
             if submitted.is_ok() && written.contains(&base) {
                 memory.cell(base).written_on(device, handle);
             } else if is_new {
@@ -78,7 +78,7 @@ impl Run<'_> {
         let met = match device.wait(ticket) {
             Ok(met) => met & self.ready.watch,
             // if the step overwrites no values, the host can still do it
-            Err(_) if places.bases.iter().all(|(base, _, is_new)| *is_new || !written.contains(base)) => {
+            Err(_) if buffers.bases.iter().all(|(base, _, is_new)| *is_new || !written.contains(base)) => {
                 written.iter().for_each(|&base| memory.cell(base).release());
                 return Ok(false);
             }
@@ -86,7 +86,7 @@ impl Run<'_> {
                 // It is unknown which bases the device has overwritten so far. If the device itself is lost, it has
                 // reported its values as lost.
                 if !matches!(error, Error::Lost(_)) {
-                    let instrs = self.plan.recorded.instrs();
+                    let instrs = self.plan.recorded.unpack();
                     written.iter().for_each(|&base| lost::mark(memory.cell(base), &instrs, base));
                 }
                 return Err(error);
@@ -100,7 +100,7 @@ impl Run<'_> {
 
     /// The step's kernels as the device has prepared them; `None` if it cannot do the step.
     fn prepared(self, device: &Arc<Device>) -> Option<Executables> {
-        let mut known = self.ready.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.ready.on_devices.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, executables)) = known.iter().find(|(number, _)| *number == device.number) {
             return executables.clone();
         }
@@ -113,39 +113,39 @@ impl Run<'_> {
         executables
     }
 
-    /// Brings everything that the step uses to the device.
-    fn places(self, device: &Arc<Device>, memory: &Memory<'_>) -> Result<Places> {
-        let mut places = Places { bases: SmallVec::new() };
+    /// Copies everything that the step uses to the device, and allocates memory there for its results.
+    fn buffers(self, device: &Arc<Device>, memory: &Memory<'_>) -> Result<DeviceBuffers> {
+        let mut buffers = DeviceBuffers { bases: SmallVec::new() };
         for base in step_bases(&self.plan.plan, self.step) {
-            if places.bases.iter().any(|(other, ..)| *other == base) {
+            if buffers.bases.iter().any(|(other, ..)| *other == base) {
                 continue;
             }
             let cell = memory.cell(base);
             let is_new = !cell.has_value();
             let handle = if is_new { device.alloc(cell.nbytes) } else { cell.on(device) };
             match handle {
-                Ok(handle) => places.bases.push((base, handle, is_new)),
+                Ok(handle) => buffers.bases.push((base, handle, is_new)),
                 Err(error) => {
-                    let new = places.bases.iter().filter(|(.., is_new)| *is_new);
+                    let new = buffers.bases.iter().filter(|(.., is_new)| *is_new);
                     new.for_each(|&(base, handle, _)| device.free(handle, memory.cell(base).nbytes));
                     return Err(error);
                 }
             }
         }
-        Ok(places)
+        Ok(buffers)
     }
 
-    fn submit(self, device: &Device, executables: &Executables, places: &Places) -> Result<Ticket> {
-        let buffers = |kernel: &KernelStep| placed(kernel, |base| places.of(base));
+    fn submit(self, device: &Device, executables: &Executables, buffers: &DeviceBuffers) -> Result<Ticket> {
+        let positions = |kernel: &KernelStep| argument_buffers(kernel, |base| buffers.of(base));
         match self.step {
             Step::Kernel(kernel) => {
-                let (params, buffers) = (self.literals(kernel), buffers(kernel));
+                let (params, buffers) = (self.literals(kernel), positions(kernel));
                 let launch = Launch { geometry: &kernel.geometry, buffers: &buffers, params: &params };
                 device.submit(&Work::Kernel(&*executables[0], &launch, kernel.delay.as_ref()))
             }
-            Step::Nest(nest) => self.nest(executables, nest, buffers, |launch| device.submit(&Work::Nest(launch))),
+            Step::Nest(nest) => self.nest(executables, nest, positions, |launch| device.submit(&Work::Nest(launch))),
             Step::Call(at) => {
-                let operand = |view| operand(places, view);
+                let operand = |view| operand(buffers, view);
                 library_call(&self.plan.plan.program.instrs[*at], operand, |call| device.submit(&Work::Call(call)))
             }
         }
@@ -155,7 +155,7 @@ impl Run<'_> {
     /// the host.
     fn report(self, host: &dyn Host, met: u8, memory: &Memory<'_>, warnings: &mut Vec<Warning>) -> Result<()> {
         for base in step_bases(&self.plan.plan, self.step) {
-            memory.cell(base).come_home()?;
+            memory.cell(base).copy_to_host()?;
         }
         match self.step {
             Step::Kernel(kernel) => {
@@ -166,8 +166,8 @@ impl Run<'_> {
                 report::kernel(host, executable, &launch, kernel, met, &self.ready.memory, warnings);
             }
             Step::Nest(nest) => {
-                let buffers = |kernel: &KernelStep| memory.buffers(kernel);
-                self.nest(&self.ready.executables, nest, buffers, |launch| {
+                let positions = |kernel: &KernelStep| memory.buffers(kernel);
+                self.nest(&self.ready.executables, nest, positions, |launch| {
                     report::nest(host, launch, nest, met, warnings);
                     Ok(())
                 })?;
@@ -192,6 +192,6 @@ pub(crate) fn supports(device: &Device, plan: &Plan, step: &Step) -> bool {
     }
 }
 
-fn operand<'v>(places: &Places, view: &'v numelt_ir::View) -> Operand<'v> {
-    Operand { view, buffer: places.of(view.base).moved(view.offset) }
+fn operand<'v>(buffers: &DeviceBuffers, view: &'v numelt_ir::View) -> Operand<'v> {
+    Operand { view, buffer: buffers.of(view.base).moved(view.offset) }
 }

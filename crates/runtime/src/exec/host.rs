@@ -1,7 +1,6 @@
 //! Steps that run on the host.
 //!
-//! In: a step of a plan whose bases are on the host. Out: results in host memory, and the warnings that must be
-//! reported.
+//! Results are written to host memory, and warnings are added for the conditions that must be reported.
 
 use super::memory::Memory;
 use super::{Run, streamed};
@@ -25,21 +24,11 @@ impl Run<'_> {
             && is_zero(self.literal(fill.literal))
             && memory
                 .provide_zeroed(fill.base)
-                .map_err(|error| lost::named(error, &self.plan.recorded.instrs(), fill.base))?
+                .map_err(|error| lost::named(error, &self.plan.recorded.unpack(), fill.base))?
         {
             return Ok(());
         }
-        let mut fresh: SmallVec<[u32; 2]> = SmallVec::new();
-        for &base in &ready.alloc {
-            match memory.alloc(base) {
-                Ok(true) => fresh.push(base),
-                Ok(false) => {}
-                Err(error) => {
-                    fresh.iter().for_each(|&base| memory.release(base));
-                    return Err(lost::named(error, &self.plan.recorded.instrs(), base));
-                }
-            }
-        }
+        self.alloc(memory, &ready.alloc)?;
         match step {
             Step::Kernel(kernel) if !kernel.puts.is_empty() => {
                 self.puts(engine, kernel, memory, warnings)?;
@@ -74,6 +63,11 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Gives memory to the bases that have no value.
+    fn alloc(self, memory: &Memory<'_>, bases: &[u32]) -> Result<()> {
+        memory.alloc(bases).map_err(|(base, error)| lost::named(error, &self.plan.recorded.unpack(), base))
+    }
+
     /// Runs a kernel whose results are scattered to positions.
     fn puts(
         self,
@@ -92,9 +86,7 @@ impl Run<'_> {
         let mut made: SmallVec<[u32; 2]> = SmallVec::new();
         if met.is_none() {
             made.extend(streamed(kernel));
-            for &base in &made {
-                memory.alloc(base).map_err(|error| lost::named(error, &self.plan.recorded.instrs(), base))?;
-            }
+            self.alloc(memory, &made)?;
             buffers = memory.buffers(kernel);
             let launch = Launch { geometry: &kernel.geometry, buffers: &buffers, params: &params };
             let own = run(engine, &Work::Kernel(executable, &launch, None))?;

@@ -5,7 +5,7 @@ use crate::engine::{Buffer, Operand};
 use crate::heap::base::BaseRef;
 use crate::heap::cell::{BaseCell, note};
 use crate::heap::shared::Shared;
-use numelt_ir::{Result, View};
+use numelt_ir::{Error, Result, View};
 use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, Plan, Step};
 use smallvec::SmallVec;
 
@@ -34,18 +34,24 @@ impl<'a> Memory<'a> {
         self.slots.iter()
     }
 
-    /// Gives a base memory on the host; false if it has a value already.
-    pub fn alloc(&self, base: u32) -> Result<bool> {
-        let cell = self.cell(base);
-        if cell.has_value() {
-            return Ok(false);
+    /// Gives memory on the host to those of some bases that have no value. If one of them gets none, nor do the others.
+    ///
+    /// # Errors
+    /// The base that got no memory, and the error.
+    pub fn alloc(&self, bases: &[u32]) -> std::result::Result<(), (u32, Error)> {
+        let mut fresh: SmallVec<[&Shared<BaseCell>; 2]> = SmallVec::new();
+        for &base in bases {
+            let cell = self.cell(base);
+            if cell.has_value() {
+                continue;
+            }
+            if let Err(error) = cell.provide() {
+                fresh.iter().for_each(|cell| cell.release());
+                return Err((base, error));
+            }
+            fresh.push(cell);
         }
-        cell.provide().map(|()| true)
-    }
-
-    /// Frees memory that [`Memory::alloc`] gave to a base to which nothing has been written.
-    pub fn release(&self, base: u32) {
-        self.cell(base).release();
+        Ok(())
     }
 
     /// The bases that passes added.
@@ -70,45 +76,45 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Brings everything that a step uses to the host, and discards the other copies of what it writes.
-    pub fn bring_home(&self, plan: &Plan, step: &Step) -> Result<()> {
-        step_bases(plan, step).into_iter().try_for_each(|base| self.cell(base).come_home())?;
+    /// Copies everything that a step uses to the host, and discards the copies on devices of what it writes.
+    pub fn move_to_host(&self, plan: &Plan, step: &Step) -> Result<()> {
+        step_bases(plan, step).into_iter().try_for_each(|base| self.cell(base).copy_to_host())?;
         written_bases(plan, step).into_iter().for_each(|base| self.cell(base).touch());
         Ok(())
     }
 
-    /// Brings everything that can be seen from outside, and may be written there, to the host, and discards other
-    /// copies.
-    pub fn bring_visible_home(&self) -> Result<()> {
+    /// Copies everything that is visible outside, and may be written there, to the host, and discards the copies on
+    /// devices.
+    pub fn move_visible_to_host(&self) -> Result<()> {
         let seen = self.slots.iter().filter(|cell| cell.has(note::COPIES) && cell.is_visible());
         let mut result = Ok(());
         for cell in seen {
-            result = result.and(cell.come_home());
+            result = result.and(cell.copy_to_host());
             cell.touch();
         }
         result
     }
 
-    fn place(&self, base: u32) -> Buffer {
-        Buffer::at(self.cell(base).here())
+    fn buffer(&self, base: u32) -> Buffer {
+        Buffer::at(self.cell(base).host_address())
     }
 
     /// The positions of a kernel's arguments on the host.
     pub fn buffers(&self, step: &KernelStep) -> SmallVec<[Buffer; 16]> {
-        placed(step, |base| self.place(base))
+        argument_buffers(step, |base| self.buffer(base))
     }
 
     /// A view on the host.
     pub fn operand<'v>(&self, view: &'v View) -> Operand<'v> {
-        Operand { view, buffer: self.place(view.base).moved(view.offset) }
+        Operand { view, buffer: self.buffer(view.base).moved(view.offset) }
     }
 }
 
-/// The positions of a kernel's arguments, if `place` returns those of bases.
-pub(crate) fn placed(step: &KernelStep, place: impl Fn(u32) -> Buffer) -> SmallVec<[Buffer; 16]> {
+/// The positions of a kernel's arguments, if `buffer` returns those of bases.
+pub(crate) fn argument_buffers(step: &KernelStep, buffer: impl Fn(u32) -> Buffer) -> SmallVec<[Buffer; 16]> {
     let argument = |((arg, &base), geometry): ((&Arg, &u32), &ArgGeometry)| match arg.kind {
         ArgKind::Index => Buffer::NONE,
-        ArgKind::Load | ArgKind::Gather | ArgKind::Store | ArgKind::Reduced => place(base).moved(geometry.offset),
+        ArgKind::Load | ArgKind::Gather | ArgKind::Store | ArgKind::Reduced => buffer(base).moved(geometry.offset),
     };
     step.kernel.args.iter().zip(&step.bases).zip(&step.geometry.args).map(argument).collect()
 }

@@ -1,8 +1,7 @@
 //! Running a finished plan: allocate at first use, launch, free at last use.
 //!
-//! In: a plan with its kernels prepared, and the recorded bases. Out: values, on the host or on devices. Each step
-//! runs where the placement says (`placement/`): on the host (`host.rs`), or on a device (`device.rs`). What a device
-//! cannot do, or has no memory for, runs on the host.
+//! Each step runs where the placement says (`placement/`): on the host (`host.rs`), or on a device (`device.rs`). What a
+//! device cannot do, or has no memory for, runs on the host.
 
 mod device;
 mod host;
@@ -10,9 +9,9 @@ mod memory;
 
 pub(crate) use self::device::supports;
 pub(crate) use self::host::{call, library_call};
-pub(crate) use self::memory::{Memory, placed};
+pub(crate) use self::memory::{Memory, argument_buffers};
 
-use crate::batch::{Candidates, Packed, Passing, Places, Track};
+use crate::batch::{Candidates, PackedProgram, PassingBases, SourcePositions, Track};
 use crate::cache::Executables;
 use crate::engine::Host;
 use crate::heap::cell::BaseCell;
@@ -20,7 +19,7 @@ use crate::heap::copies::Device;
 use crate::heap::shared::Shared;
 use crate::heap::zeros::Fill;
 use crate::journal::Journal;
-use crate::placement::{Course, Decisions, Placement};
+use crate::placement::{Decisions, Placement, StepEngines};
 use crate::progress::Progress;
 use crate::report::{self, Warning};
 use numelt_ir::{Base, Error, Instr, Program, Result, Scalar, warn};
@@ -33,10 +32,10 @@ use std::time::Instant;
 /// A plan with its kernels prepared, ready to be run any number of times.
 pub(crate) struct ReadyPlan {
     /// The instructions as they were recorded, to tell real hits from hash collisions, and their bases.
-    pub recorded: Packed,
+    pub recorded: PackedProgram,
     pub bases: Box<[Base]>,
     /// Bases that their holders were about to release.
-    pub passing: Passing,
+    pub passing: PassingBases,
     /// The compact form that operations are compared with while a batch repeats the plan.
     pub track: Track,
     pub plan: Plan,
@@ -51,7 +50,7 @@ pub(crate) struct ReadyPlan {
     /// Whether it was the first piece of a batch that was too long. Then the next such batch is cut here, too.
     pub cut: AtomicBool,
     /// The positions at which those instructions were recorded that could warn.
-    pub places: Mutex<Places>,
+    pub positions: Mutex<SourcePositions>,
     /// The values that its runs put off.
     pub recipes: Vec<Recipe>,
     /// Whether one of these values was read after all. Then the next plan for the program puts none off.
@@ -63,24 +62,24 @@ pub(crate) struct ReadyPlan {
 }
 
 /// The program that a plan was made for, as far as the plan keeps it.
-pub(crate) struct Made {
-    recorded: Packed,
+pub(crate) struct PlannedProgram {
+    recorded: PackedProgram,
     bases: Box<[Base]>,
-    passing: Passing,
+    passing: PassingBases,
     track: Track,
 }
 
-impl Made {
+impl PlannedProgram {
     /// Keeps a program, and the bases that their holders are about to release.
-    pub fn of(program: &Program, passing: &Passing) -> Made {
-        let recorded = Packed::new(&program.instrs);
+    pub fn of(program: &Program, passing: &PassingBases) -> PlannedProgram {
+        let recorded = PackedProgram::new(&program.instrs);
         let track = Track::new(&program.instrs, &program.bases, &recorded);
-        Made { recorded, bases: program.bases.as_slice().into(), passing: passing.clone(), track }
+        PlannedProgram { recorded, bases: program.bases.as_slice().into(), passing: passing.clone(), track }
     }
 
     /// The instructions.
-    pub fn instrs(&self) -> Vec<Instr> {
-        self.recorded.instrs()
+    pub fn unpack(&self) -> Vec<Instr> {
+        self.recorded.unpack()
     }
 }
 
@@ -88,19 +87,19 @@ impl Made {
 const NEXT: usize = 3;
 
 /// A device by its number, and the kernels of a step that it has prepared.
-type Elsewhere = (usize, Option<Executables>);
+type DeviceExecutables = (usize, Option<Executables>);
 
 struct ReadyStep {
     /// Its kernels, as the host engine prepared them.
     executables: Executables,
     /// Its kernels as devices prepared them, by number; `None` if the device cannot do the step.
-    elsewhere: Mutex<SmallVec<[Elsewhere; 1]>>,
+    on_devices: Mutex<SmallVec<[DeviceExecutables; 1]>>,
     /// The conditions that some instruction of the step reports.
     watch: u8,
     /// The fill of a large base that the step is, if it is nothing else.
     fill: Option<Fill>,
     /// The results of earlier reports of the step.
-    memory: Mutex<report::Memory>,
+    memory: Mutex<report::AuditCache>,
     /// The bases that get memory before the step.
     alloc: SmallVec<[u32; 2]>,
     /// The bases that nobody needs after the step.
@@ -108,26 +107,14 @@ struct ReadyStep {
 }
 
 impl ReadyPlan {
-    /// Arranges allocation and release around the steps.
-    pub fn new(made: Made, mut plan: Plan, recipes: Vec<Recipe>, executables: Vec<Executables>) -> ReadyPlan {
-        let count = plan.program.bases.len();
-        let mut first = vec![usize::MAX; count];
-        let mut last = vec![usize::MAX; count];
-        for (at, step) in plan.steps.iter().enumerate() {
-            for base in step_bases(&plan, step) {
-                let base = base as usize;
-                if first[base] == usize::MAX {
-                    first[base] = at;
-                }
-                last[base] = at;
-            }
-        }
+    /// Makes a plan ready to run.
+    pub fn new(made: PlannedProgram, mut plan: Plan, recipes: Vec<Recipe>, executables: Vec<Executables>) -> ReadyPlan {
         let mut steps: Vec<ReadyStep> = executables
             .into_iter()
             .zip(&plan.steps)
             .map(|(executables, step)| ReadyStep {
                 executables,
-                elsewhere: Mutex::default(),
+                on_devices: Mutex::default(),
                 watch: watched(&plan, step),
                 fill: Fill::of(&plan, step),
                 memory: Mutex::default(),
@@ -135,23 +122,11 @@ impl ReadyPlan {
                 free: SmallVec::new(),
             })
             .collect();
-        let mut buffer_bytes = Vec::new();
-        for (id, base) in plan.program.bases.iter().enumerate() {
-            if first[id] == usize::MAX {
-                continue;
-            }
-            if !base.input {
-                steps[first[id]].alloc.push(id as u32);
-                buffer_bytes.push(base.nbytes);
-            }
-            if !base.output {
-                steps[last[id]].free.push(id as u32);
-            }
-        }
+        let buffer_bytes = arrange_allocation(&plan, &mut steps);
         let contracted = plan.contracted.iter().filter(|&&c| c).count();
         let (used, cut, next) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
         let kernels = plan.steps.iter().filter(|step| !matches!(step, Step::Call(_))).count();
-        let Made { recorded, bases, passing, track } = made;
+        let PlannedProgram { recorded, bases, passing, track } = made;
         keep_calls(&mut plan);
         plan.steps.shrink_to_fit();
         let regretted = AtomicBool::new(false);
@@ -167,7 +142,7 @@ impl ReadyPlan {
             kernels,
             used,
             cut,
-            places: Mutex::default(),
+            positions: Mutex::default(),
             recipes,
             regretted,
             next,
@@ -194,15 +169,15 @@ impl ReadyPlan {
 
     /// Whether this is the plan of `program`, or of one that differs only in literals that the plan does not depend
     /// on.
-    pub fn matches(&self, program: &Program, passing: &Passing) -> bool {
+    pub fn matches(&self, program: &Program, passing: &PassingBases) -> bool {
         self.is_of(program, passing) && !self.is_regretted()
     }
 
     /// Like [`ReadyPlan::matches`], whether the plan is still in use or not.
-    pub fn is_of(&self, program: &Program, passing: &Passing) -> bool {
+    pub fn is_of(&self, program: &Program, passing: &PassingBases) -> bool {
         *self.bases == *program.bases
             && self.passing == *passing
-            && self.recorded.is_of(&program.instrs)
+            && self.recorded.holds(&program.instrs)
             && self.plan.accepts(&program.consts)
     }
 
@@ -222,31 +197,31 @@ impl ReadyPlan {
     /// The first failure, usually for want of memory. The steps from there on have not been done then.
     pub fn run(
         &self,
-        site: &Site<'_>,
+        context: &ExecutionContext<'_>,
         consts: &[Scalar],
         slots: &[Shared<BaseCell>],
         warnings: &mut Vec<Warning>,
     ) -> std::result::Result<(), Stopped> {
         let mut memory = Memory::new(self, slots);
-        let course = site.placement.course(self, site, &memory);
-        let times = site.journal.times_steps();
-        site.progress.begin(self.steps.len());
+        let engines = context.placement.choose_engines(self, context, &memory);
+        let times = context.journal.times_steps();
+        context.progress.begin(self.steps.len());
         for (at, (step, ready)) in self.plan.steps.iter().zip(&self.steps).enumerate() {
             let start = times.then(Instant::now);
             let run = Run { plan: self, at, step, ready, consts };
-            if let Err(error) = run.done(site, &course, &mut memory, warnings) {
+            if let Err(error) = run.execute(context, &engines, &mut memory, warnings) {
                 return Err(Stopped { error, at, temporaries: memory.into_cells() });
             }
             for &base in &ready.free {
                 memory.free(base);
             }
-            site.progress.reach(at + 1);
+            context.progress.reach(at + 1);
             if let Some(start) = start {
-                site.journal.took(start.elapsed().as_nanos() as u64);
+                context.journal.took(start.elapsed().as_nanos() as u64);
             }
         }
-        if !site.devices.is_empty()
-            && let Err(error) = memory.bring_visible_home()
+        if !context.devices.is_empty()
+            && let Err(error) = memory.move_visible_to_host()
         {
             return Err(Stopped { error, at: self.steps.len(), temporaries: memory.into_cells() });
         }
@@ -289,8 +264,31 @@ impl ReadyPlan {
     }
 }
 
+/// Lets each base of a plan get memory before the first step that uses it, and lose it after the last. Returns the
+/// sizes in bytes of all that a run allocates.
+fn arrange_allocation(plan: &Plan, steps: &mut [ReadyStep]) -> Vec<usize> {
+    let mut uses: Vec<Option<(usize, usize)>> = vec![None; plan.program.bases.len()];
+    for (at, step) in plan.steps.iter().enumerate() {
+        for base in step_bases(plan, step) {
+            uses[base as usize].get_or_insert((at, at)).1 = at;
+        }
+    }
+    let mut buffer_bytes = Vec::new();
+    for ((id, base), used) in (0..).zip(&plan.program.bases).zip(uses) {
+        let Some((first, last)) = used else { continue };
+        if !base.input {
+            steps[first].alloc.push(id);
+            buffer_bytes.push(base.nbytes);
+        }
+        if !base.output {
+            steps[last].free.push(id);
+        }
+    }
+    buffer_bytes
+}
+
 /// The engines on which a plan runs, and what else a run needs.
-pub(crate) struct Site<'a> {
+pub(crate) struct ExecutionContext<'a> {
     pub host: &'a dyn Host,
     pub devices: &'a [Arc<Device>],
     pub placement: &'a Placement,
@@ -311,31 +309,31 @@ pub(crate) struct Run<'a> {
 
 impl Run<'_> {
     /// Runs the step where it is placed.
-    fn done(
+    fn execute(
         self,
-        site: &Site<'_>,
-        course: &Course,
+        context: &ExecutionContext<'_>,
+        engines: &StepEngines,
         memory: &mut Memory<'_>,
         warnings: &mut Vec<Warning>,
     ) -> Result<()> {
-        if site.devices.is_empty() {
-            return self.on_host(site.host, memory, warnings);
+        if context.devices.is_empty() {
+            return self.on_host(context.host, memory, warnings);
         }
-        if let Some(device) = site.placement.device_for(course, self.at, site.devices) {
-            let there = self.on_device(site.host, device, memory, warnings)?;
-            site.placement.note(there);
+        if let Some(device) = context.placement.device_for(engines, self.at, context.devices) {
+            let there = self.on_device(context.host, device, memory, warnings)?;
+            context.placement.note(there);
             if there {
-                site.journal.ran_on(device.engine.name());
+                context.journal.ran_on(device.engine.name());
                 return Ok(());
             }
-            if let Course::Decided(_) = course {
+            if let StepEngines::Decided(_) = engines {
                 self.plan.decisions.refuse(self.at, device.number);
             }
-            site.journal.declined(&self.plan.plan, self.step);
+            context.journal.declined(&self.plan.plan, self.step);
         }
-        site.journal.ran_on(site.host.name());
-        memory.bring_home(&self.plan.plan, self.step)?;
-        self.on_host(site.host, memory, warnings)
+        context.journal.ran_on(context.host.name());
+        memory.move_to_host(&self.plan.plan, self.step)?;
+        self.on_host(context.host, memory, warnings)
     }
 
     fn literals(self, step: &KernelStep) -> SmallVec<[Scalar; 8]> {
@@ -348,7 +346,7 @@ impl Run<'_> {
     }
 }
 
-/// Drops the instructions of the planned program that are not steps. They are half of what a plan takes, and plans
+/// Drops the instructions of the planned program that are not steps. They are half of the memory of a plan, and plans
 /// are kept.
 fn keep_calls(plan: &mut Plan) {
     let instrs = std::mem::take(&mut plan.program.instrs);

@@ -1,6 +1,7 @@
 //! Bases and views, as front ends hold them.
 //!
-//! In: sizes, dtypes, shapes. Out: references to bases, views on them, and exports of their memory.
+//! A [`BaseRef`] keeps a base alive, an [`ArrayView`] is a window on it, and an [`Export`] makes its memory visible
+//! outside.
 
 use super::Heap;
 use super::cell::{BaseCell, Whereabouts, note};
@@ -17,9 +18,9 @@ use std::sync::atomic::Ordering;
 pub struct BaseRef(pub(crate) Shared<BaseCell>);
 
 /// Marks a base as about to be released by its only holder, as long as this lives.
-pub struct Passing<'a>(&'a BaseRef);
+pub struct PassingGuard<'a>(&'a BaseRef);
 
-impl Drop for Passing<'_> {
+impl Drop for PassingGuard<'_> {
     fn drop(&mut self) {
         self.0.0.unset(note::PASSING);
     }
@@ -29,9 +30,9 @@ impl BaseRef {
     /// States that the holder of this reference is about to drop it, as far as can be known, and that flushes until
     /// then need not store the base's value if nobody else holds a reference and the value can be computed again.
     /// This is a hint: a value that is read after all is computed then.
-    pub fn passing(&self) -> Passing<'_> {
+    pub fn passing(&self) -> PassingGuard<'_> {
         self.0.set(note::PASSING);
-        Passing(self)
+        PassingGuard(self)
     }
 
     #[inline]
@@ -73,7 +74,7 @@ impl BaseRef {
     pub(crate) fn fill(&self, fill: impl FnOnce(&mut [u8])) -> Result<()> {
         self.0.provide()?;
         // SAFETY: the buffer has that many bytes, and nobody else has a reference to it.
-        fill(unsafe { std::slice::from_raw_parts_mut(self.0.here(), self.nbytes()) });
+        fill(unsafe { std::slice::from_raw_parts_mut(self.0.host_address(), self.nbytes()) });
         Ok(())
     }
 
@@ -129,19 +130,19 @@ impl BaseRef {
     /// nothing has failed.
     #[inline]
     pub fn is_readable(&self) -> bool {
-        self.has_values_here() && self.0.heap.guards.hindrance(&self.0, false).is_none()
+        self.has_values_here() && self.0.heap.guards.blocking(&self.0, false).is_none()
     }
 
     /// Like [`BaseRef::is_readable`], but guards are not considered.
     #[inline]
     fn has_values_here(&self) -> bool {
-        !self.0.here().is_null() && !self.is_awaited() && !self.0.has(note::FAILED)
+        !self.0.host_address().is_null() && !self.is_awaited() && !self.0.has(note::FAILED)
     }
 
     /// Whether its values can be changed now: it is readable, no pending work reads it, and it has no guard.
     #[inline]
     pub fn is_writable(&self) -> bool {
-        self.has_values_here() && !self.is_pending() && self.0.heap.guards.hindrance(&self.0, true).is_none()
+        self.has_values_here() && !self.is_pending() && self.0.heap.guards.blocking(&self.0, true).is_none()
     }
 
     /// Calls `look` with the values, without the cost of a [`ReadGuard`](super::guards::ReadGuard); `None` if the
@@ -170,7 +171,7 @@ impl BaseRef {
             return Err(look);
         }
         // SAFETY: the base has this many bytes there, and by the caller's contract they do not change.
-        Ok(look(unsafe { std::slice::from_raw_parts(self.0.here(), self.nbytes()) }))
+        Ok(look(unsafe { std::slice::from_raw_parts(self.0.host_address(), self.nbytes()) }))
     }
 
     /// Calls `change` with the values, without the cost of a [`WriteGuard`](super::guards::WriteGuard); `None` if the
@@ -185,7 +186,7 @@ impl BaseRef {
         }
         self.0.touch();
         // SAFETY: the base has this many bytes there, and by the caller's contract nobody else uses them.
-        Some(change(unsafe { std::slice::from_raw_parts_mut(self.0.here(), self.nbytes()) }))
+        Some(change(unsafe { std::slice::from_raw_parts_mut(self.0.host_address(), self.nbytes()) }))
     }
 
     /// Whether its memory can be seen from outside, so that work on it must run at once.
@@ -228,7 +229,7 @@ impl BaseRef {
         if !self.is_foreign() {
             return Ok(());
         }
-        self.0.come_home()?;
+        self.0.copy_to_host()?;
         if shared {
             self.0.set(note::SHARED);
         } else {
@@ -250,7 +251,7 @@ impl BaseRef {
         match self.0.whereabouts() {
             Whereabouts::Here(address) => Some(address.addr().get()),
             Whereabouts::Nowhere => None,
-            Whereabouts::Away => self.0.home().map(|home| home.address().addr()),
+            Whereabouts::Away => self.0.stale_host().map(|memory| memory.address().addr()),
         }
     }
 }
@@ -389,7 +390,7 @@ impl Export {
     pub(crate) fn new(base: BaseRef) -> Export {
         base.0.exports.fetch_add(1, Ordering::AcqRel);
         base.0.touch();
-        let address = base.0.here();
+        let address = base.0.host_address();
         Export { base, address }
     }
 

@@ -1,8 +1,8 @@
 //! [`BaseCell`]: the state of one base, that is, its size, where its values are, and who uses it.
 //!
-//! In: a size, or adopted memory. Out: memory when it is needed. Front ends hold references to a cell
-//! ([`BaseRef`](super::base::BaseRef)); so does the queue while work on it is pending. A base that
-//! only the queue holds at a flush is dead: its value need not be stored.
+//! A base is made with a size or of adopted memory, and gets memory when it is needed. Front ends hold references to a
+//! cell ([`BaseRef`](super::base::BaseRef)); so does the queue while work on it is pending. A base that only the queue
+//! holds at a flush is dead: its value need not be stored.
 
 use super::Heap;
 use super::copies::Copies;
@@ -59,7 +59,7 @@ pub(crate) mod note {
 pub(crate) struct BaseCell {
     pub nbytes: usize,
     /// The address of the host's copy, if it is valid.
-    here: AtomicPtr<u8>,
+    host_address: AtomicPtr<u8>,
     /// The number of a batch, and the slot in it; see `slot_in`.
     ticket: AtomicU64,
     /// The number of the batch that wrote it last.
@@ -97,13 +97,13 @@ impl BaseCell {
     fn made(
         heap: Arc<Heap>,
         nbytes: usize,
-        here: *mut u8,
+        host_address: *mut u8,
         notes: u32,
         owner: Option<Box<dyn Any + Send + Sync>>,
     ) -> BaseCell {
         BaseCell {
             nbytes,
-            here: AtomicPtr::new(here),
+            host_address: AtomicPtr::new(host_address),
             ticket: AtomicU64::new(0),
             written: AtomicU64::new(0),
             heap,
@@ -127,7 +127,7 @@ impl BaseCell {
             self.forget_kept();
             self.release();
         }
-        let address = std::mem::replace(self.here.get_mut(), std::ptr::null_mut());
+        let address = std::mem::replace(self.host_address.get_mut(), std::ptr::null_mut());
         self.free_host(address);
         *self.ticket.get_mut() = 0;
         *self.written.get_mut() = 0;
@@ -141,7 +141,7 @@ impl BaseCell {
     /// Where the values are.
     #[inline]
     pub fn whereabouts(&self) -> Whereabouts {
-        match NonNull::new(self.here()) {
+        match NonNull::new(self.host_address()) {
             Some(address) => Whereabouts::Here(address),
             None if self.has(note::AWAY) => Whereabouts::Away,
             None => Whereabouts::Nowhere,
@@ -151,24 +151,24 @@ impl BaseCell {
     /// Whether anything has been written, on the host or elsewhere.
     #[inline]
     pub fn has_value(&self) -> bool {
-        !self.here().is_null() || self.has(note::AWAY)
+        !self.host_address().is_null() || self.has(note::AWAY)
     }
 
     /// The address of the host's copy; null if there is no valid one.
     #[inline]
-    pub fn here(&self) -> *mut u8 {
-        self.here.load(Ordering::Acquire)
+    pub fn host_address(&self) -> *mut u8 {
+        self.host_address.load(Ordering::Acquire)
     }
 
     /// Sets the address of the host's copy.
     #[inline]
-    pub fn set_here(&self, address: *mut u8) {
-        self.here.store(address, Ordering::Release);
+    pub fn set_host_address(&self, address: *mut u8) {
+        self.host_address.store(address, Ordering::Release);
     }
 
     /// Takes the address of the host's copy out; null if there is none.
-    pub(super) fn take_here(&self) -> *mut u8 {
-        self.here.swap(std::ptr::null_mut(), Ordering::AcqRel)
+    pub(super) fn take_host_address(&self) -> *mut u8 {
+        self.host_address.swap(std::ptr::null_mut(), Ordering::AcqRel)
     }
 
     /// Whether one of these [`note`]s is set.
@@ -269,9 +269,9 @@ impl BaseCell {
     /// The element at a byte offset, if the host has a copy.
     ///
     /// The caller holds the runtime's lock, and the batch that has just run wrote the element.
-    pub fn number(&self, dtype: DType, offset: i64) -> Option<Scalar> {
-        self.come_home().ok()?;
-        let address = self.here();
+    pub fn element_at(&self, dtype: DType, offset: i64) -> Option<Scalar> {
+        self.copy_to_host().ok()?;
+        let address = self.host_address();
         if address.is_null() {
             return None;
         }
@@ -288,7 +288,7 @@ impl BaseCell {
     #[inline]
     pub fn provide(&self) -> Result<()> {
         debug_assert!(!self.has_value());
-        self.set_here(self.heap.pool.alloc(self.nbytes)?);
+        self.set_host_address(self.heap.pool.alloc(self.nbytes)?);
         Ok(())
     }
 
@@ -299,7 +299,7 @@ impl BaseCell {
     pub fn provide_zeroed(&self) -> Result<bool> {
         debug_assert!(!self.has_value());
         let (address, is_zero) = self.heap.pool.alloc_zeroed(self.nbytes)?;
-        self.set_here(address);
+        self.set_host_address(address);
         Ok(is_zero)
     }
 
@@ -311,7 +311,7 @@ impl BaseCell {
         }
         if !self.has(note::FOREIGN) {
             self.unset(note::KNOWN);
-            self.free_host(self.take_here());
+            self.free_host(self.take_host_address());
         }
     }
 

@@ -1,11 +1,9 @@
 //! Copies of bases in the memory of devices.
 //!
-//! In: a base and a device. Out: the position of a valid copy there, or the values back on the host. If a device has
-//! no memory left, the bases used longest ago move to the host.
-//!
-//! Only valid copies are kept. A base whose values have moved to a device has no host memory of its own any more.
-//! Memory that is adopted or exported cannot be freed: it is remembered, and gets the values again when they return to
-//! the host.
+//! A base has valid copies of its values on the host, on devices, or on both; copies that are no longer valid are freed.
+//! So a base whose values have been written by a device has no host memory any more. Memory that is adopted or exported
+//! cannot be freed: it is remembered, and gets the values again when they are copied to the host. If a device has no
+//! memory left, the bases used longest ago are moved to the host.
 
 use super::cell::{BaseCell, Whereabouts, note};
 use super::shared::{Shared, Weak};
@@ -68,8 +66,8 @@ struct Resident {
 pub(crate) struct Copies {
     valid: SmallVec<[DeviceCopy; 1]>,
     /// Memory on the host to which the values have to return, because it is adopted or exported. Its contents are
-    /// stale.
-    home: Option<Buffer>,
+    /// not valid.
+    stale_host: Option<Buffer>,
     /// How many parts the host has read since the values moved away.
     parts: usize,
 }
@@ -104,8 +102,8 @@ impl Device {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Notes if an error says that the device is lost.
-    pub fn noted<T>(&self, result: Result<T>) -> Result<T> {
+    /// Returns the result. If it is an error that says that the device is lost, marks the device as lost.
+    pub fn check_lost<T>(&self, result: Result<T>) -> Result<T> {
         if let Err(Error::Lost(_)) = &result {
             self.lost.store(true, Ordering::Relaxed);
         }
@@ -122,7 +120,7 @@ impl Device {
     /// # Errors
     /// Those of [`Engine::submit`].
     pub fn submit(&self, work: &Work<'_>) -> Result<Ticket> {
-        let ticket = self.noted(self.engine.submit(work))?;
+        let ticket = self.check_lost(self.engine.submit(work))?;
         self.last.store(ticket.0, Ordering::Relaxed);
         Ok(ticket)
     }
@@ -132,7 +130,7 @@ impl Device {
     /// # Errors
     /// Those of [`Engine::wait`].
     pub fn wait(&self, ticket: Ticket) -> Result<u8> {
-        self.noted(self.engine.wait(ticket))
+        self.check_lost(self.engine.wait(ticket))
     }
 
     /// Prepares a kernel.
@@ -140,7 +138,7 @@ impl Device {
     /// # Errors
     /// Those of [`Engine::compile`].
     pub fn compile(&self, kernel: &Arc<numelt_opt::Kernel>) -> Result<Arc<dyn Executable>> {
-        self.noted(self.engine.compile(kernel))
+        self.check_lost(self.engine.compile(kernel))
     }
 
     fn residents(&self) -> MutexGuard<'_, FxHashMap<usize, Resident>> {
@@ -153,7 +151,7 @@ impl Device {
     /// [`Error::OutOfMemory`] if nothing more can be evicted.
     pub fn alloc(&self, nbytes: usize) -> Result<u64> {
         loop {
-            match self.noted(self.engine.alloc(nbytes)) {
+            match self.check_lost(self.engine.alloc(nbytes)) {
                 Err(Error::OutOfMemory(_)) if self.evict()? => {}
                 result => return result,
             }
@@ -180,7 +178,7 @@ impl Device {
         };
         match cell {
             Some(cell) => {
-                cell.come_home()?;
+                cell.copy_to_host()?;
                 cell.drop_copy(self);
                 self.moved.evicted.fetch_add(1, Ordering::Relaxed);
             }
@@ -190,7 +188,7 @@ impl Device {
         Ok(true)
     }
 
-    /// Notes that the current step uses a base.
+    /// Marks a base as used by the current step.
     fn enter(&self, cell: &Shared<BaseCell>) {
         let used = self.step.load(Ordering::Relaxed);
         let mut residents = self.residents();
@@ -206,7 +204,7 @@ impl Device {
         let all: Vec<Shared<BaseCell>> = self.residents().values().filter_map(|r| r.cell.upgrade()).collect();
         let mut result = Ok(());
         for cell in all {
-            match cell.come_home() {
+            match cell.copy_to_host() {
                 Ok(()) => cell.drop_copy(self),
                 Err(error) => result = result.and(Err(error)),
             }
@@ -225,9 +223,9 @@ impl BaseCell {
         self.copies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where there are valid copies, as a set of bits: the lowest is the host's, and device `n` has bit `n + 1`.
+    /// The engines with valid copies, as a set of bits: the lowest is the host's, and device `n` has bit `n + 1`.
     pub fn located(&self) -> u32 {
-        let here = u32::from(!self.here().is_null());
+        let here = u32::from(!self.host_address().is_null());
         if !self.has(note::COPIES) {
             return here;
         }
@@ -236,15 +234,15 @@ impl BaseCell {
     }
 
     /// The host memory to which values that are on a device have to return, if there is such memory.
-    pub fn home(&self) -> Option<Buffer> {
-        self.copies().home
+    pub fn stale_host(&self) -> Option<Buffer> {
+        self.copies().stale_host
     }
 
     /// Copies the values to the host, if they are elsewhere. Copies on devices stay valid.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], or [`Error::Lost`] if the device does not respond.
-    pub fn come_home(&self) -> Result<()> {
+    pub fn copy_to_host(&self) -> Result<()> {
         if !self.has(note::AWAY) {
             return Ok(());
         }
@@ -252,14 +250,14 @@ impl BaseCell {
         if self.whereabouts() != Whereabouts::Away {
             return Ok(()); // another thread was faster
         }
-        let DeviceCopy { device, handle } = copies.nearest()?;
-        let (address, own) = match copies.home {
-            Some(home) => (home.address(), false),
+        let DeviceCopy { device, handle } = copies.readable()?;
+        let (address, own) = match copies.stale_host {
+            Some(memory) => (memory.address(), false),
             None => (self.heap.pool.alloc(self.nbytes)?, true),
         };
         // SAFETY: the memory is the base's own, or adopted; nobody may rely on what it holds without a valid copy.
         let to = unsafe { std::slice::from_raw_parts_mut(address, self.nbytes) };
-        let fetched = device.noted(device.engine.download(Buffer { handle: *handle, offset: 0 }, to));
+        let fetched = device.check_lost(device.engine.download(Buffer { handle: *handle, offset: 0 }, to));
         if let Err(error) = fetched {
             if own {
                 self.free_host(address);
@@ -267,35 +265,35 @@ impl BaseCell {
             return Err(error);
         }
         device.moved.back.fetch_add(self.nbytes as u64, Ordering::Relaxed);
-        copies.home = None;
-        self.set_here(address);
+        copies.stale_host = None;
+        self.set_host_address(address);
         self.unset(note::AWAY);
         Ok(())
     }
 
-    /// Copies some of the values to `part`, if only a device has them; false if they are here, or if moving all of them
-    /// costs less than the parts that were read and written so far, and the caller should do that.
+    /// Copies some of the values to `part`, if only a device has them. False if the host has them, or if moving all of
+    /// them costs less than the parts that were read and written so far; the caller should do that then.
     ///
     /// # Errors
     /// [`Error::Lost`] if the device does not respond.
-    pub fn part_came_home(&self, at: usize, part: &mut [u8]) -> Result<bool> {
+    pub fn download_part(&self, at: usize, part: &mut [u8]) -> Result<bool> {
         let Some(copies) = self.one_more_part() else { return Ok(false) };
-        let DeviceCopy { device, handle } = copies.nearest()?;
-        device.noted(device.engine.download(Buffer { handle: *handle, offset: at as i64 }, part))?;
+        let DeviceCopy { device, handle } = copies.readable()?;
+        device.check_lost(device.engine.download(Buffer { handle: *handle, offset: at as i64 }, part))?;
         device.moved.back.fetch_add(part.len() as u64, Ordering::Relaxed);
         Ok(true)
     }
 
-    /// Changes some of the values to `part` where they are, if only a device has them; false if they are here, or if
-    /// moving all of them costs less, and the caller should do that. Nothing pending uses the base, and nobody has a
+    /// Replaces some of the values on a device by `part`, if only a device has them. False if the host has them, or if
+    /// moving all of them costs less; the caller should do that then. Nothing pending uses the base, and nobody has a
     /// guard of it.
     ///
     /// # Errors
     /// [`Error::Lost`] if the device does not respond.
-    pub fn part_went_away(&self, at: usize, part: &[u8]) -> Result<bool> {
+    pub fn upload_part(&self, at: usize, part: &[u8]) -> Result<bool> {
         let Some(mut copies) = self.one_more_part() else { return Ok(false) };
-        let DeviceCopy { device, handle } = copies.nearest()?;
-        match device.noted(device.engine.upload(part, Buffer { handle: *handle, offset: at as i64 })) {
+        let DeviceCopy { device, handle } = copies.readable()?;
+        match device.check_lost(device.engine.upload(part, Buffer { handle: *handle, offset: at as i64 })) {
             Err(Error::Lost(why)) => return Err(Error::Lost(why)),
             Err(_) => return Ok(false),
             Ok(()) => {}
@@ -306,7 +304,7 @@ impl BaseCell {
         let (valid, stale): (SmallVec<_>, SmallVec<[DeviceCopy; 1]>) =
             all.into_iter().partition(|copy| Arc::ptr_eq(&copy.device, &changed));
         copies.valid = valid;
-        stale.iter().for_each(|copy| self.give_back(copy));
+        stale.iter().for_each(|copy| self.free_copy(copy));
         drop(copies);
         self.forget_kept();
         Ok(true)
@@ -328,10 +326,10 @@ impl BaseCell {
     pub fn drop_copies(&self) {
         let mut copies = self.copies();
         for copy in std::mem::take(&mut copies.valid) {
-            self.give_back(&copy);
+            self.free_copy(&copy);
         }
-        if let Some(home) = copies.home.take() {
-            self.set_here(home.address());
+        if let Some(memory) = copies.stale_host.take() {
+            self.set_host_address(memory.address());
         }
         self.unset(note::COPIES | note::AWAY);
     }
@@ -343,14 +341,15 @@ impl BaseCell {
             && (copies.valid.len() > 1 || !self.has(note::AWAY))
         {
             let copy = copies.valid.remove(at);
-            self.give_back(&copy);
+            self.free_copy(&copy);
             if copies.valid.is_empty() {
                 self.unset(note::COPIES);
             }
         }
     }
 
-    fn give_back(&self, copy: &DeviceCopy) {
+    /// Frees a copy that has been removed from the list.
+    fn free_copy(&self, copy: &DeviceCopy) {
         copy.device.residents().remove(&key(self));
         copy.device.free(copy.handle, self.nbytes);
     }
@@ -358,7 +357,7 @@ impl BaseCell {
 
 impl Copies {
     /// A copy from which the values can be read.
-    fn nearest(&self) -> Result<&DeviceCopy> {
+    fn readable(&self) -> Result<&DeviceCopy> {
         let copy = self.valid.iter().find(|copy| !copy.device.is_lost()).or(self.valid.first());
         copy.ok_or_else(|| Error::Lost("no copy of an array's values is left".into()))
     }
@@ -382,11 +381,11 @@ impl Shared<BaseCell> {
             }
         }
         // from one device to another, values go through the host
-        self.come_home()?;
+        self.copy_to_host()?;
         let handle = device.alloc(self.nbytes)?;
         // SAFETY: the values are on the host, and nobody changes them while the runtime's lock is held.
-        let from = unsafe { std::slice::from_raw_parts(self.here(), self.nbytes) };
-        if let Err(error) = device.noted(device.engine.upload(from, Buffer { handle, offset: 0 })) {
+        let from = unsafe { std::slice::from_raw_parts(self.host_address(), self.nbytes) };
+        if let Err(error) = device.check_lost(device.engine.upload(from, Buffer { handle, offset: 0 })) {
             device.free(handle, self.nbytes);
             return Err(error);
         }
@@ -401,7 +400,7 @@ impl Shared<BaseCell> {
         device.enter(self);
     }
 
-    /// Notes that work on a device has written the base there, so that all other copies are stale.
+    /// Frees all copies but that on a device, where work has written the base.
     pub fn written_on(&self, device: &Arc<Device>, handle: u64) {
         let mut copies = self.copies();
         copies.parts = 0;
@@ -411,19 +410,19 @@ impl Shared<BaseCell> {
             if Some(at) == known {
                 copies.valid.push(copy);
             } else {
-                self.give_back(&copy);
+                self.free_copy(&copy);
             }
         }
         // set before the host's copy is discarded, so that the base never seems to have no value
         self.set(note::AWAY | note::COPIES);
-        let here = self.take_here();
+        let here = self.take_host_address();
         if !here.is_null() {
             if device.spoils {
                 // SAFETY: the memory is the base's, and from now on nobody needs what is in it.
                 unsafe { std::ptr::write_bytes(here, GARBAGE, self.nbytes) };
             }
             if self.has(note::FOREIGN) || self.is_exported() {
-                copies.home = Some(Buffer::at(here));
+                copies.stale_host = Some(Buffer::at(here));
             } else {
                 self.unset(note::KNOWN);
                 self.free_host(here);

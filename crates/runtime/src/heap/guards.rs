@@ -1,7 +1,6 @@
 //! Guards: the right to read or to write the values of a base on the host, for as long as the guard lives.
 //!
-//! In: a base whose values are on the host. Out: a [`ReadGuard`] or a [`WriteGuard`] with its bytes. Readers share a
-//! base; a writer is alone with it.
+//! A base may have any number of [`ReadGuard`]s, or one [`WriteGuard`]. Its values are on the host meanwhile.
 //!
 //! Invariants:
 //! - **A guard begins under the runtime's lock, and may end anywhere.** A thread that holds that lock and finds no
@@ -31,7 +30,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// an error instead.
 #[derive(Debug)]
 pub struct ReadGuard<'a> {
-    right: Right<'a>,
+    entry: GuardEntry<'a>,
 }
 
 /// The right to write the values of a base on the host by other means than recorded work. Nothing else reads or writes
@@ -40,79 +39,80 @@ pub struct ReadGuard<'a> {
 /// Like a [`ReadGuard`] it belongs to the thread that made it.
 #[derive(Debug)]
 pub struct WriteGuard<'a> {
-    right: Right<'a>,
+    entry: GuardEntry<'a>,
 }
 
 /// An entry in the heap's list of guards, which is removed when this is dropped.
 #[derive(Debug)]
-struct Right<'a> {
+struct GuardEntry<'a> {
     base: &'a BaseRef,
     start: NonNull<u8>,
     number: u64,
     /// Prevents both kinds from being sent to another thread.
-    _here: PhantomData<*const ()>,
+    _not_send: PhantomData<*const ()>,
 }
 
-impl<'a> Right<'a> {
-    /// The caller holds the runtime's lock (or the front end's in its place), and the values of the base are on the
-    /// host.
-    fn begin(base: &'a BaseRef, writes: bool) -> Right<'a> {
+impl<'a> GuardEntry<'a> {
+    /// Enters a guard. The caller holds the runtime's lock (or the front end's in its place), and the values of the base
+    /// are on the host.
+    fn begin(base: &'a BaseRef, writes: bool) -> GuardEntry<'a> {
         let number = base.0.heap.guards.enter(&base.0, writes);
-        let start = NonNull::new(base.0.here()).unwrap_or(NonNull::dangling());
-        Right { base, start, number, _here: PhantomData }
+        let start = NonNull::new(base.0.host_address()).unwrap_or(NonNull::dangling());
+        GuardEntry { base, start, number, _not_send: PhantomData }
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the base has this many bytes there. They stay, and nobody writes them, as long as this is borrowed.
+        // SAFETY: the base has this many bytes at this address. They stay there, and nobody writes them, as long as the
+        // entry exists.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.base.nbytes()) }
     }
 }
 
-impl Drop for Right<'_> {
+impl Drop for GuardEntry<'_> {
     fn drop(&mut self) {
         self.base.0.heap.guards.leave(self.number);
     }
 }
 
 impl<'a> ReadGuard<'a> {
-    /// The conditions of [`Right::begin`] hold.
+    /// A new guard. The conditions of [`GuardEntry::begin`] hold.
     pub(crate) fn begin(base: &'a BaseRef) -> ReadGuard<'a> {
-        ReadGuard { right: Right::begin(base, false) }
+        ReadGuard { entry: GuardEntry::begin(base, false) }
     }
 
     /// All bytes of the base.
     pub fn bytes(&self) -> &[u8] {
-        self.right.bytes()
+        self.entry.bytes()
     }
 
     /// The address of the first byte, valid as long as the guard.
     pub fn as_ptr(&self) -> *const u8 {
-        self.right.start.as_ptr()
+        self.entry.start.as_ptr()
     }
 }
 
 impl<'a> WriteGuard<'a> {
-    /// The conditions of [`Right::begin`] hold.
+    /// A new guard; forgets everything derived from the values. The conditions of [`GuardEntry::begin`] hold.
     pub(crate) fn begin(base: &'a BaseRef) -> WriteGuard<'a> {
         base.0.touch();
-        WriteGuard { right: Right::begin(base, true) }
+        WriteGuard { entry: GuardEntry::begin(base, true) }
     }
 
     /// All bytes of the base.
     pub fn bytes(&self) -> &[u8] {
-        self.right.bytes()
+        self.entry.bytes()
     }
 
     /// All bytes of the base, for writing.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the base has this many bytes there. They stay, and nobody else reads or writes them, as long as
-        // this is borrowed.
-        unsafe { std::slice::from_raw_parts_mut(self.right.start.as_ptr(), self.right.base.nbytes()) }
+        // SAFETY: the base has this many bytes at this address. They stay there, and nobody else reads or writes them, as
+        // long as the guard exists.
+        unsafe { std::slice::from_raw_parts_mut(self.entry.start.as_ptr(), self.entry.base.nbytes()) }
     }
 
     /// The address of the first byte, valid as long as the guard.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
-        self.right.start.as_ptr()
+        self.entry.start.as_ptr()
     }
 }
 
@@ -131,7 +131,7 @@ struct GuardList {
     next: u64,
     alive: SmallVec<[Alive; 4]>,
     /// The threads that wait, each with the guard that it waits for.
-    waits: SmallVec<[(Thread, Hindrance); 4]>,
+    waits: SmallVec<[(Thread, BlockingGuard); 4]>,
 }
 
 struct Alive {
@@ -155,7 +155,7 @@ fn this_thread() -> Thread {
 
 /// The number of a guard that blocks somebody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Hindrance(u64);
+pub(crate) struct BlockingGuard(u64);
 
 impl Guards {
     /// Whether any guard is alive.
@@ -167,20 +167,20 @@ impl Guards {
 
     /// The guard that forbids reading a base, or writing it.
     #[inline]
-    pub fn hindrance(&self, base: &Shared<BaseCell>, writes: bool) -> Option<Hindrance> {
+    pub fn blocking(&self, base: &Shared<BaseCell>, writes: bool) -> Option<BlockingGuard> {
         if self.any() { self.find(base.id(), writes) } else { None }
     }
 
     /// The guard that forbids running work on these bases. With each base comes whether it is written.
     #[cold]
-    pub fn hindrance_of<'a>(&self, uses: impl Iterator<Item = (&'a Shared<BaseCell>, bool)>) -> Option<Hindrance> {
+    pub fn blocking_any<'a>(&self, uses: impl Iterator<Item = (&'a Shared<BaseCell>, bool)>) -> Option<BlockingGuard> {
         let mut uses = uses;
         let list = self.list();
         uses.find_map(|(base, writes)| list.find(|alive| alive.base == base.id() && (writes || alive.writes)))
     }
 
     #[cold]
-    fn find(&self, base: usize, writes: bool) -> Option<Hindrance> {
+    fn find(&self, base: usize, writes: bool) -> Option<BlockingGuard> {
         self.list().find(|alive| alive.base == base && (writes || alive.writes))
     }
 
@@ -216,15 +216,15 @@ impl Guards {
     ///
     /// # Errors
     /// [`Error::Busy`] if the guard belongs to the caller, or its owner waits for the caller.
-    pub fn wait(&self, hindrance: Hindrance) -> Result<()> {
+    pub fn wait(&self, guard: BlockingGuard) -> Result<()> {
         let own = this_thread();
         let mut list = self.list();
-        let Some(owner) = list.owner(hindrance) else { return Ok(()) };
+        let Some(owner) = list.owner(guard) else { return Ok(()) };
         if list.waits_for(owner, own) {
             return Err(Error::Busy);
         }
-        list.waits.push((own, hindrance));
-        while list.owner(hindrance).is_some() {
+        list.waits.push((own, guard));
+        while list.owner(guard).is_some() {
             list = self.ended.wait(list).unwrap_or_else(PoisonError::into_inner);
         }
         list.waits.retain(|(waiting, _)| *waiting != own);
@@ -238,15 +238,16 @@ impl Guards {
 }
 
 impl GuardList {
-    fn find(&self, hinders: impl Fn(&Alive) -> bool) -> Option<Hindrance> {
-        self.alive.iter().find(|alive| hinders(alive)).map(|alive| Hindrance(alive.number))
+    fn find(&self, blocks: impl Fn(&Alive) -> bool) -> Option<BlockingGuard> {
+        self.alive.iter().find(|alive| blocks(alive)).map(|alive| BlockingGuard(alive.number))
     }
 
-    fn owner(&self, hindrance: Hindrance) -> Option<Thread> {
-        self.alive.iter().find(|alive| alive.number == hindrance.0).map(|alive| alive.thread)
+    fn owner(&self, guard: BlockingGuard) -> Option<Thread> {
+        self.alive.iter().find(|alive| alive.number == guard.0).map(|alive| alive.thread)
     }
 
-    /// Whether a thread is the other one or waits for it, directly or through other threads. There are no circles.
+    /// Whether a thread is the other one or waits for it, directly or through other threads. No threads wait in a
+    /// circle.
     fn waits_for(&self, thread: Thread, other: Thread) -> bool {
         let mut at = Some(thread);
         while let Some(thread) = at {

@@ -5,6 +5,7 @@
 //! it does not.
 
 use super::Heap;
+use crate::footprint;
 use std::sync::{OnceLock, Weak};
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ pub(crate) fn watch(heap: Weak<Heap>) {
     if builder.spawn(body).is_err()
         && let Some(heap) = unwatched.upgrade()
     {
-        heap.pool.is_alone();
+        heap.pool.watch_failed();
     }
 }
 
@@ -46,7 +47,7 @@ pub(crate) fn address_space() -> Option<usize> {
     };
     let sizes = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: usize = sizes.split_whitespace().next()?.parse().ok()?;
-    Some(limit.saturating_sub(pages * 4096))
+    Some(limit.saturating_sub(pages * footprint::page()))
 }
 
 /// The bytes that the process's control group may still use, if they are limited. The group's cache of files does not

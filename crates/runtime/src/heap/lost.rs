@@ -1,8 +1,8 @@
 //! Bases whose values are lost: they got no memory, and the values from which they were to be computed exist no more.
 //!
-//! In: bases that were given up (`batch/left.rs`). Out: the error that reading one raises, which names the array as
-//! NumPy does, and whether a batch uses one. Such a batch runs operation by operation, so that nothing is computed from
-//! a lost value, and an assignment to all of a base ends its loss.
+//! They are bases of instructions that were given up (`batch/remaining.rs`). Reading one is an error, which names the
+//! array as NumPy does. A batch that uses one runs operation by operation, so that nothing is computed from a lost
+//! value, and an assignment to all of a base ends its loss.
 
 use super::base::ArrayView;
 use super::cell::{BaseCell, note};

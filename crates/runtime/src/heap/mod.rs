@@ -1,7 +1,7 @@
 //! The heap: the values of all arrays of a runtime, and where they are.
 //!
-//! In: bases, which are blocks of bytes that arrays view. Out: their values, on the host or on a device.
-//! Not here: when something runs (`runtime.rs`), what is recorded (`batch.rs`).
+//! A base is a block of bytes that arrays view. The heap does not decide when something runs (`runtime.rs`), and does
+//! not know what is recorded (`batch.rs`).
 //!
 //! Invariants:
 //! - **Whether a base has a value, and where, are two questions** ([`cell::Whereabouts`]). The address of host memory
@@ -54,7 +54,7 @@ pub(crate) struct Heap {
     pub watch: AtomicU8,
     /// One more than the number of the instruction recorded last, if the front end is asked for its position; zero
     /// otherwise.
-    pub asked: AtomicU32,
+    pub requested_position: AtomicU32,
     /// The guards, by which values are read and written without recorded work.
     pub guards: Guards,
     /// The bases whose values are lost.
@@ -77,7 +77,7 @@ impl Heap {
                 running: AtomicU64::new(IDLE),
                 held: AtomicU64::new(0),
                 watch: AtomicU8::new(warn::DEFAULT),
-                asked: AtomicU32::new(0),
+                requested_position: AtomicU32::new(0),
                 guards: Guards::default(),
                 lost: Lost::default(),
                 spare: Mutex::new(Some(Vec::new())),

@@ -87,7 +87,7 @@ struct Shelves {
     /// The larger free buffers by capacity, the oldest first. No list is empty.
     free: BTreeMap<usize, Vec<Large>>,
     /// Buffers in use that serve as smaller ones, with their own capacities.
-    lent: BTreeMap<usize, usize>,
+    oversized: BTreeMap<usize, usize>,
     /// Bytes that were returned to displace kept buffers.
     churn: usize,
     stats: PoolStats,
@@ -102,7 +102,7 @@ struct Shelves {
 /// A pool of buffers; addresses in, addresses out.
 pub struct Pool {
     shelves: Mutex<Shelves>,
-    /// Called when there are buffers to return some time: makes somebody call [`Pool::tick`] repeatedly.
+    /// Called when there are buffers to return some time: starts calling [`Pool::tick`] repeatedly.
     watch: Option<Watch>,
 }
 
@@ -115,7 +115,7 @@ impl Pool {
         let shelves = Shelves {
             small: [const { Small { addresses: Vec::new(), unused: 0 } }; CLASSES],
             free: BTreeMap::new(),
-            lent: BTreeMap::new(),
+            oversized: BTreeMap::new(),
             churn: 0,
             stats: PoolStats { live: 0, cached: 0, peak: 0, fresh_buffers: 0, reused_buffers: 0, unused_bytes: 0 },
             limit: None,
@@ -208,7 +208,7 @@ impl Pool {
         let capacity = capacity_of(nbytes).expect("was allocated with this size");
         let taken = taken(capacity, nbytes);
         let mut shelves = self.lock();
-        let (capacity, taken) = match shelves.lent.remove(&(address as usize)) {
+        let (capacity, taken) = match shelves.oversized.remove(&(address as usize)) {
             Some(own) => (own, own),
             None => (capacity, taken),
         };
@@ -220,7 +220,7 @@ impl Pool {
                 let large = Large { address: address as usize, taken, tick: shelves.clock };
                 shelves.free.entry(capacity).or_default().push(large);
                 if let Some(room) = idle::address_space() {
-                    shelves.leave(room);
+                    shelves.keep_part_of(room);
                 }
             }
         }
@@ -243,7 +243,7 @@ impl Pool {
     /// `watch` is called again.
     pub(crate) fn tick(&self, room: usize) -> bool {
         let mut shelves = self.lock();
-        shelves.leave(room);
+        shelves.keep_part_of(room);
         let unused = shelves.unused();
         shelves.is_watched = shelves.stats.cached >= WORTH;
         let goes_on = shelves.is_watched;
@@ -258,7 +258,7 @@ impl Pool {
     }
 
     /// Notes that nobody calls [`Pool::tick`], because the thread could not be started.
-    pub(crate) fn is_alone(&self) {
+    pub(crate) fn watch_failed(&self) {
         self.lock().is_watched = false;
     }
 
@@ -309,7 +309,7 @@ impl Shelves {
                 let (address, own) = (shelf.addresses.pop()?, capacity_in(found));
                 shelf.unused = shelf.unused.min(shelf.addresses.len());
                 if found != class {
-                    self.lent.insert(address, own);
+                    self.oversized.insert(address, own);
                 }
                 (address, own, own)
             }
@@ -353,7 +353,7 @@ impl Shelves {
     }
 
     /// Keeps at most a part of the memory that could be had if nothing were kept; `room` is what could be had now.
-    fn leave(&mut self, room: usize) {
+    fn keep_part_of(&mut self, room: usize) {
         let keep = room.saturating_add(self.stats.cached) / PART;
         if self.stats.cached > keep {
             self.trim(keep);
@@ -493,7 +493,7 @@ fn unmap(address: usize, capacity: usize) {
             // Few buffers are returned, and getting such pages again takes as long as getting fresh ones.
             #[cfg(target_os = "linux")]
             if capacity >= NOTABLE {
-                let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
+                let page = footprint::page();
                 let (start, end) = (address.next_multiple_of(page), (address + capacity) / page * page);
                 libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_DONTNEED);
             }

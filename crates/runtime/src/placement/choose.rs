@@ -1,7 +1,6 @@
 //! Chooses an engine for each step of a plan, so that all steps together take the least time.
 //!
-//! In: what the steps cost and use, where their arrays are, and the rates of the engines. Out: an engine for each
-//! step. Nothing here knows engines or memory: the model consists of numbers.
+//! The model consists of numbers: what the steps cost and use, where their arrays are, and the rates of the engines.
 //!
 //! The method is a beam search over the steps in order. A state says where the valid copies of the live arrays are,
 //! which is all that later steps can depend on. Of several paths to a state, the cheapest is kept. So a step that is
@@ -49,7 +48,7 @@ pub(super) struct Array {
     /// Where it has valid copies before the first step.
     pub at: EngineMask,
     /// How likely it is that it has to be on the host after the last step, from zero to one.
-    pub wanted_home: f64,
+    pub wanted_on_host: f64,
 }
 
 /// A choice of engines for the first steps.
@@ -90,7 +89,7 @@ impl Problem<'_> {
             for &(array, _) in step.uses.iter().filter(|(array, _)| last[*array as usize] == number) {
                 let slot = slots.leave(array);
                 for path in &mut next {
-                    path.nanos += self.way_home(array, std::mem::take(&mut path.at[slot]));
+                    path.nanos += self.way_to_host(array, std::mem::take(&mut path.at[slot]));
                 }
             }
             paths = cheapest(next);
@@ -112,7 +111,8 @@ impl Problem<'_> {
             }
         }
         let used = self.last_uses().into_iter().map(|last| last != usize::MAX);
-        let home = (0..).zip(at).zip(used).filter(|(_, used)| *used).map(|((array, at), _)| self.way_home(array, at));
+        let home =
+            (0..).zip(at).zip(used).filter(|(_, used)| *used).map(|((array, at), _)| self.way_to_host(array, at));
         nanos + home.sum::<f64>()
     }
 
@@ -167,8 +167,8 @@ impl Problem<'_> {
     }
 
     /// The nanoseconds that copying an array to the host after the last step is likely to take.
-    fn way_home(&self, array: u32, at: EngineMask) -> f64 {
-        let share = self.arrays[array as usize].wanted_home;
+    fn way_to_host(&self, array: u32, at: EngineMask) -> f64 {
+        let share = self.arrays[array as usize].wanted_on_host;
         if at == 0 || at & HOST != 0 || share == 0.0 { 0.0 } else { share * self.download(array, at) }
     }
 }
@@ -254,7 +254,7 @@ mod tests {
     const DEVICE: EngineMask = 2;
 
     fn array(nbytes: u64, at: EngineMask) -> Array {
-        Array { nbytes, at, wanted_home: 0.0 }
+        Array { nbytes, at, wanted_on_host: 0.0 }
     }
 
     fn step(uses: &[(u32, bool)], bytes: u64, work: u64, serial: u64) -> StepNeeds {
@@ -301,12 +301,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wanted_home_counts_the_way_back() {
+    fn what_is_wanted_on_the_host_counts_the_way_back() {
         let (steps, mut arrays) = chain(1, MANY, 8);
         arrays[0].at = DEVICE | HOST;
         assert_eq!(choose(steps, arrays), [1]);
         let (steps, mut arrays) = chain(1, MANY, 8);
-        (arrays[0].at, arrays[1].wanted_home) = (DEVICE | HOST, 1.0);
+        (arrays[0].at, arrays[1].wanted_on_host) = (DEVICE | HOST, 1.0);
         assert_eq!(choose(steps, arrays), [0]);
     }
 
@@ -356,10 +356,10 @@ mod tests {
     }
 
     fn arrays() -> impl Strategy<Value = Vec<Array>> {
-        let array = (0..1u64 << 24, 0..4u32, 0..3u32).prop_map(|(nbytes, at, home)| Array {
+        let array = (0..1u64 << 24, 0..4u32, 0..3u32).prop_map(|(nbytes, at, likely)| Array {
             nbytes,
             at,
-            wanted_home: f64::from(home) / 2.0,
+            wanted_on_host: f64::from(likely) / 2.0,
         });
         prop::collection::vec(array, 4)
     }

@@ -1,8 +1,7 @@
 //! The decisions for one plan.
 //!
-//! In: a plan that is about to run, and where its arrays are. Out: an engine for each step. A decision holds as long
-//! as the plan's arrays are in the same locations before it runs, and the rates are the same; repeating a plan
-//! then costs only a comparison.
+//! A decision is an engine for each step. It holds as long as the plan's arrays are in the same locations before it
+//! runs, and the rates are the same; repeating a plan then costs only a comparison.
 //!
 //! A loop that runs a plan repeatedly may gain by moving its arrays where a single run does not. It is unknown how
 //! often a plan will be repeated, so the rule of the ski rental problem is used: the gains that past runs would have
@@ -78,8 +77,8 @@ impl Decision {
     fn new(key: Key, mut problem: Problem<'_>) -> Decision {
         let engines: Engines = problem.choose().into();
         let arrays = std::mem::take(&mut problem.arrays);
-        let certain = |array: Array, else_home: f64| Array {
-            wanted_home: if array.wanted_home == READ_NEXT { else_home } else { array.wanted_home },
+        let certain = |array: Array, else_on_host: f64| Array {
+            wanted_on_host: if array.wanted_on_host == READ_NEXT { else_on_host } else { array.wanted_on_host },
             ..array
         };
         problem.arrays = arrays.iter().map(|&array| certain(array, 0.0)).collect();
@@ -204,14 +203,14 @@ fn arrays(plan: &ReadyPlan, key: &Key, memory: &Memory<'_>) -> Vec<Array> {
         let at = key.get(number).copied().unwrap_or(0);
         // arrays that are seen from outside are copied to the host after the plan; those that nobody needs afterwards
         // are not
-        let wanted_home = if at & SEEN != 0 {
+        let wanted_on_host = if at & SEEN != 0 {
             1.0
         } else if base.output && key.len() > number {
             READ_NEXT
         } else {
             0.0
         };
-        Array { nbytes: memory.cell(number as u32).nbytes as u64, at: at & !SEEN, wanted_home }
+        Array { nbytes: memory.cell(number as u32).nbytes as u64, at: at & !SEEN, wanted_on_host }
     };
     plan.plan.program.bases.iter().enumerate().map(array).collect()
 }

@@ -1,14 +1,13 @@
 //! Measures how fast an engine is.
 //!
-//! In: an engine. Out: its rates. A few tiny programs are planned for the engine, compiled and run on its own memory,
-//! by the methods that every engine has; of several runs the fastest counts, because whatever disturbs a run makes it
-//! slower. All of it takes about [`BUDGET`] on an engine that is not very slow. Not here: when it is done, and where
-//! the rates are kept.
+//! A few tiny programs are planned for the engine, compiled and run on its own memory, by the methods that every engine
+//! has. Of several runs the fastest counts, because whatever disturbs a run makes it slower. All of it takes about
+//! [`BUDGET`] on an engine that is not very slow.
 
 use super::rates::Rates;
 use crate::cache::Executables;
-use crate::engine::{Buffer, Engine, Launch, Operand as Placed, Task, Ticket, Work, run};
-use crate::exec::{library_call, placed};
+use crate::engine::{Buffer, Engine, Launch, Operand as CallOperand, Task, Ticket, Work, run};
+use crate::exec::{argument_buffers, library_call};
 use numelt_ir::{Axes, Base, DType, Error, Instr, Op, Operand, Program, Result, Scalar, View};
 use numelt_opt::{Cost, KernelStep, Options, Plan, Step};
 use smallvec::SmallVec;
@@ -152,13 +151,13 @@ impl<'e> Trial<'e> {
     fn kernel(&self, step: &KernelStep, executables: &Executables) -> Result<u8> {
         let params: SmallVec<[Scalar; 4]> =
             step.params.iter().map(|&id| self.plan.program.consts[id as usize]).collect();
-        let buffers = placed(step, |base| self.place(base));
+        let buffers = argument_buffers(step, |base| self.place(base));
         let launch = Launch { geometry: &step.geometry, buffers: &buffers, params: &params };
         run(self.engine, &Work::Kernel(&*executables[0], &launch, step.delay.as_ref()))
     }
 
-    fn operand<'v>(&self, view: &'v View) -> Placed<'v> {
-        Placed { view, buffer: self.place(view.base).moved(view.offset) }
+    fn operand<'v>(&self, view: &'v View) -> CallOperand<'v> {
+        CallOperand { view, buffer: self.place(view.base).moved(view.offset) }
     }
 
     /// Nanoseconds for each byte there and back, and for each copy.

@@ -1,9 +1,8 @@
 //! The placement of steps on engines.
 //!
-//! In: a plan that is about to run, and where its arrays are. Out: an engine for each of its steps, by the rule in
-//! force. [`Rule::Cost`] decides for a plan as a whole (`choose.rs`) and remembers what it decided (`decisions.rs`).
-//! The rates that it needs are measured (`measure.rs`) when a plan is first worth moving, once per machine and engine
-//! (`rates.rs`).
+//! An engine is chosen for each step of a plan that is about to run, by the rule in force. [`Rule::Cost`] decides for a
+//! plan as a whole (`choose.rs`) and remembers what it decided (`decisions.rs`). The rates that it needs are measured
+//! (`measure.rs`) when a plan is first worth moving, once per machine and engine (`rates.rs`).
 
 mod choose;
 mod decisions;
@@ -15,7 +14,7 @@ pub use rates::Rates;
 
 use crate::config::Config;
 use crate::engine::{Engine, Host};
-use crate::exec::{Memory, ReadyPlan, Site};
+use crate::exec::{ExecutionContext, Memory, ReadyPlan};
 use crate::heap::copies::Device;
 use decisions::Engines;
 use rates::RatesStore;
@@ -53,9 +52,9 @@ pub(crate) struct Placement {
 type EngineRates = Arc<[Option<Rates>]>;
 
 /// Where the steps of a plan are to run.
-pub(crate) enum Course {
+pub(crate) enum StepEngines {
     /// Each where the rule says when its turn comes.
-    StepByStep,
+    ByRule,
     /// All on the host.
     Host,
     /// Each on its own engine.
@@ -85,19 +84,19 @@ impl Placement {
     }
 
     /// Where the steps of a plan that is about to run are to run.
-    pub fn course(&self, plan: &ReadyPlan, site: &Site<'_>, memory: &Memory<'_>) -> Course {
+    pub fn choose_engines(&self, plan: &ReadyPlan, context: &ExecutionContext<'_>, memory: &Memory<'_>) -> StepEngines {
         if self.rule != Rule::Cost {
-            return Course::StepByStep;
+            return StepEngines::ByRule;
         }
-        if site.devices.is_empty() {
-            return Course::Host;
+        if context.devices.is_empty() {
+            return StepEngines::Host;
         }
         let (key, is_away) = decisions::key(memory);
         if !is_away && !decisions::may_gain(plan, self.known().as_deref()) {
-            return Course::Host;
+            return StepEngines::Host;
         }
-        let rates = self.rates(site.host, site.devices);
-        Course::Decided(plan.decisions.find(plan, key, &rates, site.devices, memory))
+        let rates = self.rates(context.host, context.devices);
+        StepEngines::Decided(plan.decisions.find(plan, key, &rates, context.devices, memory))
     }
 
     /// The rates of all engines, if they are known.
@@ -135,12 +134,19 @@ impl Placement {
     }
 
     /// The device on which a step is to run; `None` for the host.
-    pub fn device_for<'d>(&self, course: &Course, step: usize, devices: &'d [Arc<Device>]) -> Option<&'d Arc<Device>> {
-        let device = match (course, self.rule) {
-            (Course::Decided(engines), _) => usize::from(engines[step]).checked_sub(1).and_then(|at| devices.get(at)),
-            (Course::Host, _) | (Course::StepByStep, Rule::Host | Rule::Cost) => None,
-            (Course::StepByStep, Rule::Always(number)) => devices.get(number),
-            (Course::StepByStep, Rule::Random(_)) => devices.get(random(&self.state) as usize % (devices.len() + 1)),
+    pub fn device_for<'d>(
+        &self,
+        engines: &StepEngines,
+        step: usize,
+        devices: &'d [Arc<Device>],
+    ) -> Option<&'d Arc<Device>> {
+        let device = match (engines, self.rule) {
+            (StepEngines::Decided(chosen), _) => {
+                usize::from(chosen[step]).checked_sub(1).and_then(|at| devices.get(at))
+            }
+            (StepEngines::Host, _) | (StepEngines::ByRule, Rule::Host | Rule::Cost) => None,
+            (StepEngines::ByRule, Rule::Always(number)) => devices.get(number),
+            (StepEngines::ByRule, Rule::Random(_)) => devices.get(random(&self.state) as usize % (devices.len() + 1)),
         };
         device.filter(|device| !device.is_lost())
     }

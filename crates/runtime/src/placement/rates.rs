@@ -1,8 +1,8 @@
 //! The rates of engines (how fast they are), and the files that keep them from one process to the next.
 //!
-//! In: an engine's name and a description of the machine. Out: the rates that were measured there before, if they
-//! exist and make sense. If a file is missing, damaged, from another machine, or writable by others, the engine is
-//! measured again. If a file cannot be written, the rates are kept in the process. Neither is ever an error.
+//! A file belongs to an engine's name and a description of the machine. If it is missing, damaged, from another
+//! machine, or writable by others, the engine is measured again. If it cannot be written, the rates are kept in the
+//! process. Neither is ever an error.
 
 use crate::config::Config;
 use crate::engine::Engine;
@@ -11,8 +11,8 @@ use numelt_opt::Cost;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::hash::Hasher;
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Read};
+use std::path::PathBuf;
 
 /// How fast an engine is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -116,7 +116,7 @@ impl RatesStore {
         let folder = path.parent()?.canonicalize().ok()?;
         trusted::check_folders(&folder, trusted::user()).ok()?;
         let (mut file, data) = trusted::open(&path).ok()?;
-        trusted::standing(&data).check_file(trusted::user()).ok()?;
+        trusted::ownership(&data).check_file(trusted::user()).ok()?;
         let text = String::from_utf8(trusted::read(&mut file, &data, LONGEST_FILE).ok()?).ok()?;
         decode(&text, engine, machine)
     }
@@ -134,21 +134,13 @@ impl RatesStore {
         // readers never see half of a file, and two processes that write at the same time do not disturb each other
         let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
         let temporary = folder.join(format!(".{name}-{}-{now}", std::process::id()));
-        let written = write_new(&temporary, &encode(engine, machine, rates))
+        let written = trusted::write_new(&temporary, encode(engine, machine, rates).as_bytes())
             .and_then(|()| fs::rename(&temporary, folder.join(name)));
         if written.is_err() {
             let _ = fs::remove_file(&temporary);
         }
         written
     }
-}
-
-fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(text.as_bytes())
 }
 
 /// The name of the file for an engine and a machine. Several machines may share a home folder.
@@ -293,7 +285,8 @@ mod tests {
         let scratch = Scratch::new("modes");
         let store = scratch.store();
         store.save("far", "here", SAMPLE);
-        let set_mode = |path: &Path, mode| fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        let set_mode =
+            |path: &std::path::Path, mode| fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
         set_mode(&scratch.file(), 0o666);
         assert_eq!(store.load("far", "here"), None);
         set_mode(&scratch.file(), 0o600);

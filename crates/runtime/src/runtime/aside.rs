@@ -1,6 +1,5 @@
-//! Operations on values in memory that run while everything pending stays pending.
-//!
-//! In: an operation that pending work does not touch. Out: its result.
+//! Operations on values in memory that run while everything pending stays pending. Pending work does not use what they
+//! write, and does not write what they use.
 
 use super::{Runtime, State};
 use crate::batch::operand_view;
@@ -14,7 +13,7 @@ use numelt_ir::{Axes, Base, DType, Dims, Instr, Op, Operand, Program, Result, Sc
 use smallvec::{SmallVec, smallvec};
 use std::sync::atomic::Ordering;
 
-/// The value of the heap's `asked` for an operation that ran by itself and met a condition: its position is used for
+/// The value of the heap's `requested_position` for an operation that ran by itself and met a condition: its position is used for
 /// all warnings without one.
 pub(super) const ALONE: u32 = u32::MAX;
 
@@ -47,7 +46,7 @@ impl Runtime {
             results.push((result, dtype));
         }
         state.run_aside(Program { bases, consts: Vec::new(), instrs }, slots)?;
-        let values = results.iter().map(|(result, dtype)| result.0.number(*dtype, 0));
+        let values = results.iter().map(|(result, dtype)| result.0.element_at(*dtype, 0));
         Ok(values.collect())
     }
 }
@@ -73,7 +72,7 @@ impl Runtime {
             return Ok(None);
         }
         warnings.iter_mut().for_each(|warning| warning.place = Warning::AWAITED);
-        self.heap.asked.store(ALONE, Ordering::Relaxed);
+        self.heap.requested_position.store(ALONE, Ordering::Relaxed);
         self.warned.store(true, Ordering::Release);
         Ok(Some(Reason::Warned))
     }

@@ -1,13 +1,13 @@
-//! The engines and settings of a runtime: at its start, when they are replaced, and around a fork.
-//!
-//! In: engines and settings. Out: a runtime that uses them, with all values on the host where devices are replaced.
+//! The engines and settings of a runtime: at its start, when they are replaced, and around a fork. Before devices are
+//! replaced, all values are copied to the host.
 
 use super::gate::Inside;
 use super::{Inner, Runtime, State};
 use crate::at_once::Chains;
-use crate::batch::{Again, Candidates};
+use crate::batch::{Candidates, Retry};
 use crate::config::Config;
 use crate::engine::{Engine, EngineSet};
+use crate::footprint;
 use crate::heap::Heap;
 use crate::heap::copies::Device;
 use crate::piecemeal::Sightings;
@@ -23,11 +23,12 @@ impl Runtime {
         let mut state = self.lock();
         // operations without memory may get some under the new settings; operations that a guard blocks wait for the
         // new settings, too
-        if state.hindrance().is_none() {
-            let _ = state.flush(Reason::Explicit, Again::All);
+        if state.blocking_guard().is_none() {
+            // operations that fail stay pending, or reading their results raises the error
+            let _ = state.flush(Reason::Explicit, Retry::All);
             self.note_flush(&state);
         }
-        state.batch.leave();
+        state.batch.stop_following();
         configure_pool(&self.heap, &config);
         state.config = config;
         state.explained = 0;
@@ -63,7 +64,7 @@ impl Held<'_> {
     }
 
     /// Copies all values to the host. Values for which this fails stay with the parent.
-    pub fn bring_home(&mut self) {
+    pub fn move_to_host(&mut self) {
         // reading a value that could not be copied raises an error
         self.inside.devices.iter().for_each(|device| _ = device.empty());
     }
@@ -107,7 +108,7 @@ pub(super) fn configure_pool(heap: &Heap, config: &Config) {
 
 /// The bytes of memory that the machine has.
 pub(super) fn physical_memory() -> usize {
-    // SAFETY: sysconf reads two system constants.
-    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    if pages > 0 && size > 0 { pages as usize * size as usize } else { 8 << 30 }
+    // SAFETY: sysconf reads a system constant.
+    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+    if pages > 0 { pages as usize * footprint::page() } else { 8 << 30 }
 }

@@ -8,9 +8,9 @@
 //! - operations that the method itself records run separately from the queue as soon as they are read, if they use
 //!   nothing that waits.
 
-use super::{Again, Batch, Runtime, State};
+use super::{Batch, Retry, Runtime, State};
 use crate::batch::Call;
-use crate::extension::{Extension, Input, Output};
+use crate::extension::{Extension, ExtensionInput, ExtensionOutput};
 use crate::heap::base::ArrayView;
 use crate::heap::guards::{ReadGuard, WriteGuard};
 use crate::heap::lost;
@@ -50,7 +50,7 @@ impl Runtime {
 
     /// Runs the queue piece by piece, and the calls between the pieces.
     #[cold]
-    pub(super) fn flush_with_calls(&self, reason: Reason, again: Again<'_>) -> Result<()> {
+    pub(super) fn flush_with_calls(&self, reason: Reason, retry: Retry<'_>) -> Result<()> {
         if self.runs_extension() {
             let mut state = self.lock();
             let result = state.flush_beside(reason);
@@ -58,8 +58,8 @@ impl Runtime {
             return result;
         }
         loop {
-            let mut state = self.lock_unhindered()?;
-            let result = state.flush(reason, again);
+            let mut state = self.lock_unblocked()?;
+            let result = state.flush(reason, retry);
             self.note_flush(&state);
             let Some(call) = state.batch.next_call().cloned() else { return result };
             result?;
@@ -93,9 +93,9 @@ impl Runtime {
 
 /// Calls the method. A panic in it becomes an error.
 fn run(call: &Call, (reads, write): &mut (Vec<ReadGuard<'_>>, WriteGuard<'_>)) -> Result<()> {
-    let inputs: Vec<Input<'_>> =
-        call.ins.iter().zip(reads.iter()).map(|(view, guard)| Input { view, bytes: guard.bytes() }).collect();
-    let mut out = Output { view: &call.out, bytes: write.bytes_mut() };
+    let inputs: Vec<ExtensionInput<'_>> =
+        call.ins.iter().zip(reads.iter()).map(|(view, guard)| ExtensionInput { view, bytes: guard.bytes() }).collect();
+    let mut out = ExtensionOutput { view: &call.out, bytes: write.bytes_mut() };
     catch_unwind(AssertUnwindSafe(|| call.extension.run(&mut out, &inputs)))
         .unwrap_or_else(|_| Err(Error::Extension(call.extension.name().to_string())))
 }
@@ -118,7 +118,7 @@ impl State {
     fn begin_call(&mut self, call: &Call) -> Result<()> {
         for view in &call.ins {
             self.make(&view.base.0)?;
-            self.bring_home(&view.base)?;
+            self.move_to_host(&view.base)?;
         }
         call.out.base.0.provide()?;
         self.batch.call_begins();
@@ -161,7 +161,7 @@ impl State {
         let mut rest = self.next_batch();
         self.batch.split_independent(&mut beside, &mut rest);
         self.batch = beside;
-        let result = self.flush_as(reason, Again::All, None);
+        let result = self.flush_as(reason, Retry::All, None);
         let mut whole = self.next_batch();
         rest.split(0, &mut whole);
         // operations of it that got no memory are independent of the waiting ones, and come after them

@@ -9,7 +9,7 @@
 //! While there are filters, every operation is recorded and planned: nothing runs at once or operation by operation, no
 //! batch follows the plan of an earlier one, no reductions are added, and a full batch is not cut.
 
-use super::{Again, Batch, Runtime, State};
+use super::{Batch, Retry, Runtime, State};
 use crate::batch::Candidates;
 use crate::filter::{Filter, FilterError, check};
 use crate::heap::Heap;
@@ -72,7 +72,7 @@ impl Runtime {
         let mut state = self.lock();
         change(&mut state.filters);
         // an empty batch expects to repeat a plan, and another one may be repeating one
-        state.batch.leave();
+        state.batch.stop_following();
         self.filtered.store(state.filters.any(), Ordering::Relaxed);
         self.note_at_once(&state);
     }
@@ -95,10 +95,10 @@ impl Runtime {
         let mut state = self.lock();
         state.make_due();
         let batch = &mut state.batch;
-        if batch.is_empty() || batch.left() > 0 || batch.first_call() == Some(0) {
+        if batch.is_empty() || batch.remaining() > 0 || batch.first_call() == Some(0) {
             return None;
         }
-        batch.look_at_bases();
+        batch.update_base_flags();
         let mut recorded = batch.program().clone();
         recorded.instrs.truncate(batch.first_call().unwrap_or(usize::MAX));
         let heap = Arc::clone(&self.heap);
@@ -123,14 +123,14 @@ impl Runtime {
     /// # Errors
     /// Those of [`Runtime::flush`].
     pub fn flush_filtered(&self, reason: Reason, filtering: Filtering) -> Result<bool> {
-        let mut state = self.lock_unhindered()?;
+        let mut state = self.lock_unblocked()?;
         state.make_due();
         let batch = &state.batch;
         let is_own = Arc::ptr_eq(&self.heap, &filtering.heap);
         if !is_own || batch.is_empty() || (batch.epoch, batch.edits) != (filtering.epoch, filtering.edits) {
             return Ok(false);
         }
-        let result = state.flush_as(reason, Again::No, Some(filtering));
+        let result = state.flush_as(reason, Retry::No, Some(filtering));
         self.note_flush(&state);
         result.map(|()| true)
     }
@@ -155,7 +155,7 @@ impl State {
             let len = given.recorded.instrs.len();
             if len < batch.len() {
                 batch.split(len, &mut self.batch);
-                batch.look_at_bases();
+                batch.update_base_flags();
             }
             changed = given.filtered;
         }
@@ -183,7 +183,7 @@ impl State {
         match changed {
             Some(program) => {
                 let mut filtered = Box::new(Batch::of(&self.heap, program, slots));
-                filtered.look_at_bases();
+                filtered.update_base_flags();
                 Some(filtered)
             }
             None => {

@@ -1,9 +1,9 @@
 //! The lock around the runtime's state, and a way to use the state without taking it.
 //!
-//! In: a state, and threads that use it. Out: exclusive use of it. Taking and releasing a lock is a tenth of the time
-//! of recording an operation. If only one thread of a front end runs at a time (as Python's lock ensures), that
-//! thread need not take the lock, provided that no other thread is inside without the front end's own lock. Such
-//! threads announce themselves and are counted, and while there are any, all threads take the lock.
+//! Taking and releasing a lock is a tenth of the time of recording an operation. If only one thread of a front end runs
+//! at a time (as Python's lock ensures), that thread need not take the lock, provided that no other thread uses the
+//! state without the front end's own lock. Such threads announce themselves and are counted, and while there are any,
+//! all threads take the lock.
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};

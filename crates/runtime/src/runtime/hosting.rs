@@ -1,8 +1,7 @@
 //! The runtime's host engine, and how front ends reach it.
 //!
-//! In: the host engine that belongs to the settings. Out: the same engine, to be called. A front end lets it count a
-//! hundred truth values or make ten random numbers, which takes about as long as a lock and a reference count
-//! together. So front ends of which one thread runs at a time have a way to it that takes neither.
+//! A front end lets the engine count a hundred truth values or make ten random numbers, which takes about as long as a
+//! lock and a reference count together. So front ends of which one thread runs at a time reach it without either.
 
 use super::gate::Inside;
 use super::{Runtime, State};

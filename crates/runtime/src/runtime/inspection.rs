@@ -1,6 +1,6 @@
 //! Explanations, totals and reports of a runtime.
 //!
-//! In: a request. Out: a description of pending or past work; nothing runs.
+//! Nothing here runs pending work.
 
 use super::{Runtime, State, WATCHED};
 use crate::exec;
@@ -32,11 +32,11 @@ impl Runtime {
         let mut state = self.lock();
         state.explained = WATCHED;
         self.note_at_once(&state);
-        state.batch.look_at_bases();
+        state.batch.update_base_flags();
         let options = state.options();
         let epoch = state.batch.epoch;
         // before the program is requested, because that ends the following of a plan and its positions
-        let all = state.batch.known_places();
+        let all = state.batch.known_positions();
         let (explained, places) = match of {
             None => (numelt_opt::explain(&state.stored()?, &options), all),
             Some(views) => {
@@ -62,7 +62,7 @@ impl Runtime {
         let mut state = self.lock();
         state.explained = WATCHED;
         self.note_at_once(&state);
-        state.batch.look_at_bases();
+        state.batch.update_base_flags();
         state.batch.program().clone()
     }
 

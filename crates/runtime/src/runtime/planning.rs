@@ -1,11 +1,10 @@
 //! From a batch to its plan, and the values that the plan puts off.
 //!
-//! In: a batch that is to run. Out: a plan from the cache or a new one; or none, if the batch is to run operation by
-//! operation.
+//! A plan comes from the cache or is made; a batch that is to run operation by operation has none.
 
 use super::{State, mark_failed};
 use crate::batch::Batch;
-use crate::exec::{Made, ReadyPlan, Stopped};
+use crate::exec::{PlannedProgram, ReadyPlan, Stopped};
 use crate::footprint;
 use crate::heap::base::BaseRef;
 use crate::heap::cell::BaseCell;
@@ -52,18 +51,18 @@ impl State {
         Ok(Some((ready, false)))
     }
 
-    /// The values of a batch, whose bases have been looked at, that need not be stored.
+    /// The values of a batch, whose base flags are up to date, that need not be stored.
     fn recipes(&self, batch: &mut Batch) -> Vec<Recipe> {
         if self.config.put_off == 0 {
             return Vec::new();
         }
-        let (passing, tries) = (batch.passing().clone(), batch.tries);
-        let mut recipes = numelt_opt::recipes(batch.program(), self.config.put_off, &passing, tries);
+        let (passing, may_put_off) = (batch.passing().clone(), batch.may_put_off);
+        let mut recipes = numelt_opt::recipes(batch.program(), self.config.put_off, &passing, may_put_off);
         recipes.retain(|r| !r.inputs.iter().any(|&base| batch.slots[base as usize].is_visible()));
         recipes
     }
 
-    /// A plan for a batch, whose bases have been looked at, that does not store the values of `recipes`, except those
+    /// A plan for a batch, whose base flags are up to date, that does not store the values of `recipes`, except those
     /// that a step needs in memory.
     fn planned(&mut self, batch: &mut Batch, mut recipes: Vec<Recipe>) -> Result<ReadyPlan> {
         let long = batch.len() >= LONG;
@@ -71,13 +70,13 @@ impl State {
             make_room(&self.heap.pool, batch.len() * PLANNING);
         }
         let passing = batch.passing().clone();
-        let made = Made::of(batch.program(), &passing);
+        let made = PlannedProgram::of(batch.program(), &passing);
         let program = batch.take_program();
         let planned = match plan_without(program, &mut recipes, &self.options()) {
             Ok(mut plan) => self.caches.executables(&*self.engine, &mut plan.steps).map(|prepared| (plan, prepared)),
             Err(error) => Err(error),
         };
-        let (plan, (executables, prepared)) = planned.inspect_err(|_| batch.put_back(made.instrs()))?;
+        let (plan, (executables, prepared)) = planned.inspect_err(|_| batch.put_back(made.unpack()))?;
         self.stats.kernels_compiled += prepared;
         let ready = ReadyPlan::new(made, plan, recipes, executables);
         if long {
@@ -100,7 +99,7 @@ impl State {
     }
 
     /// Notes which values of a batch that has run are put off.
-    pub(super) fn leave(&mut self, plan: &Arc<ReadyPlan>, batch: &Batch) {
+    pub(super) fn note_put_off(&mut self, plan: &Arc<ReadyPlan>, batch: &Batch) {
         if plan.recipes.is_empty() {
             return;
         }
@@ -125,8 +124,8 @@ impl State {
     /// the value need not be stored at all. Returns whether nothing else has to be done.
     pub(super) fn joins(&mut self, cell: &Shared<BaseCell>) -> bool {
         // one reference is the batch's, the other is `cell`
-        let is_alone = cell.count() == 2 && cell.slot_in(self.batch.epoch).is_some();
-        if !is_alone || self.batch.left() > 0 || self.filters.any() {
+        let held_by_batch_only = cell.count() == 2 && cell.slot_in(self.batch.epoch).is_some();
+        if !held_by_batch_only || self.batch.remaining() > 0 || self.filters.any() {
             return false;
         }
         let Some(put) = cell.bonds.take() else { return false };
@@ -192,7 +191,7 @@ impl State {
     pub(super) fn run_aside(&mut self, program: Program, slots: Vec<Shared<BaseCell>>) -> Result<()> {
         let start = Instant::now();
         let mut batch = Batch::of(&self.heap, program, slots);
-        batch.look_at_bases();
+        batch.update_base_flags();
         match self.ready(&mut batch)? {
             None => self.piecemeal(&mut batch).0,
             Some((plan, hit)) => {

@@ -1,6 +1,6 @@
 //! Access to values: guards for reading and writing, and exports.
 //!
-//! In: bases. Out: guards of their values, which are then on the host. Pending work runs before, as far as necessary.
+//! Before a guard or an export begins, pending work runs as far as necessary, and the values are copied to the host.
 //! Operations that got no memory stay pending; only reading their results is an error.
 //!
 //! Guards begin under the runtime's lock ([`crate::heap::guards`]). So each function here runs what is pending, takes
@@ -10,10 +10,10 @@
 
 use super::gate::Inside;
 use super::{Runtime, State};
-use crate::batch::Again;
+use crate::batch::Retry;
 use crate::heap::base::{BaseRef, Export};
 use crate::heap::cell::note;
-use crate::heap::guards::{Hindrance, ReadGuard, WriteGuard};
+use crate::heap::guards::{BlockingGuard, ReadGuard, WriteGuard};
 use crate::heap::lost;
 use crate::stats::Reason;
 use numelt_ir::{Error, Result};
@@ -46,7 +46,7 @@ impl Runtime {
     pub fn read_all<'a, const N: usize>(&self, bases: [&'a BaseRef; N]) -> Result<[ReadGuard<'a>; N]> {
         let mut state = self.lock_for_reading(bases)?;
         for base in bases {
-            state.bring_home(base)?;
+            state.move_to_host(base)?;
         }
         Ok(bases.map(ReadGuard::begin))
     }
@@ -59,10 +59,10 @@ impl Runtime {
     /// Those of [`Runtime::read`].
     pub fn read_part<'a>(&self, base: &'a BaseRef, at: usize, part: &mut [u8]) -> Result<Option<ReadGuard<'a>>> {
         let mut state = self.lock_for_reading([base])?;
-        if !base.0.has(note::FAILED) && base.0.part_came_home(at, part)? {
+        if !base.0.has(note::FAILED) && base.0.download_part(at, part)? {
             return Ok(None);
         }
-        state.bring_home(base)?;
+        state.move_to_host(base)?;
         Ok(Some(ReadGuard::begin(base)))
     }
 
@@ -78,8 +78,8 @@ impl Runtime {
             if bases.iter().any(|base| base.0.is_being_written()) {
                 continue; // another thread has recorded more
             }
-            if let Some(hindrance) = bases.iter().find_map(|base| self.heap.guards.hindrance(&base.0, false)) {
-                self.wait_for(hindrance, state)?;
+            if let Some(guard) = bases.iter().find_map(|base| self.heap.guards.blocking(&base.0, false)) {
+                self.wait_for(guard, state)?;
                 continue;
             }
             for base in bases {
@@ -108,10 +108,10 @@ impl Runtime {
     pub fn write_part<'a>(&self, base: &'a BaseRef, at: usize, part: &[u8]) -> Result<Option<WriteGuard<'a>>> {
         let mut state = self.lock_unused(base)?;
         state.make_bound(base, Before::Needed)?;
-        if !base.0.has(note::FAILED) && base.0.part_went_away(at, part)? {
+        if !base.0.has(note::FAILED) && base.0.upload_part(at, part)? {
             return Ok(None);
         }
-        state.bring_home(base)?;
+        state.move_to_host(base)?;
         Ok(Some(WriteGuard::begin(base)))
     }
 
@@ -133,26 +133,26 @@ impl Runtime {
     pub fn export(&self, base: &BaseRef) -> Result<Export> {
         loop {
             let state = self.lock_when_done(base)?;
-            if let Some(hindrance) = self.heap.guards.hindrance(&base.0, false) {
-                self.wait_for(hindrance, state)?;
+            if let Some(guard) = self.heap.guards.blocking(&base.0, false) {
+                self.wait_for(guard, state)?;
                 continue;
             }
-            return Self::prepared(state, base, Before::Needed).map(|_inside| Export::new(base.clone()));
+            return Self::prepare(state, base, Before::Needed).map(|_inside| Export::new(base.clone()));
         }
     }
 
     /// Takes the lock when nothing is pending on a base, nobody has a guard of it, and the host has memory for it.
     fn lock_for_writing(&self, base: &BaseRef, before: Before) -> Result<Inside<'_, State>> {
-        Self::prepared(self.lock_unused(base)?, base, before)
+        Self::prepare(self.lock_unused(base)?, base, before)
     }
 
     /// Takes the lock when nothing is pending on a base, and nobody has a guard of it.
     fn lock_unused(&self, base: &BaseRef) -> Result<Inside<'_, State>> {
         loop {
             let state = self.lock_when_done(base)?;
-            match self.heap.guards.hindrance(&base.0, true) {
+            match self.heap.guards.blocking(&base.0, true) {
                 None => return Ok(state),
-                Some(hindrance) => self.wait_for(hindrance, state)?,
+                Some(guard) => self.wait_for(guard, state)?,
             }
         }
     }
@@ -175,8 +175,8 @@ impl Runtime {
         }
     }
 
-    /// Makes values that are put off, and copies the base's own to the host, as far as they are needed.
-    fn prepared<'a>(mut state: Inside<'a, State>, base: &BaseRef, before: Before) -> Result<Inside<'a, State>> {
+    /// Computes values that are put off, and copies the base's own to the host, as far as they are needed.
+    fn prepare<'a>(mut state: Inside<'a, State>, base: &BaseRef, before: Before) -> Result<Inside<'a, State>> {
         state.make_bound(base, before)?;
         let cell = &base.0;
         if before == Before::Dropped {
@@ -185,7 +185,7 @@ impl Runtime {
                 cell.drop_copies();
             }
         }
-        state.bring_home(base)?;
+        state.move_to_host(base)?;
         Ok(state)
     }
 
@@ -205,7 +205,7 @@ impl Runtime {
         if !waits() {
             return Ok(());
         }
-        match self.flush_again(Reason::Read, Again::For(&base.0)).and(first) {
+        match self.flush_with_retry(Reason::Read, Retry::For(&base.0)).and(first) {
             Err(error) if waits() => Err(error),
             Ok(()) if waits() => Err(lost::error(&base.0)),
             Ok(()) | Err(_) => Ok(()),
@@ -216,35 +216,36 @@ impl Runtime {
     ///
     /// # Errors
     /// [`Error::Busy`].
-    pub(super) fn lock_unhindered(&self) -> Result<Inside<'_, State>> {
+    pub(super) fn lock_unblocked(&self) -> Result<Inside<'_, State>> {
         loop {
             let state = self.lock();
-            match state.hindrance() {
+            match state.blocking_guard() {
                 None => return Ok(state),
-                Some(hindrance) => self.wait_for(hindrance, state)?,
+                Some(guard) => self.wait_for(guard, state)?,
             }
         }
     }
 
     /// Waits for a guard, without the lock.
-    fn wait_for(&self, hindrance: Hindrance, state: Inside<'_, State>) -> Result<()> {
+    fn wait_for(&self, guard: BlockingGuard, state: Inside<'_, State>) -> Result<()> {
         drop(state);
-        self.heap.guards.wait(hindrance)
+        self.heap.guards.wait(guard)
     }
 }
 
 impl State {
     /// The guard that blocks the queue.
     #[inline]
-    pub(super) fn hindrance(&self) -> Option<Hindrance> {
+    pub(super) fn blocking_guard(&self) -> Option<BlockingGuard> {
         if !self.heap.guards.any() {
             return None;
         }
         let epoch = self.batch.epoch;
-        self.heap.guards.hindrance_of(self.batch.slots.iter().map(|cell| (cell, cell.is_written_in(epoch))))
+        self.heap.guards.blocking_any(self.batch.slots.iter().map(|cell| (cell, cell.is_written_in(epoch))))
     }
 
-    /// Makes the values of a base that is about to change, if they are needed, and all values that are made of them.
+    /// Computes the values of a base that is about to change, if they are needed, and all put-off values that depend on
+    /// them.
     fn make_bound(&mut self, base: &BaseRef, before: Before) -> Result<()> {
         let cell = &base.0;
         if !cell.bonds.any() {
@@ -257,15 +258,15 @@ impl State {
                 cell.bonds.made();
             }
         }
-        // values that are made of these are made before these change
+        // put-off values that depend on these are computed before these change
         self.put_off.made_of(cell).iter().try_for_each(|other| self.make(other))
     }
 
     /// Copies a base's values to the host, or allocates memory for them.
-    pub(super) fn bring_home(&mut self, base: &BaseRef) -> Result<()> {
+    pub(super) fn move_to_host(&mut self, base: &BaseRef) -> Result<()> {
         if base.0.has(note::FAILED) {
             return Err(lost::error(&base.0));
         }
-        if base.0.has_value() { base.0.come_home() } else { base.0.provide() }
+        if base.0.has_value() { base.0.copy_to_host() } else { base.0.provide() }
     }
 }

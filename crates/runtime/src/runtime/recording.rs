@@ -1,11 +1,11 @@
 //! Recording: an operation is appended to the batch, or runs at once.
 //!
-//! In: operations on views, from front ends. Out: an instruction in the batch, or values. If a flush is needed
-//! afterwards, the caller is told the reason and flushes itself, because it may have to release a lock of its own.
+//! If a flush is needed afterwards, the caller gets the reason and flushes itself, because it may have to release a lock
+//! of its own.
 
 use super::{Runtime, State};
 use crate::at_once::{self, Outcome};
-use crate::batch::Again;
+use crate::batch::Retry;
 use crate::engine::{Buffer, LibraryCall, Operand, Work, run};
 use crate::heap::base::{ArrayView, BaseRef, Input};
 use crate::heap::cell::note;
@@ -77,16 +77,16 @@ impl Runtime {
                     state.stats.at_once += 1;
                     return Ok(None);
                 }
-                Outcome::Few => return self.run_alone(state, what, out, ins),
-                Outcome::Large => {}
+                Outcome::NeedsInstruction => return self.run_alone(state, what, out, ins),
+                Outcome::Record => {}
             }
         }
         // recording never waits: a batch that a guard blocks continues to grow
-        if state.batch.is_at_cut() && state.batch.work < CUT_AT_ONCE && state.hindrance().is_none() {
+        if state.batch.is_at_cut() && state.batch.work < CUT_AT_ONCE && state.blocking_guard().is_none() {
             // The flush happens now and not after the batch's last instruction: meanwhile the statement of that
             // instruction has dropped its operands. Operations without memory stay pending, which is not an error of
             // this instruction.
-            let _ = state.flush(Reason::Instructions, Again::No);
+            let _ = state.flush(Reason::Instructions, Retry::No);
         }
         // SAFETY: the caller's contract.
         let visible = unsafe { state.batch.push(what, out, ins, alone)? };
@@ -128,8 +128,10 @@ impl Runtime {
         target.provide()?;
         let target = out.to_ir(0);
         let views: SmallVec<[View; 2]> = (1..).zip(ins).map(|(slot, view)| view.to_ir(slot)).collect();
-        let operand =
-            |view, base: &BaseRef, offset: i64| Operand { view, buffer: Buffer::at(base.0.here()).moved(offset) };
+        let operand = |view, base: &BaseRef, offset: i64| Operand {
+            view,
+            buffer: Buffer::at(base.0.host_address()).moved(offset),
+        };
         let operands: SmallVec<[Operand<'_>; 2]> =
             views.iter().zip(ins).map(|(view, own)| operand(view, &own.base, own.offset)).collect();
         let call = LibraryCall { op, ty, axes, out: operand(&target, &out.base, out.offset), ins: &operands };

@@ -1,7 +1,7 @@
 //! Fast paths for what loops do most: recording the next instruction of a known program, reading and writing, and
 //! dropping bases.
 //!
-//! In: the same as for the general functions, from front ends of which one thread runs at a time. Out: the same, or
+//! They are for front ends of which one thread runs at a time, and do the same as the general functions, or return
 //! `None` if the general function must be called.
 
 use super::Runtime;

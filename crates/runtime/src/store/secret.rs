@@ -1,12 +1,12 @@
 //! The secret with which compiled objects on disk are signed.
 //!
-//! In: the path of a file in the user's state folder. Out: its 32 bytes, made from the system's random source if there
-//! is no such file yet. Only the user can read the file (mode 0600), and it is not in the folder of the objects:
-//! somebody who provides a cache of objects cannot provide the secret with it.
+//! It is a file of 32 bytes in the user's state folder, made from the system's random source if there is none yet. Only
+//! the user can read the file (mode 0600), and it is not in the folder of the objects: somebody who provides a cache of
+//! objects cannot provide the secret with it.
 
 use crate::trusted;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -32,9 +32,9 @@ impl Secret {
         let folder = path.parent().ok_or_else(|| io::Error::other("it has no folder"))?;
         trusted::check_folders(&folder.canonicalize()?, trusted::user())?;
         let (mut file, data) = trusted::open(path)?;
-        let standing = trusted::standing(&data);
-        standing.check_file(trusted::user())?;
-        if standing.owner != trusted::user() || standing.mode & 0o077 != 0 {
+        let ownership = trusted::ownership(&data);
+        ownership.check_file(trusted::user())?;
+        if ownership.owner != trusted::user() || ownership.mode & 0o077 != 0 {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "other users may read it"));
         }
         let bytes = trusted::read(&mut file, &data, blake3::KEY_LEN as u64)?;
@@ -64,7 +64,7 @@ fn create(path: &Path) -> io::Result<()> {
     let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
     let temporary = folder.join(format!(".{}-{serial}-{now}", std::process::id()));
-    let made = write(&temporary, &bytes).and_then(|()| match fs::hard_link(&temporary, &path) {
+    let made = trusted::write_new(&temporary, &bytes).and_then(|()| match fs::hard_link(&temporary, &path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         // a file system without hard links
         Err(_) if !path.exists() => fs::rename(&temporary, &path),
@@ -72,15 +72,6 @@ fn create(path: &Path) -> io::Result<()> {
     });
     let _ = fs::remove_file(&temporary);
     made
-}
-
-/// Writes a new file that only the user may read.
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(bytes)
 }
 
 /// The path of the secret, in the user's state folder.

@@ -15,16 +15,16 @@ fn readers_share_and_a_writer_is_alone() {
     assert!(!heap.guards.any());
     let readers = [ReadGuard::begin(&one), ReadGuard::begin(&one)];
     assert_eq!(readers[0].bytes(), readers[1].bytes());
-    assert!(heap.guards.hindrance(&one.0, false).is_none() && heap.guards.hindrance(&one.0, true).is_some());
+    assert!(heap.guards.blocking(&one.0, false).is_none() && heap.guards.blocking(&one.0, true).is_some());
     assert!(one.is_readable() && !one.is_writable() && other.is_writable());
     drop(readers);
     let mut writer = WriteGuard::begin(&one);
     writer.bytes_mut()[3] = 8;
     assert_eq!(writer.bytes()[2..5], [7, 8, 7]);
-    assert!(heap.guards.hindrance(&one.0, false).is_some() && !one.is_readable() && other.is_readable());
+    assert!(heap.guards.blocking(&one.0, false).is_some() && !one.is_readable() && other.is_readable());
     let uses = [(&other.0, true), (&one.0, false)];
-    assert!(heap.guards.hindrance_of(uses.into_iter()).is_some());
-    assert!(heap.guards.hindrance_of(uses.into_iter().take(1)).is_none());
+    assert!(heap.guards.blocking_any(uses.into_iter()).is_some());
+    assert!(heap.guards.blocking_any(uses.into_iter().take(1)).is_none());
     drop(writer);
     assert!(!heap.guards.any() && one.is_writable());
 }
@@ -42,10 +42,10 @@ fn nobody_waits_for_himself() {
     let heap = Heap::new();
     let one = base(&heap);
     let guard = ReadGuard::begin(&one);
-    let hindrance = heap.guards.hindrance(&one.0, true).unwrap();
-    assert_eq!(heap.guards.wait(hindrance), Err(Error::Busy));
+    let blocking = heap.guards.blocking(&one.0, true).unwrap();
+    assert_eq!(heap.guards.wait(blocking), Err(Error::Busy));
     drop(guard);
-    assert_eq!(heap.guards.wait(hindrance), Ok(()), "it has ended");
+    assert_eq!(heap.guards.wait(blocking), Ok(()), "it has ended");
 }
 
 #[test]
@@ -61,8 +61,8 @@ fn a_thread_waits_until_a_guard_of_another_one_ends() {
             guard.bytes_mut().fill(9);
         });
         until_begun.recv().unwrap();
-        while let Some(hindrance) = heap.guards.hindrance(&one.0, false) {
-            heap.guards.wait(hindrance).unwrap();
+        while let Some(guard) = heap.guards.blocking(&one.0, false) {
+            heap.guards.wait(guard).unwrap();
         }
         assert_eq!(ReadGuard::begin(&one).bytes(), [9; 16]);
     });
@@ -81,8 +81,8 @@ fn whoever_would_close_a_circle_is_told() {
                 let _guard = WriteGuard::begin(&bases[own]);
                 barrier.wait();
                 let next = &bases[(own + 1) % 3].0;
-                while let Some(hindrance) = heap.guards.hindrance(next, false) {
-                    if heap.guards.wait(hindrance) == Err(Error::Busy) {
+                while let Some(guard) = heap.guards.blocking(next, false) {
+                    if heap.guards.wait(guard) == Err(Error::Busy) {
                         refused.fetch_add(1, Ordering::Relaxed);
                         break;
                     }

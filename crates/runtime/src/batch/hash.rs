@@ -1,16 +1,15 @@
 //! The hash of a batch, by which its plan is looked up.
 //!
-//! In: instructions as they are recorded. Out: a number that programs of the same structure share, whatever the values
-//! of their literals.
+//! It is computed while instructions are recorded. The values of literals have no influence on it.
 
 use numelt_ir::{Instr, Operand, View};
 
 /// A running hash of words. Only the exact cache uses it, and compares whole programs afterwards, so the hash must be
 /// fast and spread well, but need not be free of collisions.
 #[derive(Default, Clone, Copy)]
-pub(super) struct Words(pub u64);
+pub(super) struct BatchHash(pub u64);
 
-impl Words {
+impl BatchHash {
     #[inline]
     pub fn word(&mut self, word: u64) {
         // multiplication by an odd constant (the golden ratio's bits), folded so that high bits count

@@ -1,24 +1,24 @@
-//! Instructions that got no memory, which stay in the queue before all that is recorded later.
+//! Instructions that got no memory. They remain in the queue, before all that is recorded later.
 //!
-//! In: a batch that has run as far as there was memory, and its remaining instructions. Out: the next batch, which
-//! begins with them. They are tried again when somebody reads their results (NumPy would have raised an error and
-//! made none, so they must not take memory from later work), and are dropped if nobody holds the results any more.
-//! They are given up, and their results are lost for good (`lost.rs`), when what they read is overwritten or becomes
-//! visible outside: keeping the old values would take even more memory.
+//! The next batch begins with the remaining instructions of the last one. They are tried again when somebody reads
+//! their results, and not before: NumPy would have raised an error and made no results, so they must not take memory
+//! from later work. They are dropped if nobody holds the results any more. They are given up, and their results are
+//! lost (`lost.rs`), when what they read is overwritten or becomes visible outside: keeping the old values would take
+//! even more memory.
 
-use super::{Batch, Words};
+use super::{Batch, BatchHash};
 use crate::heap::cell::BaseCell;
 use crate::heap::lost;
 use crate::heap::shared::Shared;
 use numelt_ir::{Instr, Operand, Program, Scalar, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The numbers that bases have got in a batch, by their identity.
+/// The slots of bases in a batch, by [`Shared::id`].
 pub(super) type Numbers = FxHashMap<usize, u32>;
 
 /// Which of the remaining instructions are to be tried again.
 #[derive(Clone, Copy)]
-pub(crate) enum Again<'a> {
+pub(crate) enum Retry<'a> {
     /// None of them.
     No,
     /// Those that the value of this base needs.
@@ -27,7 +27,7 @@ pub(crate) enum Again<'a> {
     All,
 }
 
-/// What happens to an instruction when its turn comes.
+/// What is to be done with an instruction, in a program some of whose instructions have got no memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// It runs, if it gets memory.
@@ -39,7 +39,7 @@ pub(crate) enum Turn {
 }
 
 /// The instructions of a program that are not run for want of memory, as far as the program has been worked through.
-pub(crate) struct Left {
+pub(crate) struct Remaining {
     pub instrs: Vec<u32>,
     /// The bases that they read, and the bases that they write.
     reads: FxHashSet<u32>,
@@ -48,11 +48,11 @@ pub(crate) struct Left {
     lost: FxHashSet<u32>,
 }
 
-impl Left {
-    pub fn new(slots: &[Shared<BaseCell>]) -> Left {
+impl Remaining {
+    pub fn new(slots: &[Shared<BaseCell>]) -> Remaining {
         let known = if lost::ever(slots) { slots } else { &[] };
         let lost = (0..).zip(known).filter(|(_, cell)| lost::is_lost(cell)).map(|(base, _)| base).collect();
-        Left { instrs: Vec::new(), reads: FxHashSet::default(), writes: FxHashSet::default(), lost }
+        Remaining { instrs: Vec::new(), reads: FxHashSet::default(), writes: FxHashSet::default(), lost }
     }
 
     /// What happens to an instruction. If it runs, the values that it overwrites are not kept for the remaining ones.
@@ -87,7 +87,7 @@ impl Left {
         self.writes.contains(&base) || self.reads.contains(&base)
     }
 
-    /// Adds an instruction.
+    /// Adds an instruction, by its number.
     pub fn add(&mut self, program: &Program, at: usize) {
         let instr = &program.instrs[at];
         self.instrs.push(at as u32);
@@ -123,8 +123,8 @@ impl Left {
         kept.into_iter().for_each(|at| self.add(program, at as usize));
     }
 
-    /// Records in the bases which of them are lost after the program, and which are no longer lost.
-    pub fn tell(&self, instrs: &[Instr], slots: &[Shared<BaseCell>]) {
+    /// Marks the bases that are lost after the program, and unmarks those that are no longer lost.
+    pub fn mark_bases(&self, instrs: &[Instr], slots: &[Shared<BaseCell>]) {
         if self.lost.is_empty() && !lost::ever(slots) {
             return;
         }
@@ -162,26 +162,26 @@ fn wanted(program: &Program, slots: &[Shared<BaseCell>], mut needed: Vec<bool>) 
 impl Batch {
     /// Whether there is anything to run besides remaining instructions of earlier batches.
     pub fn has_new(&self) -> bool {
-        self.len() > self.left
+        self.len() > self.remaining
     }
 
     /// Takes out the remaining instructions of earlier batches that are not to be tried again, with those that need
-    /// their results, and puts them into the next batch. Returns the bases whose values are given up; the next batch
-    /// must be told of them after this one has run.
-    pub fn set_aside(&mut self, again: Again<'_>, next: &mut Batch) -> Vec<(Shared<BaseCell>, View)> {
-        if self.left == 0 || matches!(again, Again::All) {
+    /// their results, and puts them into the next batch. Returns the bases whose values are given up, to be passed to
+    /// [`Batch::lose`] of the next batch after this one has run.
+    pub fn set_aside(&mut self, retry: Retry<'_>, next: &mut Batch) -> Vec<(Shared<BaseCell>, View)> {
+        if self.remaining == 0 || matches!(retry, Retry::All) {
             return Vec::new();
         }
         let (instrs, consts, slots) = self.take_all();
         let program = Program { bases: Vec::new(), consts, instrs };
         let wanted_at_all = wanted_by_holders(&program, &slots);
-        let tried = match again {
-            Again::For(base) => wanted(&program, &slots, slots.iter().map(|cell| cell.is(base)).collect()),
-            Again::No | Again::All => vec![false; program.instrs.len()],
+        let tried = match retry {
+            Retry::For(base) => wanted(&program, &slots, slots.iter().map(|cell| cell.is(base)).collect()),
+            Retry::No | Retry::All => vec![false; program.instrs.len()],
         };
-        let (mut left, mut kept) = (Left::new(&slots), Vec::new());
+        let (mut left, mut kept) = (Remaining::new(&slots), Vec::new());
         for (at, instr) in program.instrs.iter().enumerate() {
-            let old = at < self.left;
+            let old = at < self.remaining;
             if old && !wanted_at_all[at] {
                 continue;
             }
@@ -192,10 +192,10 @@ impl Batch {
                 Turn::Lost => {}
             }
         }
-        self.keep(&program, &slots, &kept);
+        self.rebuild(&program, &slots, &kept);
         let aside = left.instrs.iter().map(|&at| program.instrs[at as usize].clone()).collect();
         next.put_first(aside, &program.consts, &slots, true);
-        self.let_go(&slots, Some(next));
+        self.release_unused(&slots, Some(next));
         let place = |base: &u32| {
             let instr = program.instrs.iter().find(|instr| instr.out.base == *base)?;
             Some((slots[*base as usize].clone(), instr.out.clone()))
@@ -204,8 +204,8 @@ impl Batch {
     }
 
     /// How many instructions at the beginning have been tried and got no memory.
-    pub fn left(&self) -> usize {
-        self.left
+    pub fn remaining(&self) -> usize {
+        self.remaining
     }
 
     /// Puts instructions over these bases and literals before the others; `left` says that they have been tried
@@ -221,12 +221,12 @@ impl Batch {
         }
         let (own, own_consts, own_slots) = self.take_all();
         let (mut numbers, count) = (Numbers::default(), kept.len());
-        kept.into_iter().for_each(|instr| self.take_over(instr, consts, slots, &mut numbers));
-        own.into_iter().for_each(|instr| self.take_over(instr, &own_consts, &own_slots, &mut numbers));
-        self.places.iter_mut().for_each(|place| place.0 += count as u32);
-        self.stops.moved_by(count);
+        kept.into_iter().for_each(|instr| self.append_renumbered(instr, consts, slots, &mut numbers));
+        own.into_iter().for_each(|instr| self.append_renumbered(instr, &own_consts, &own_slots, &mut numbers));
+        self.positions.iter_mut().for_each(|place| place.0 += count as u32);
+        self.calls.moved_by(count);
         self.enter_calls();
-        self.left += if left { count } else { 0 };
+        self.remaining += if left { count } else { 0 };
     }
 
     /// Marks bases as lost whose last values were given up, each with a view of it, and gives up the remaining
@@ -241,59 +241,60 @@ impl Batch {
     /// Gives up the remaining instructions of earlier batches that use a base which is lost, or is about to be
     /// written by other means than recorded work.
     pub fn give_up(&mut self, base: &BaseCell) {
-        let Some(slot) = base.slot_in(self.epoch).filter(|_| self.left > 0) else { return };
+        let Some(slot) = base.slot_in(self.epoch).filter(|_| self.remaining > 0) else { return };
         let (instrs, consts, slots) = self.take_all();
         let program = Program { bases: Vec::new(), consts, instrs };
-        let mut left = Left::new(&slots);
-        (0..self.left).for_each(|at| left.add(&program, at));
+        let mut left = Remaining::new(&slots);
+        (0..self.remaining).for_each(|at| left.add(&program, at));
         left.give_up(&program, slot);
         left.lost.iter().for_each(|&lost| lost::mark(&slots[lost as usize], &program.instrs, lost));
         let count = left.instrs.len();
         let kept: Vec<usize> =
-            left.instrs.iter().map(|&at| at as usize).chain(self.left..program.instrs.len()).collect();
-        self.keep(&program, &slots, &kept);
-        self.left = count;
-        self.let_go(&slots, None);
+            left.instrs.iter().map(|&at| at as usize).chain(self.remaining..program.instrs.len()).collect();
+        self.rebuild(&program, &slots, &kept);
+        self.remaining = count;
+        self.release_unused(&slots, None);
     }
 
     /// Rebuilds the batch from some of the instructions that were taken out of it.
-    fn keep(&mut self, program: &Program, slots: &[Shared<BaseCell>], kept: &[usize]) {
+    fn rebuild(&mut self, program: &Program, slots: &[Shared<BaseCell>], kept: &[usize]) {
         let mut numbers = Numbers::default();
-        let places = std::mem::take(&mut self.places);
+        let positions = std::mem::take(&mut self.positions);
         for (number, &at) in (0..).zip(kept) {
-            let place = places.iter().find(|place| place.0 == at as u32);
-            self.places.extend(place.map(|place| (number, place.1)));
-            self.take_over(program.instrs[at].clone(), &program.consts, slots, &mut numbers);
+            let place = positions.iter().find(|place| place.0 == at as u32);
+            self.positions.extend(place.map(|place| (number, place.1)));
+            self.append_renumbered(program.instrs[at].clone(), &program.consts, slots, &mut numbers);
         }
-        self.stops.keep(kept);
+        self.calls.keep(kept);
         self.enter_calls();
-        self.left = 0;
+        self.remaining = 0;
     }
 
     /// Releases bases that were taken out and that no instruction uses, or writes, any more.
-    fn let_go(&self, slots: &[Shared<BaseCell>], next: Option<&Batch>) {
+    fn release_unused(&self, slots: &[Shared<BaseCell>], next: Option<&Batch>) {
         let (mut touched, mut written) = (FxHashSet::default(), FxHashSet::default());
         for batch in [Some(self), next].into_iter().flatten() {
             touched.extend(batch.slots.iter().map(|cell| cell.id()));
             written.extend(batch.program.instrs.iter().map(|instr| batch.slots[instr.out.base as usize].id()));
-            written.extend(batch.stops.outs().map(|out| out.base.0.id()));
+            written.extend(batch.calls.outs().map(|out| out.base.0.id()));
         }
         slots.iter().filter(|cell| !written.contains(&cell.id())).for_each(|cell| cell.set_written(0));
         slots.iter().filter(|cell| !touched.contains(&cell.id())).for_each(|cell| cell.set_slot(0, 0));
     }
 
-    /// Takes everything out; the bases stay pending, so that no other thread sees them otherwise meanwhile.
+    /// Takes out all instructions, literals and bases. The bases stay marked as pending, so that no other thread takes
+    /// them for computed meanwhile.
     pub(super) fn take_all(&mut self) -> (Vec<Instr>, Vec<Scalar>, Vec<Shared<BaseCell>>) {
-        self.leave();
+        self.stop_following();
         self.edits += 1;
-        (self.work, self.hash) = (0, Words::default());
-        self.asked.clear();
+        (self.work, self.hash) = (0, BatchHash::default());
+        self.full_reductions.clear();
         let program = std::mem::take(&mut self.program);
         (program.instrs, program.consts, std::mem::take(&mut self.slots))
     }
 
-    /// Appends an instruction over other bases and literals.
-    pub(super) fn take_over(
+    /// Appends an instruction of another program, whose bases and literals get numbers in this batch.
+    pub(super) fn append_renumbered(
         &mut self,
         mut instr: Instr,
         consts: &[Scalar],
@@ -302,7 +303,7 @@ impl Batch {
     ) {
         for operand in &mut instr.ins {
             match operand {
-                Operand::View(view) => view.base = self.number(&slots[view.base as usize], numbers),
+                Operand::View(view) => view.base = self.slot_of(&slots[view.base as usize], numbers),
                 Operand::Const(id) => {
                     self.program.consts.push(consts[*id as usize]);
                     *id = self.program.consts.len() as u32 - 1;
@@ -310,12 +311,12 @@ impl Batch {
             }
         }
         let target = &slots[instr.out.base as usize];
-        instr.out.base = self.number(target, numbers);
+        instr.out.base = self.slot_of(target, numbers);
         target.set_written(self.epoch);
         self.append(instr);
     }
 
-    fn number(&mut self, cell: &Shared<BaseCell>, numbers: &mut Numbers) -> u32 {
+    fn slot_of(&mut self, cell: &Shared<BaseCell>, numbers: &mut Numbers) -> u32 {
         *numbers.entry(cell.id()).or_insert_with(|| {
             let slot = self.slots.len() as u32;
             cell.set_slot(self.epoch, slot);
