@@ -51,7 +51,7 @@ impl Clip<'_> {
         let numbers = [low, high].iter().all(|bound| bound.is_some_and(|bound| bound.shape().is_empty()));
         // if the common dtype of the operands is the array's own, the loop is the array's anyway
         let dtype = (ty != own).then_some(ty).or(self.dtype);
-        let call = Step { dtype, stays: numbers && element_stays(ty), out: self.out };
+        let call = Limits { dtype, stays: numbers && element_stays(ty), out: self.out };
         let Some(low) = low else { return call.limit(front, Op::Minimum, &self.array, high, true) };
         let above = match call.limit(front, Op::Maximum, &self.array, Some(low), high.is_none())? {
             Answer::Recorded(Made::New(above)) if high.is_some() => above,
@@ -81,13 +81,15 @@ impl Clip<'_> {
 }
 
 /// The arguments that are the same for both bounds.
-struct Step<'a> {
+struct Limits<'a> {
     dtype: Option<DType>,
+    /// See [`element_stays`].
     stays: bool,
     out: Option<Output<'a>>,
 }
 
-impl Step<'_> {
+impl Limits<'_> {
+    /// Records the limitation by one bound; the output is written by the last one.
     fn limit<F: Front>(
         &self,
         front: &F,

@@ -3,12 +3,12 @@
 use crate::answer::{Answer, NotNative};
 use crate::error::Error;
 use crate::front::Front;
-use crate::one_by_one;
 use crate::operand::Operand;
 use crate::power;
-use crate::rules::casting::{Casting, MemoryOrder};
+use crate::rules::casting::Casting;
 use crate::rules::resolve::{self, Kind, Loop, Weak};
-use crate::rules::shape;
+use crate::rules::shape::{self, Order};
+use crate::scalar_loop;
 use numelt_ir::interp::cast;
 use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, Scalar, Signature};
 use numelt_runtime::{ArrayView, Input};
@@ -48,7 +48,7 @@ pub struct Elementwise<'a> {
     /// `casting=`
     pub casting: Casting,
     /// `order=`
-    pub order: MemoryOrder,
+    pub order: Order,
 }
 
 type Inputs<'a> = SmallVec<[Input<'a>; 3]>;
@@ -56,7 +56,7 @@ type Inputs<'a> = SmallVec<[Input<'a>; 3]>;
 impl<'a> Elementwise<'a> {
     /// A call with operands alone.
     pub fn new(op: Op, args: &'a [Operand<'a>]) -> Elementwise<'a> {
-        let (casting, order) = (Casting::SameKind, MemoryOrder::Keep);
+        let (casting, order) = (Casting::SameKind, Order::K);
         Elementwise { op, args, out: None, dtype: None, mask: None, casting, order }
     }
 
@@ -115,7 +115,7 @@ impl<'a> Elementwise<'a> {
 
     /// Whether only operands are given.
     fn is_plain(&self) -> bool {
-        self.dtype.is_none() && self.mask.is_none() && self.order == MemoryOrder::Keep
+        self.dtype.is_none() && self.mask.is_none() && self.order == Order::K
     }
 
     /// Whether `casting=` allows converting the operands to the loop's dtypes.
@@ -125,7 +125,7 @@ impl<'a> Elementwise<'a> {
                 let to = resolved.op.input_dtype(resolved.ty, position);
                 // a loop that the rules have chosen accepts the operands for which it was chosen
                 (self.casting == Casting::SameKind && self.dtype.is_none())
-                    || (self.casting.allows(*dtype, to) && !is_converted_in_vectors(*dtype, to))
+                    || (self.casting.allows(*dtype, to) && !conversion_varies(*dtype, to))
             }
             Kind::Weak(_) => true,
         })
@@ -136,7 +136,7 @@ impl<'a> Elementwise<'a> {
     fn output_takes(&self, from: DType) -> bool {
         self.out.is_none_or(|out| {
             let to = out.view.dtype;
-            self.casting.allows(from, to) && !is_converted_in_vectors(from, to) && out.view.is_injective()
+            self.casting.allows(from, to) && !conversion_varies(from, to) && out.view.is_injective()
         })
     }
 
@@ -157,8 +157,8 @@ impl<'a> Elementwise<'a> {
             }
         };
         let written = self.out.map(|out| out.view);
-        if one_by_one::is_one_by_one(resolved.op, resolved.ty, inputs, &target.shape, written) {
-            one_by_one::record_one_by_one(front, resolved.op, resolved.ty, &target, inputs)?;
+        if scalar_loop::uses_scalar_loop(resolved.op, resolved.ty, inputs, &target.shape, written) {
+            scalar_loop::record_scalar_loop(front, resolved.op, resolved.ty, &target, inputs)?;
         } else if target.size() > 0 {
             front.record(resolved.op, resolved.ty, &target, inputs, Axes::default())?;
         }
@@ -209,7 +209,7 @@ impl<'a> Elementwise<'a> {
 
     /// Records a comparison that has one answer for all elements.
     fn record_constant<F: Front>(&self, front: &F, answer: bool) -> Result<Answer<Made>, F::Error> {
-        if self.mask.is_some() || self.order != MemoryOrder::Keep || self.casting != Casting::SameKind {
+        if self.mask.is_some() || self.order != Order::K || self.casting != Casting::SameKind {
             return Ok(Answer::NotNative(NotNative::Number));
         }
         let value: Inputs<'_> = SmallVec::from_iter([Input::Const(Scalar::Bool(answer))]);
@@ -246,16 +246,16 @@ impl<'a> Elementwise<'a> {
         let views: SmallVec<[&ArrayView; 3]> = self.args.iter().filter_map(Operand::view).collect();
         let fortran = |v: &&ArrayView| shape::is_f_contiguous(&v.shape, &v.strides, v.dtype.size() as i64);
         let strides = match self.order {
-            MemoryOrder::Keep => shape::result_strides(domain, itemsize, resolved.ty, &views),
-            MemoryOrder::F => shape::f_strides(domain, itemsize),
-            MemoryOrder::Any if views.iter().all(fortran) => shape::f_strides(domain, itemsize),
-            MemoryOrder::Any | MemoryOrder::C => numelt_ir::c_strides(domain, itemsize),
+            Order::K => shape::result_strides(domain, itemsize, resolved.ty, &views),
+            Order::F => shape::f_strides(domain, itemsize),
+            Order::A if views.iter().all(fortran) => shape::f_strides(domain, itemsize),
+            Order::A | Order::C => numelt_ir::c_strides(domain, itemsize),
         };
         front.fresh(dtype, domain, strides)
     }
 }
 
-/// The loop with the output dtype `dtype=`, if `casting` allows converting the inputs to its dtypes.
+/// The loop that `dtype=` requests, if there is one and `casting` allows converting the inputs to its dtypes.
 pub fn forced(op: Op, ty: DType, kinds: &[Kind], casting: Casting) -> Option<Loop> {
     let info = op.info();
     let natural = resolve::resolve(op, kinds)?;
@@ -367,8 +367,8 @@ fn weak_literal(weak: Weak, want: DType) -> Option<Scalar> {
 }
 
 /// Whether NumPy's vector code and its scalar code convert numbers that do not fit differently. Which of them it uses
-/// depends on its buffers.
-fn is_converted_in_vectors(from: DType, to: DType) -> bool {
+/// depends on its buffers, so the conversion is left to NumPy.
+fn conversion_varies(from: DType, to: DType) -> bool {
     to == DType::U32 && matches!(from, DType::F32 | DType::F64)
 }
 
@@ -388,7 +388,7 @@ fn can_fail(resolved: Loop) -> bool {
     resolved.op != Op::Copy && (divides || resolved.ty.is_float() || resolved.ty.is_complex())
 }
 
-/// A copy of an array operand with harmless values where the mask is false.
+/// A copy of an array operand with harmless values where the mask is false; `None` for numbers.
 fn shield<F: Front>(front: &F, op: Op, mask: &Input<'_>, input: &Input<'_>) -> Result<Option<ArrayView>, F::Error> {
     let Input::Array(view) = input else { return Ok(None) };
     let mask_shape: &[i64] = if let Input::Array(mask) = mask { &mask.shape } else { &[] };

@@ -17,9 +17,9 @@ pub enum Error {
         shape_text(result)
     )]
     OutputShape {
-        /// Its shape.
+        /// The output's shape.
         out: Dims,
-        /// The result's.
+        /// The result's shape.
         result: Dims,
     },
     /// An assigned value does not fit its target.
@@ -27,7 +27,7 @@ pub enum Error {
     AssignmentShape {
         /// The value's shape.
         value: Dims,
-        /// The target's.
+        /// The target's shape.
         target: Dims,
     },
     /// An operation writes to a read-only array.
@@ -49,9 +49,9 @@ pub enum Error {
     /// There are more indices than axes.
     #[error("too many indices for array: array is {rank}-dimensional, but {indices} were indexed")]
     TooManyIndices {
-        /// Axes.
+        /// The number of axes.
         rank: usize,
-        /// Indices.
+        /// The number of indices.
         indices: usize,
     },
     /// The array does not have this axis.
@@ -59,7 +59,7 @@ pub enum Error {
     Axis {
         /// The axis.
         axis: i64,
-        /// Axes there are.
+        /// The number of axes.
         rank: usize,
     },
     /// An axis is named twice.
@@ -99,7 +99,7 @@ pub enum Error {
     Runtime(#[from] numelt_ir::Error),
 }
 
-/// The class of Python's exceptions that NumPy raises.
+/// The class of the Python exception that NumPy raises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// `ValueError`

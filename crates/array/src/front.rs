@@ -6,7 +6,7 @@ use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Input};
 use smallvec::SmallVec;
 
-/// The values of several folds.
+/// The results of several reductions.
 pub type Folded = SmallVec<[Scalar; 2]>;
 
 /// A front end: where operations are recorded, and how conditions are reported.
@@ -48,14 +48,14 @@ pub trait Front {
         None
     }
 
-    /// Passes the bytes of a base to `look`, after everything that writes them has run.
+    /// Calls `look` with the bytes of a base, after everything that writes them has run.
     ///
     /// # Errors
     /// Those of running it.
     fn look<R>(&self, base: &BaseRef, look: impl FnOnce(&[u8]) -> R) -> Result<R, Self::Error>;
 
-    /// The values of folds over all elements of a view, if they can be computed while other work stays pending; `None`
-    /// if the folds have to be recorded.
+    /// The results of reductions of all elements of a view, if they can be computed while other work stays pending;
+    /// `None` if the reductions have to be recorded.
     ///
     /// # Errors
     /// Those of running them.
@@ -84,7 +84,7 @@ pub trait Front {
     /// If such a warning is an error.
     fn literal_overflow(&self) -> Result<(), Self::Error>;
 
-    /// Whether a computation without elements, about which NumPy warns, is left to NumPy, which knows how to report it.
+    /// Whether a computation without elements, about which NumPy warns, is left to NumPy, so that NumPy reports it.
     fn leaves_warnings(&self) -> bool {
         true
     }
@@ -92,7 +92,7 @@ pub trait Front {
     /// Refuses an array that no memory can hold.
     ///
     /// # Errors
-    /// Those of [`Error::TooBig`], or the front end's error for insufficient memory.
+    /// [`Error::TooBig`], or the front end's error for insufficient memory.
     fn check_size(&self, shape: &[i64], dtype: DType) -> Result<(), Self::Error> {
         let bytes = shape.iter().filter(|n| **n > 0).try_fold(dtype.size() as i64, |a, &n| a.checked_mul(n));
         bytes.map(|_| ()).ok_or_else(|| self.error(Error::TooBig))

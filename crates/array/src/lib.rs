@@ -94,13 +94,13 @@ mod front;
 pub mod indexing;
 pub mod joining;
 pub mod matrices;
-mod one_by_one;
 mod operand;
 mod power;
 mod products;
 pub mod random;
 mod reductions;
 pub mod rules;
+mod scalar_loop;
 pub mod statistics;
 
 pub use answer::{Answer, NotNative};
@@ -122,11 +122,11 @@ pub use error::{Error, ErrorKind, shape_text};
 pub use front::{Folded, Front};
 pub use numelt_ir::{C32 as Complex64, C64 as Complex128, DType, F16, Scalar};
 pub use numelt_runtime::Config;
-pub use one_by_one::{is_one_by_one, record_one_by_one};
 pub use operand::Operand;
 pub use products::{plain as plain_product, product};
 pub use reductions::{Reduction, Scan, flatten, normalize_axis};
 pub use rules::slicing::Part;
+pub use scalar_loop::{record_scalar_loop, uses_scalar_loop};
 
 /// The guide, whose programs are tested as this crate's examples are.
 #[cfg(doctest)]

@@ -1,4 +1,4 @@
-//! Parts of matrices.
+//! Triangles of matrices.
 
 use crate::answer::{Answer, NotNative};
 use crate::elementwise::{Elementwise, Made};

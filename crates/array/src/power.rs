@@ -8,7 +8,7 @@ use numelt_ir::interp::cast;
 use numelt_ir::{Axes, DType, DTypeKind, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 
-/// Whether it is a float raised to an exponent of exactly two. NumPy's loops compute that without `pow`.
+/// Whether an operation raises floats to an exponent of exactly two. NumPy's loops compute that without `pow`.
 pub fn is_float_square(op: Op, args: &[Operand<'_>]) -> bool {
     let (Op::Power, [base, Operand::Weak(exponent)]) = (op, args) else { return false };
     let two = match exponent {
@@ -19,15 +19,15 @@ pub fn is_float_square(op: Op, args: &[Operand<'_>]) -> bool {
     two && base.dtype().is_some_and(DType::is_float)
 }
 
-/// Whether it is a float raised to the power one half. NumPy's loops compute the square root, which differs for minus
-/// zero and minus infinity.
+/// Whether an operation raises floats to the power one half. NumPy's loops compute the square root, which differs for
+/// minus zero and minus infinity.
 pub fn is_root(op: Op, args: &[Operand<'_>]) -> bool {
     let (Op::Power, [base, Operand::Weak(Weak::Float(exponent))]) = (op, args) else { return false };
     *exponent == 0.5 && matches!(base.dtype(), Some(DType::F32 | DType::F64))
 }
 
-/// Whether it is defined: NumPy refuses integers raised to a negative power. The elements of exponents in arrays of a
-/// signed type have to be examined.
+/// Whether an operation is no power, or a power that NumPy accepts: it refuses integers raised to a negative power. The
+/// elements of exponents in arrays of a signed type have to be examined.
 pub fn is_defined<F: Front>(front: &F, op: Op, ty: DType, args: &[Operand<'_>]) -> Result<bool, F::Error> {
     if op != Op::Power || !ty.is_integer() {
         return Ok(true);

@@ -1,7 +1,7 @@
-//! Products of vectors and matrices: shapes by NumPy's rules, operands as stacks of matrices.
+//! Products of vectors and matrices, recorded as products of stacks of matrices.
 //!
-//! In: arrays, and which of NumPy's products it is. Out: the recorded product. The engine decides how it is computed,
-//! and thereby its last places, from the operation and the strides that are recorded here.
+//! The engine decides from the operation and the strides how a product is computed, and thereby the last places of the
+//! results. So the strides that are recorded here are part of NumPy's rules.
 
 use crate::answer::{Answer, NotNative};
 use crate::elementwise::{Made, Output};
@@ -94,7 +94,7 @@ impl Product {
     fn of<F: Front>(front: &F, op: Op, ty: DType, a: &ArrayView, b: &ArrayView) -> Result<Option<Product>, F::Error> {
         let (x, y) = (a.shape.len(), b.shape.len());
         if op == Op::Dot && (a.dtype != ty || b.dtype != ty) {
-            // converted in their memory order; the ufuncs convert to rows when they run
+            // `dot` converts operands in their memory order; the ufuncs convert them to C order when they run
             let (a, b) = (converted(front, a, ty)?, converted(front, b, ty)?);
             return Product::of(front, op, ty, &a, &b);
         }
@@ -138,7 +138,7 @@ impl Product {
         let stretch = |view: &ArrayView, rows: i64, cols: i64| {
             let mut shape = batch.clone();
             shape.extend([rows, cols]);
-            let mut strides = shape::stretched_strides(view, &shape);
+            let mut strides = shape::broadcast_strides(view, &shape);
             let rank = strides.len();
             strides[rank - 2..].copy_from_slice(&view.strides[view.strides.len() - 2..]);
             shape::window(view, view.offset, shape, strides)
@@ -182,7 +182,7 @@ impl Product {
         Product::stacks(left, right, (true, inexact(ty) || b.shape.len() == 1))
     }
 
-    /// `dot` with a scalar.
+    /// `dot` of a scalar and an array: a multiple of the array.
     fn multiple<F: Front>(
         front: &F,
         ty: DType,

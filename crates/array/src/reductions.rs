@@ -18,7 +18,7 @@ pub fn normalize_axis(axis: i64, rank: usize) -> Option<usize> {
 /// The arguments of a reduction.
 #[derive(Debug, Clone, Copy)]
 pub struct Reduction<'a> {
-    /// The fold.
+    /// The reduction.
     pub op: Op,
     /// `axis=`; all axes if it is not given.
     pub axes: Axes,
@@ -34,13 +34,14 @@ impl Reduction<'_> {
     /// Records the reduction of an array.
     ///
     /// # Errors
-    /// If there are no elements and no value for none; if an output may not be written; and errors of recording.
+    /// If there are no elements and the reduction has no identity; if an output may not be written; and errors of
+    /// recording.
     pub fn record<F: Front>(&self, front: &F, view: &ArrayView) -> Result<Answer<Made>, F::Error> {
         let rank = view.shape.len();
         let positional = matches!(self.op, Op::Argmin | Op::Argmax);
         let Some(ty) = self.loop_dtype(view.dtype) else { return Ok(Answer::NotNative(NotNative::Loop)) };
         self.check_not_empty(view).map_err(|error| front.error(error))?;
-        // one element settles the extremes of truth values
+        // the largest of several bools is true if any of them is
         let op = match self.op {
             Op::Max if ty == DType::Bool => Op::Any,
             Op::Min if ty == DType::Bool => Op::All,
@@ -107,7 +108,7 @@ impl Reduction<'_> {
         };
         let out_dtype = op.output_dtype(ty);
         if let Some(out) = self.out {
-            return into(front, (op, ty, axes), view, &final_shape, &out);
+            return record_into(front, (op, ty, axes), view, &final_shape, &out);
         }
         // the kept axes of the result have the memory order of the source, those of positions C order
         let like: &[&ArrayView] = if matches!(op, Op::Argmin | Op::Argmax) { &[] } else { &[view] };
@@ -147,7 +148,8 @@ fn drop_axes(mut view: ArrayView, axes: Axes, shape: &Dims) -> ArrayView {
     view
 }
 
-fn into<F: Front>(
+/// Records a reduction into the output argument.
+fn record_into<F: Front>(
     front: &F,
     (op, ty, axes): (Op, DType, Axes),
     view: &ArrayView,
@@ -177,7 +179,7 @@ fn into<F: Front>(
     Ok(Answer::Recorded(Made::Written))
 }
 
-/// Records the fold itself; if there is nothing to fold, an elementwise operation or a constant.
+/// Records the reduction into a target; if nothing is to be reduced, an elementwise operation or a constant.
 fn write<F: Front>(
     front: &F,
     op: Op,

@@ -25,7 +25,7 @@ pub struct Statistic {
     pub dtype: Option<DType>,
 }
 
-/// A sum, its divisor, and whether the square root of the quotient is wanted.
+/// The quotient of a recorded sum and a number, or the square root of that quotient.
 #[derive(Debug, Clone)]
 pub struct Quotient {
     total: ArrayView,
@@ -79,7 +79,7 @@ impl Statistic {
         self.average(front, &squares, self.keepdims, (real, real), left)
     }
 
-    /// The sum over the axes, to be divided.
+    /// The sum over the axes, divided by a number.
     fn average<F: Front>(
         &self,
         front: &F,

@@ -6,7 +6,7 @@ use super::creation::unset;
 use super::recorder::{Recorder, runtime};
 use crate::error::Error;
 use crate::front::Front;
-use crate::random::{Pcg64, SeedSequence, Stretch, ziggurat};
+use crate::random::{Pcg64, SeedSequence, StreamSegment, ziggurat};
 use crate::reductions::normalize_axis;
 use numelt_ir::{Axes, DType, Scalar};
 use numelt_runtime::{Bounded, Input};
@@ -75,15 +75,15 @@ impl Generator {
     /// # Panics
     /// If there is not enough memory.
     pub fn random(&mut self, shape: &[usize]) -> Array<f64> {
-        Array::of(done(self.stretch(shape)))
+        Array::of(done(self.uniform_numbers(shape)))
     }
 
-    fn stretch(&mut self, shape: &[usize]) -> Result<AnyArray, Error> {
+    fn uniform_numbers(&mut self, shape: &[usize]) -> Result<AnyArray, Error> {
         let made = unset(DType::F64, &dims(shape))?;
         if made.is_empty() {
             return Ok(made);
         }
-        let Some(Stretch { op, first, state }) = self.stream.take(made.size() as u64, false) else {
+        let Some(StreamSegment { op, first, state }) = self.stream.take(made.size() as u64, false) else {
             unreachable!("whole words do not depend on halves")
         };
         let inputs: Vec<Input<'_>> =
@@ -155,12 +155,12 @@ impl Generator {
             return Ok(false);
         };
         let before = self.stream.clone();
-        let Some(stretch) = self.stream.take(n as u64, halves) else { return Ok(false) };
+        let Some(segment) = self.stream.take(n as u64, halves) else { return Ok(false) };
         let host = runtime().host();
         let threads = if n < 1 << 18 { 1 } else { host.threads() };
         let mut numbers = made.write::<i64>()?;
         let bounded = Bounded { low: low as u64, count, halves, wide: true };
-        let drawn = super::memory::fill_bounded(&*host, &stretch.stream(), bounded, &mut numbers, threads);
+        let drawn = super::memory::fill_bounded(&*host, &segment.stream(), bounded, &mut numbers, threads);
         self.stream = before;
         match drawn {
             Some(drawn) => Ok(self.stream.take(drawn, halves).is_some()),

@@ -334,7 +334,7 @@ impl AnyArray {
             return Err(no_index());
         }
         let lookup = Lookup::along(self.view(), axis, index.view().clone());
-        let index = indexing::checked(&Recorder, &lookup, self.view())?;
+        let index = indexing::checked_positions(&Recorder, &lookup, self.view())?;
         // the values in the form that the scatter takes: of the array's dtype, in memory that it does not write
         let chosen: Dims = index.shape.iter().chain(&self.shape()[1..]).copied().collect();
         Recorder.check_size(&chosen, self.dtype())?;

@@ -53,7 +53,7 @@ impl AnyArray {
     /// assert_eq!(numelt::zeros(&[2, 3, 4]).transpose().shape(), &[4, 3, 2]);
     /// ```
     pub fn transpose(&self) -> AnyArray {
-        let order: axes::Order = (0..self.ndim()).rev().collect();
+        let order: axes::AxisList = (0..self.ndim()).rev().collect();
         self.window(axes::permuted(self.view(), &order))
     }
 
@@ -139,7 +139,7 @@ impl AnyArray {
         Ok(self.window(axes::flipped(self.view(), [axis])))
     }
 
-    /// A read-only view that is stretched to a shape: axes of extent one repeat their element.
+    /// A read-only view that is broadcast to a shape: axes of extent one repeat their element.
     ///
     /// ```
     /// assert_eq!(numelt::arange(2).broadcast_to(&[2, 2]).unwrap().to_vec::<i64>(), [0, 1, 0, 1]);
@@ -148,7 +148,7 @@ impl AnyArray {
     /// # Errors
     /// If the array does not broadcast to the shape.
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<AnyArray, Error> {
-        axes::stretched(self.view(), &dims(shape)).map(|view| self.window(view).read_only())
+        axes::broadcast_to(self.view(), &dims(shape)).map(|view| self.window(view).read_only())
     }
 
     /// The elements moved along an axis; those that leave one end enter at the other. Without an axis, all elements in
@@ -296,7 +296,7 @@ fn common_dtype(arrays: &[&AnyArray]) -> Option<DType> {
     arrays.iter().map(|array| array.dtype()).reduce(DType::promote)
 }
 
-/// Read-only views of arrays, stretched to their common shape.
+/// Read-only views of arrays, broadcast to their common shape.
 ///
 /// ```
 /// let (x, y) = (numelt::arange(2), numelt::zeros(&[2, 1]));
@@ -310,7 +310,8 @@ pub fn broadcast_arrays(arrays: &[&AnyArray]) -> Result<Vec<AnyArray>, Error> {
     let Some(common) = shape::broadcast(&shapes) else {
         return Err(Error::Value("shape mismatch: objects cannot be broadcast to a single shape".into()));
     };
-    let stretch = |array: &&AnyArray| axes::stretched(array.view(), &common).map(|view| array.window(view).read_only());
+    let stretch =
+        |array: &&AnyArray| axes::broadcast_to(array.view(), &common).map(|view| array.window(view).read_only());
     arrays.iter().map(stretch).collect()
 }
 

@@ -88,7 +88,6 @@ impl AnyArray {
         with_element!(self.dtype(), T => {
             let values = flat.read::<T>()?;
             for (at, &place) in order.iter().enumerate() {
-                // a NaN is not equal to another one, as the standard demands
                 if at == 0 || !same(&values[order[at - 1] as usize], &values[place as usize]) {
                     indices.push(place);
                     counts.push(0);
@@ -165,19 +164,19 @@ impl AnyArray {
 
 /// Rows of at least this many elements are sorted by the host engine, on all cores. For shorter ones, starting its
 /// threads costs more than they save.
-const LONG: usize = 1 << 14;
+const LONG_ROW: usize = 1 << 14;
 
 /// The stable order of a row.
 fn order_of_row<T: Element>(row: &[T]) -> Vec<i64> {
     let mut order: Vec<i64> = (0..row.len() as i64).collect();
-    if row.len() < LONG || !stable_order(row, &mut order) {
+    if row.len() < LONG_ROW || !stable_order(row, &mut order) {
         order.sort_by(|&a, &b| row[a as usize].order(&row[b as usize]));
     }
     order
 }
 
 fn sort_row<T: Element>(row: &mut [T]) {
-    if row.len() < LONG {
+    if row.len() < LONG_ROW {
         return row.sort_by(T::order);
     }
     let values = row.to_vec();
@@ -185,16 +184,17 @@ fn sort_row<T: Element>(row: &mut [T]) {
     row.iter_mut().zip(order).for_each(|(to, from)| *to = values[from as usize]);
 }
 
-/// Whether two elements are equal. Zeros of both signs are; a NaN is not equal to another one, as the standard demands.
+/// Whether two elements are equal. Zeros of both signs are; a NaN is not equal to another one, as the Python array API
+/// standard demands.
 fn same<T: Element>(a: &T, b: &T) -> bool {
-    let missing = |value: &T| {
+    let is_nan = |value: &T| {
         let parts = match cast(value.into_scalar(), DType::C128) {
             Scalar::C128(value) => [value.re, value.im],
             other => unreachable!("a cast to complex128 gave {other:?}"),
         };
         parts.iter().any(|part| part.is_nan())
     };
-    a.order(b).is_eq() && !missing(a)
+    a.order(b).is_eq() && !is_nan(a)
 }
 
 /// The result of [`AnyArray::unique_all`].

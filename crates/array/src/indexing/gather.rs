@@ -1,7 +1,7 @@
 //! Reading by positions: a recorded gather into new memory.
 
 use super::lookup::Lookup;
-use super::positions::{Picks, Positions, Walk, compute};
+use super::positions::{CheckOrder, Indices, Positions, compute};
 use crate::answer::{Answer, NotNative};
 use crate::error::Error;
 use crate::front::Front;
@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 /// # Errors
 /// NumPy's IndexError for indices out of bounds and for shapes that do not fit each other; those of recording.
 pub fn gather<F: Front>(front: &F, lookup: &Lookup) -> Result<Answer<ArrayView>, F::Error> {
-    let positions = Picks::of(front, lookup)?.settle(front, lookup, Walk::of_reading(lookup))?;
+    let positions = Indices::of(front, lookup)?.resolve(front, lookup, CheckOrder::of_reading(lookup))?;
     if lookup.rest.0.len() + positions.shape.len() >= MAX_RANK {
         return Ok(Answer::NotNative(NotNative::Shape));
     }
@@ -65,7 +65,7 @@ fn gather_at<F: Front>(
         front.record(Op::Copy, dtype, &out, &[Input::Array(&source)], Axes::default())?;
         return Ok(out);
     };
-    let moves = shape::stretched_strides(index, &positions.shape);
+    let moves = shape::broadcast_strides(index, &positions.shape);
     let fixed = Dims::from_elem(0, lookup.rest.0.len());
     let index = shape::window(index, index.offset, source.shape.clone(), lookup.arrange(&moves, &fixed));
     source.shape.insert(0, positions.axis.0);
@@ -126,9 +126,9 @@ pub fn take<F: Front>(
     // NumPy does not check the indices if there is nothing in front of the axis
     let checked = inside.is_none() && !array.shape[..axis].contains(&0);
     let lookup = Lookup::along(array, axis, inside.unwrap_or_else(|| index.clone()));
-    let picks = Picks::of(front, &lookup)?;
-    let picks = if checked { picks } else { picks.trust() };
-    let positions = picks.settle(front, &lookup, Walk::Rows)?;
+    let indices = Indices::of(front, &lookup)?;
+    let indices = if checked { indices } else { indices.without_bounds_checks() };
+    let positions = indices.resolve(front, &lookup, CheckOrder::Rows)?;
     let extents = lookup.arrange(&positions.shape, &lookup.rest.0);
     let strides = c_strides(&extents, array.dtype.size() as i64);
     gather_at(front, &lookup, &positions, strides).map(Answer::Recorded)

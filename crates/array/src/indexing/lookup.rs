@@ -11,18 +11,18 @@ use smallvec::SmallVec;
 
 /// An axis (or several, for a mask) from which an index selects.
 #[derive(Debug, Clone)]
-pub struct Fancy {
+pub struct AdvancedIndex {
     /// The first axis of the array, for messages.
     pub axis: usize,
     /// Extents and strides of the axes.
     pub axes: SmallVec<[(i64, i64); 2]>,
     /// The index.
-    pub pick: Pick,
+    pub selector: Selector,
 }
 
 /// How elements of an axis are selected.
 #[derive(Debug, Clone)]
-pub enum Pick {
+pub enum Selector {
     /// By an array of integers.
     Index(ArrayView),
     /// By a mask of the axes' shape: the positions of its true elements.
@@ -35,8 +35,8 @@ pub struct Lookup {
     /// The array with its offset moved by slices and integers; shape and strides are the original ones.
     pub array: ArrayView,
     /// The axes with indices, in order.
-    pub fancy: SmallVec<[Fancy; 2]>,
-    /// Single truth values: the number of indices before each one, and its extent.
+    pub advanced: SmallVec<[AdvancedIndex; 2]>,
+    /// Single truth values: the number of indices before each one, and its extent (one for true, zero for false).
     pub truths: SmallVec<[(usize, i64); 1]>,
     /// Extents and strides of the other axes of the result.
     pub rest: (Dims, Dims),
@@ -46,12 +46,17 @@ pub struct Lookup {
     pub whole_mask: bool,
 }
 
-/// Whether the axes with indices are adjacent.
+/// Whether the items that select (everything but slices, new axes and ellipses) are adjacent, as far as the key has been
+/// read.
 #[derive(PartialEq)]
-enum Together {
-    NoneYet,
-    Now,
-    Ended,
+enum Adjacency {
+    /// There was no such item.
+    None,
+    /// The last item was one.
+    Open,
+    /// A group of them has ended.
+    Closed,
+    /// There are several groups.
     Apart,
 }
 
@@ -78,7 +83,7 @@ impl Lookup {
         }
         let mut this = Lookup {
             array: array.clone(),
-            fancy: SmallVec::new(),
+            advanced: SmallVec::new(),
             truths: SmallVec::new(),
             rest: (Dims::new(), Dims::new()),
             before: 0,
@@ -89,22 +94,22 @@ impl Lookup {
             },
         };
         check_masks(array, items, rank - consumed)?;
-        let (mut axis, mut together) = (0, Together::NoneYet);
+        let (mut axis, mut adjacency) = (0, Adjacency::None);
         for item in items {
-            let picks = !matches!(item, Item::Basic(Part::Slice(..) | Part::NewAxis | Part::Ellipsis));
-            together = match (together, picks) {
-                (Together::NoneYet, true) => {
+            let selects = !matches!(item, Item::Basic(Part::Slice(..) | Part::NewAxis | Part::Ellipsis));
+            adjacency = match (adjacency, selects) {
+                (Adjacency::None, true) => {
                     this.before = this.rest.0.len();
-                    Together::Now
+                    Adjacency::Open
                 }
-                (Together::Now, false) => Together::Ended,
-                (Together::Ended, true) => Together::Apart,
+                (Adjacency::Open, false) => Adjacency::Closed,
+                (Adjacency::Closed, true) => Adjacency::Apart,
                 (same, _) => same,
             };
             axis += this.item(item, axis, rank - consumed)?;
         }
         this.keep(axis..rank);
-        if together == Together::Apart {
+        if adjacency == Adjacency::Apart {
             this.before = 0;
         }
         Ok(this)
@@ -114,7 +119,7 @@ impl Lookup {
     pub fn along(array: &ArrayView, axis: usize, index: ArrayView) -> Lookup {
         let mut this = Lookup {
             array: array.clone(),
-            fancy: SmallVec::new(),
+            advanced: SmallVec::new(),
             truths: SmallVec::new(),
             rest: (Dims::new(), Dims::new()),
             before: axis,
@@ -123,7 +128,7 @@ impl Lookup {
         this.keep(0..axis);
         this.keep(axis + 1..array.shape.len());
         let axes = SmallVec::from_slice(&[(array.shape[axis], array.strides[axis])]);
-        this.fancy.push(Fancy { axis, axes, pick: Pick::Index(index) });
+        this.advanced.push(AdvancedIndex { axis, axes, selector: Selector::Index(index) });
         this
     }
 
@@ -156,17 +161,17 @@ impl Lookup {
                 Ok(missing)
             }
             Item::Truth(truth) => {
-                self.truths.push((self.fancy.len(), i64::from(*truth)));
+                self.truths.push((self.advanced.len(), i64::from(*truth)));
                 Ok(0)
             }
-            Item::Array(index) => self.pick(axis, 1, Pick::Index(index.clone())),
-            Item::Mask(mask) => self.pick(axis, mask.shape.len(), Pick::Mask(mask.clone())),
+            Item::Array(index) => self.add_advanced(axis, 1, Selector::Index(index.clone())),
+            Item::Mask(mask) => self.add_advanced(axis, mask.shape.len(), Selector::Mask(mask.clone())),
         }
     }
 
-    fn pick(&mut self, axis: usize, count: usize, pick: Pick) -> Result<usize, Error> {
+    fn add_advanced(&mut self, axis: usize, count: usize, selector: Selector) -> Result<usize, Error> {
         let axes = (axis..axis + count).map(|a| (self.array.shape[a], self.array.strides[a])).collect();
-        self.fancy.push(Fancy { axis, axes, pick });
+        self.advanced.push(AdvancedIndex { axis, axes, selector });
         Ok(count)
     }
 
@@ -182,17 +187,17 @@ impl Lookup {
     pub fn picked_shape(&self, shapes: &[&[i64]]) -> Result<Dims, Error> {
         let mut all: SmallVec<[&[i64]; 4]> = SmallVec::new();
         let mut truths = self.truths.iter().peekable();
-        for (at, fancy) in self.fancy.iter().enumerate() {
+        for (at, advanced) in self.advanced.iter().enumerate() {
             while let Some((_, n)) = truths.next_if(|t| t.0 <= at) {
                 all.push(std::slice::from_ref(n));
             }
             // a mask counts as one index per axis
-            all.extend(std::iter::repeat_n(shapes[at], fancy.axes.len()));
+            all.extend(std::iter::repeat_n(shapes[at], advanced.axes.len()));
         }
         all.extend(truths.map(|(_, n)| std::slice::from_ref(n)));
         let picked = shape::broadcast(&all).ok_or_else(|| {
             let list: String = all.iter().map(|s| shape_text(s) + " ").collect();
-            Error::Index(format!("shape mismatch: indexing arrays could not be broadcast together with shapes {list}"))
+            Error::Index(format!("shape mismatch: indexing arrays could not be broadcast adjacency with shapes {list}"))
         })?;
         let rank = picked.len() + self.rest.0.len();
         if rank > MAX_RANK {
@@ -207,7 +212,7 @@ impl Lookup {
     pub fn picked_first(&self, result: &ArrayView) -> ArrayView {
         let (rank, others) = (result.shape.len(), self.rest.0.len());
         let after = self.before + rank - others;
-        let order: axes::Order = (self.before..after).chain(0..self.before).chain(after..rank).collect();
+        let order: axes::AxisList = (self.before..after).chain(0..self.before).chain(after..rank).collect();
         axes::permuted(result, &order)
     }
 

@@ -1,6 +1,6 @@
-//! Indexing with arrays and masks. Reading is a recorded gather; writing is a recorded `where` or a scatter.
+//! Indexing with arrays and masks (NumPy's advanced indexing). Reading is a recorded gather; writing is a recorded `where`
+//! or a scatter.
 //!
-//! In: an array, the items of a key that is not basic, and perhaps a value. Out: a new array, or the changed array.
 //! `lookup` applies the key to the array's axes, `positions` checks bounds and computes where the elements are,
 //! `gather` reads, and `scatter` writes.
 
@@ -12,16 +12,17 @@ mod scatter;
 
 pub use elements::{each_integer, walk};
 pub use gather::{Mode, gather, strides_of, take};
-pub use lookup::{Fancy, Lookup, Pick};
+pub use lookup::{AdvancedIndex, Lookup, Selector};
 pub use positions::{
-    Picks, Positions, Walk, bounds, checked, column, compute, first_outside, true_positions, unraveled,
+    CheckOrder, Indices, Positions, bounds, checked_positions, column, compute, first_outside, true_positions,
+    unraveled,
 };
 pub use scatter::{Assigned, combine_at, scatter_of, set, stored};
 
 use crate::rules::slicing::Part;
 use numelt_runtime::ArrayView;
 
-/// One item of a key.
+/// One item of a key: of what is between the brackets of `array[...]`.
 #[derive(Debug, Clone)]
 pub enum Item {
     /// An integer, a slice, a new axis or an ellipsis.

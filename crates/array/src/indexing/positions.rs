@@ -1,11 +1,11 @@
-//! From index arrays and masks to one position per selected element.
+//! From index arrays and masks to one position per selected element, along one axis of the array's memory.
 //!
-//! In: a [`Lookup`]. Out: [`Positions`]: an array of positions along one axis of the array's memory. Bounds are checked
-//! immediately, because an index out of range is an error of this statement. Small index arrays are read directly. For
-//! large ones, a minimum and a maximum are recorded, which share a pass with the computation of the index.
+//! Bounds are checked immediately, because an index out of range is an error of this statement. Small index arrays are
+//! read directly. For large ones, a minimum and a maximum are recorded, which share a pass with the computation of the
+//! index.
 
 use super::elements::each_integer;
-use super::lookup::{Fancy, Lookup, Pick};
+use super::lookup::{AdvancedIndex, Lookup, Selector};
 use crate::error::Error;
 use crate::front::Front;
 use crate::rules::shape::{self, Order};
@@ -15,7 +15,7 @@ use numelt_runtime::{ArrayView, Input};
 use smallvec::SmallVec;
 
 /// Indices of up to this many elements are read one by one.
-const FEW: i64 = 4096;
+const READ_DIRECTLY: i64 = 4096;
 
 /// The positions of the selected elements.
 pub struct Positions {
@@ -27,7 +27,7 @@ pub struct Positions {
     pub axis: (i64, i64),
     /// Byte offset of position zero.
     pub offset: i64,
-    /// Whether they are 0, 1, 2, … to the end of the axis.
+    /// Whether the positions are 0, 1, 2, … to the end of the axis.
     pub all: bool,
     /// The original indices: they determine the memory order of a result without other axes.
     pub inputs: SmallVec<[ArrayView; 2]>,
@@ -35,7 +35,7 @@ pub struct Positions {
 
 /// The order in which NumPy checks indices, which decides which of several bad ones its IndexError names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Walk {
+pub enum CheckOrder {
     /// In C order: `take`, and reading by one index array.
     Rows,
     /// In the memory order of the axes: reading a vector.
@@ -45,18 +45,18 @@ pub enum Walk {
     Iterator,
 }
 
-impl Walk {
+impl CheckOrder {
     /// For `array[key]`.
-    pub fn of_reading(lookup: &Lookup) -> Walk {
-        match &lookup.fancy[..] {
-            [one] if one.axes.len() == 1 && lookup.rest.0.is_empty() => Walk::Memory,
-            [_] => Walk::Rows,
-            _ => Walk::Iterator,
+    pub fn of_reading(lookup: &Lookup) -> CheckOrder {
+        match &lookup.advanced[..] {
+            [one] if one.axes.len() == 1 && lookup.rest.0.is_empty() => CheckOrder::Memory,
+            [_] => CheckOrder::Rows,
+            _ => CheckOrder::Iterator,
         }
     }
 }
 
-/// An index on one axis.
+/// An index along one axis.
 struct Component {
     n: i64,
     stride: i64,
@@ -68,39 +68,46 @@ struct Component {
 }
 
 /// The indices of a lookup before their elements have been examined.
-pub struct Picks {
+pub struct Indices {
     /// The shape of the selection.
     pub shape: Dims,
     components: SmallVec<[Component; 2]>,
 }
 
-impl Picks {
+impl Indices {
     /// Determines what masks select, and the common shape.
     ///
     /// # Errors
     /// NumPy's IndexError for shapes that do not fit each other.
-    pub fn of<F: Front>(front: &F, lookup: &Lookup) -> Result<Picks, F::Error> {
+    pub fn of<F: Front>(front: &F, lookup: &Lookup) -> Result<Indices, F::Error> {
         let mut components: SmallVec<[Component; 2]> = SmallVec::new();
         let mut firsts: SmallVec<[usize; 2]> = SmallVec::new();
-        for fancy in &lookup.fancy {
+        for advanced in &lookup.advanced {
             firsts.push(components.len());
-            match &fancy.pick {
-                Pick::Index(index) => {
-                    let (n, stride) = fancy.axes[0];
-                    components.push(Component { n, stride, index: index.clone(), axis: Some(fancy.axis), all: false });
+            match &advanced.selector {
+                Selector::Index(index) => {
+                    let (n, stride) = advanced.axes[0];
+                    components.push(Component {
+                        n,
+                        stride,
+                        index: index.clone(),
+                        axis: Some(advanced.axis),
+                        all: false,
+                    });
                 }
-                Pick::Mask(mask) => masked(front, fancy, mask, &mut components)?,
+                Selector::Mask(mask) => add_mask(front, advanced, mask, &mut components)?,
             }
         }
         let shape = {
             let shapes: SmallVec<[&[i64]; 4]> = firsts.iter().map(|&k| &components[k].index.shape[..]).collect();
             lookup.picked_shape(&shapes).map_err(|error| front.error(error))?
         };
-        Ok(Picks { shape, components })
+        Ok(Indices { shape, components })
     }
 
-    /// Accepts indices that are known to be positions, or that the engine may clamp at the upper end.
-    pub fn trust(mut self) -> Picks {
+    /// Omits the check of bounds, for indices that are known to be positions, or that the engine may clamp at the upper
+    /// end.
+    pub fn without_bounds_checks(mut self) -> Indices {
         self.components.iter_mut().for_each(|c| c.axis = None);
         self
     }
@@ -109,15 +116,15 @@ impl Picks {
     ///
     /// # Errors
     /// NumPy's IndexError for indices out of bounds.
-    pub fn settle<F: Front>(self, front: &F, lookup: &Lookup, walk: Walk) -> Result<Positions, F::Error> {
-        let Picks { shape, mut components } = self;
+    pub fn resolve<F: Front>(self, front: &F, lookup: &Lookup, order: CheckOrder) -> Result<Positions, F::Error> {
+        let Indices { shape, mut components } = self;
         let inputs = components.iter().map(|c| c.index.clone()).collect();
         let offset = lookup.array.offset;
         let mut positions = Positions { shape, index: None, axis: (1, 0), offset, all: false, inputs };
         // if indices broadcast to nothing, NumPy does not check them
         if shape::size(&positions.shape) > 0 {
             for component in &mut components {
-                component.settle(front, walk)?;
+                component.resolve(front, order)?;
             }
             positions.join(front, &components, lookup.array.dtype.size() as i64)?;
         }
@@ -182,16 +189,16 @@ fn apart_from<F: Front>(front: &F, index: &ArrayView, target: &ArrayView) -> Res
 }
 
 /// The positions of a lookup along one axis: checked, counted from the front, as 64-bit integers, and not in the memory
-/// of a target.
+/// of a target that is about to be written.
 ///
 /// # Errors
 /// NumPy's IndexError for indices out of bounds; those of recording.
-pub fn checked<F: Front>(front: &F, lookup: &Lookup, target: &ArrayView) -> Result<ArrayView, F::Error> {
-    let mut picks = Picks::of(front, lookup)?;
-    for component in &mut picks.components {
-        component.settle(front, Walk::Iterator)?;
+pub fn checked_positions<F: Front>(front: &F, lookup: &Lookup, target: &ArrayView) -> Result<ArrayView, F::Error> {
+    let mut indices = Indices::of(front, lookup)?;
+    for component in &mut indices.components {
+        component.resolve(front, CheckOrder::Iterator)?;
     }
-    let [only] = &picks.components[..] else { unreachable!("an index along one axis is one component") };
+    let [only] = &indices.components[..] else { unreachable!("an index along one axis is one component") };
     apart_from(front, &only.index, target)
 }
 
@@ -203,7 +210,7 @@ fn gcd(a: i64, b: i64) -> i64 {
     a
 }
 
-/// A recorded operation on 64-bit integers, in the memory order of its inputs.
+/// Records an operation on 64-bit integers; the result has the memory order of the inputs.
 pub fn compute<F: Front>(front: &F, op: Op, ins: &[Input<'_>]) -> Result<ArrayView, F::Error> {
     let views: SmallVec<[&ArrayView; 3]> = ins
         .iter()
@@ -255,14 +262,14 @@ pub fn unraveled<F: Front>(
 
 impl Component {
     /// Checks the bounds, and makes negative indices count from the end.
-    fn settle<F: Front>(&mut self, front: &F, walk: Walk) -> Result<(), F::Error> {
+    fn resolve<F: Front>(&mut self, front: &F, order: CheckOrder) -> Result<(), F::Error> {
         let Some(axis) = self.axis else { return Ok(()) };
         if within(front, &self.index, self.n)? {
             return Ok(());
         }
         let Some((low, high)) = bounds(front, &self.index)? else { return Ok(()) };
         if low < -self.n || high >= self.n {
-            let outside = first_outside(front, &self.index, self.n, walk)?;
+            let outside = first_outside(front, &self.index, self.n, order)?;
             return Err(front.error(Error::IndexOutOfBounds { index: outside, axis, extent: self.n }));
         }
         if low < 0 {
@@ -284,7 +291,7 @@ pub fn bounds<F: Front>(front: &F, index: &ArrayView) -> Result<Option<(i64, i64
     if index.size() == 0 {
         return Ok(None);
     }
-    if index.size() <= FEW {
+    if index.size() <= READ_DIRECTLY {
         let mut found = (i64::MAX, i64::MIN);
         each_integer(front, index, |v| {
             found = (found.0.min(v), found.1.max(v));
@@ -305,9 +312,10 @@ pub fn bounds<F: Front>(front: &F, index: &ArrayView) -> Result<Option<(i64, i64
     Ok(Some((integer(front, &low)?, integer(front, &high)?)))
 }
 
-/// Whether one pass over wide indices shows that they are not negative and inside an axis of `n`.
+/// Whether one pass shows that all indices are not negative and inside an axis of `n`. False for indices that are few or
+/// not of int64, which are checked otherwise.
 fn within<F: Front>(front: &F, index: &ArrayView, n: i64) -> Result<bool, F::Error> {
-    if index.size() <= FEW || index.dtype != DType::I64 {
+    if index.size() <= READ_DIRECTLY || index.dtype != DType::I64 {
         return Ok(false);
     }
     // as unsigned numbers, negative ones are the largest
@@ -322,16 +330,18 @@ fn within<F: Front>(front: &F, index: &ArrayView, n: i64) -> Result<bool, F::Err
 }
 
 /// An index array in the order in which NumPy checks its bounds.
-fn as_checked(index: &ArrayView, walk: Walk) -> ArrayView {
+fn as_checked(index: &ArrayView, order: CheckOrder) -> ArrayView {
     let mut view = index.clone();
-    if walk == Walk::Rows || (walk == Walk::Iterator && index.dtype == DType::I64 && index.shape.len() <= 1) {
+    if order == CheckOrder::Rows
+        || (order == CheckOrder::Iterator && index.dtype == DType::I64 && index.shape.len() <= 1)
+    {
         return view;
     }
     let mut axes: SmallVec<[usize; 4]> = (0..index.shape.len()).filter(|&a| index.shape[a] > 1).collect();
     axes.sort_by_key(|&a| std::cmp::Reverse(index.strides[a].abs()));
     view.shape = axes.iter().map(|&a| index.shape[a]).collect();
     view.strides = axes.iter().map(|&a| index.strides[a]).collect();
-    if walk == Walk::Iterator {
+    if order == CheckOrder::Iterator {
         let backward = axes.iter().filter(|&&a| index.strides[a] < 0);
         view.offset += backward.map(|&a| (index.shape[a] - 1) * index.strides[a]).sum::<i64>();
         view.strides.iter_mut().for_each(|s| *s = s.abs());
@@ -340,9 +350,9 @@ fn as_checked(index: &ArrayView, walk: Walk) -> ArrayView {
 }
 
 /// The first element, in NumPy's order, that is not an index of an axis of `n`.
-pub fn first_outside<F: Front>(front: &F, index: &ArrayView, n: i64, walk: Walk) -> Result<i64, F::Error> {
+pub fn first_outside<F: Front>(front: &F, index: &ArrayView, n: i64, order: CheckOrder) -> Result<i64, F::Error> {
     let mut outside = n;
-    each_integer(front, &as_checked(index, walk), |v| {
+    each_integer(front, &as_checked(index, order), |v| {
         let inside = (-n..n).contains(&v);
         if !inside {
             outside = v;
@@ -366,7 +376,7 @@ fn wide(number: Scalar) -> i64 {
 
 /// The number of true elements, computed now.
 pub fn count_true<F: Front>(front: &F, mask: &ArrayView) -> Result<i64, F::Error> {
-    if mask.size() <= FEW && mask.dtype == DType::Bool {
+    if mask.size() <= READ_DIRECTLY && mask.dtype == DType::Bool {
         let mut count = 0;
         each_integer(front, mask, |v| {
             count += v;
@@ -415,19 +425,19 @@ pub fn column(positions: &ArrayView, k: usize) -> ArrayView {
     shape::window(positions, offset, Dims::from_slice(&positions.shape[..1]), Dims::from_elem(row, 1))
 }
 
-/// The components of a mask: one if its axes are equivalent to one in memory, otherwise one per axis.
-fn masked<F: Front>(
+/// Adds the components of a mask: one if its axes are equivalent to one in memory, otherwise one per axis.
+fn add_mask<F: Front>(
     front: &F,
-    fancy: &Fancy,
+    advanced: &AdvancedIndex,
     mask: &ArrayView,
     components: &mut SmallVec<[Component; 2]>,
 ) -> Result<(), F::Error> {
-    let joined = fancy.axes.windows(2).all(|pair| pair[0].1 == pair[1].0 * pair[1].1);
-    let total: i64 = fancy.axes.iter().map(|a| a.0).product();
+    let joined = advanced.axes.windows(2).all(|pair| pair[0].1 == pair[1].0 * pair[1].1);
+    let total: i64 = advanced.axes.iter().map(|a| a.0).product();
     // a mask without elements need not have the axes' extents
-    if mask.size() == 0 || (!joined && fancy.axes.len() > 1) {
+    if mask.size() == 0 || (!joined && advanced.axes.len() > 1) {
         let positions = true_positions(front, mask)?;
-        let each = fancy.axes.iter().enumerate();
+        let each = advanced.axes.iter().enumerate();
         components.extend(each.map(|(k, &(n, stride))| Component {
             n,
             stride,
@@ -445,7 +455,7 @@ fn masked<F: Front>(
         }
     };
     let positions = true_positions(front, &flat)?;
-    let stride = fancy.axes.last().map_or(0, |a| a.1);
+    let stride = advanced.axes.last().map_or(0, |a| a.1);
     let all = positions.shape[0] == total;
     components.push(Component { n: total, stride, index: column(&positions, 0), axis: None, all });
     Ok(())

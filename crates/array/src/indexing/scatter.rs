@@ -6,7 +6,7 @@
 
 use super::Item;
 use super::lookup::Lookup;
-use super::positions::{Picks, Positions, Walk, compute};
+use super::positions::{CheckOrder, Indices, Positions, compute};
 use crate::answer::{Answer, NotNative};
 use crate::assign;
 use crate::error::{Error, shape_text};
@@ -17,7 +17,7 @@ use numelt_ir::{Axes, DType, Dims, MAX_RANK, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
 
 /// With at most this many elements per row, all of an array is rewritten under a mask of rows.
-const SHORT: i64 = 4;
+const SHORT_ROW: i64 = 4;
 
 /// `array[items] = value`, where at least one item is an array, a mask or a truth value.
 ///
@@ -31,11 +31,11 @@ pub fn set<F: Front>(front: &F, array: &ArrayView, items: &[Item], value: Assign
         return Ok(Answer::Recorded(()));
     }
     let lookup = Lookup::new(array, items).map_err(|error| front.error(error))?;
-    let picks = Picks::of(front, &lookup)?;
-    let extents = lookup.arrange(&picks.shape, &lookup.rest.0);
+    let indices = Indices::of(front, &lookup)?;
+    let extents = lookup.arrange(&indices.shape, &lookup.rest.0);
     let value = value.view(front, array.dtype)?;
     let value = fit(value, &extents, lookup.whole_mask).map_err(|error| front.error(error))?;
-    let positions = picks.settle(front, &lookup, Walk::Iterator)?;
+    let positions = indices.resolve(front, &lookup, CheckOrder::Iterator)?;
     if shape::size(&extents) == 0 {
         return Ok(Answer::Recorded(()));
     }
@@ -111,7 +111,7 @@ fn select<F: Front>(front: &F, array: &ArrayView, mask: &ArrayView, values: &Ass
     }
     let others = &array.shape[mask.shape.len()..];
     // for long rows it is better not to touch those that the mask excludes
-    if shape::broadcast(&[own, others]).as_deref() != Some(others) || shape::size(others) > SHORT {
+    if shape::broadcast(&[own, others]).as_deref() != Some(others) || shape::size(others) > SHORT_ROW {
         return Ok(false);
     }
     let mut mask = mask.clone();
@@ -155,7 +155,7 @@ fn fit(mut values: ArrayView, extents: &[i64], whole_mask: bool) -> Result<Array
     let fits =
         values.shape.len() <= extents.len() && shape::broadcast(&[&values.shape, extents]).as_deref() == Some(extents);
     if fits {
-        let strides = shape::stretched_strides(&values, extents);
+        let strides = shape::broadcast_strides(&values, extents);
         return Ok(shape::window(&values, values.offset, Dims::from_slice(extents), strides));
     }
     Err(Error::Value(if whole_mask {
@@ -172,7 +172,8 @@ fn fit(mut values: ArrayView, extents: &[i64], whole_mask: bool) -> Result<Array
     }))
 }
 
-/// Records the scatter of values of the lookup's shape.
+/// Records the scatter of values of the lookup's shape. False, with nothing recorded, if elements of the array share
+/// memory.
 fn scatter<F: Front>(
     front: &F,
     array: &ArrayView,
@@ -196,7 +197,7 @@ fn scatter<F: Front>(
     };
     let first = |d: &Dims| d[before..after].iter().chain(&d[..before]).chain(&d[after..]).copied().collect::<Dims>();
     let values = shape::window(values, values.offset, first(&values.shape), first(&values.strides));
-    let moves = shape::stretched_strides(&index, &positions.shape);
+    let moves = shape::broadcast_strides(&index, &positions.shape);
     let index = shape::window(&index, index.offset, positions.shape.clone(), moves);
     let mut target = shape::window(array, positions.offset, lookup.rest.0.clone(), lookup.rest.1.clone());
     target.shape.insert(0, positions.axis.0);
@@ -208,7 +209,7 @@ fn scatter<F: Front>(
     if array.to_ir(0).overlaps_itself() != Some(false) {
         return Ok(false);
     }
-    one_by_one(front, &target, &values, &index)
+    scatter_elements(front, &target, &values, &index)
 }
 
 fn record<F: Front>(front: &F, target: &ArrayView, values: &ArrayView, index: &ArrayView) -> Result<(), F::Error> {
@@ -218,7 +219,7 @@ fn record<F: Front>(front: &F, target: &ArrayView, values: &ArrayView, index: &A
 
 /// A scatter in which the axis of the positions is interleaved with the others: there is a position for every single
 /// element.
-fn one_by_one<F: Front>(
+fn scatter_elements<F: Front>(
     front: &F,
     target: &ArrayView,
     values: &ArrayView,

@@ -1,4 +1,4 @@
-//! NumPy's linear congruential bit generators PCG64 and PCG64DXSM: words one by one, and stretches of the stream to be
+//! NumPy's linear congruential bit generators PCG64 and PCG64DXSM: words one by one, and segments of the stream to be
 //! recorded.
 
 use super::seed_sequence::SeedSequence;
@@ -7,9 +7,9 @@ use numelt_ir::interp::random::{Lcg, PCG64_CHEAP_MULTIPLIER, PCG64_MULTIPLIER, p
 use numelt_runtime::RandomStream;
 use smallvec::SmallVec;
 
-/// A stretch of a stream: the operation with the literals of its first element.
+/// A segment of a stream: the operation with the literals of its first element.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stretch {
+pub struct StreamSegment {
     /// The operation.
     pub op: Op,
     /// Position of the first element.
@@ -18,8 +18,8 @@ pub struct Stretch {
     pub state: SmallVec<[u64; 6]>,
 }
 
-impl Stretch {
-    /// The stretch in the form that a host engine takes.
+impl StreamSegment {
+    /// The segment in the form that a host engine takes.
     pub fn stream(&self) -> RandomStream<'_> {
         RandomStream { op: self.op, position: self.first, state: &self.state }
     }
@@ -34,13 +34,13 @@ pub struct Pcg64 {
     pub increment: u128,
     /// Whether it is PCG64, which steps before it outputs a word, or PCG64DXSM, which steps afterwards.
     pub steps_first: bool,
-    /// The upper half of the last word whose lower half has been output.
+    /// The upper half of the last word of which the lower half has been output.
     pub half: u32,
-    /// Whether that half has not been output yet.
-    pub waits: bool,
+    /// Whether `half` has not been output yet.
+    pub has_half: bool,
 }
 
-/// One step back, as a multiplier and a factor of the increment.
+/// One step back, as a multiplier and a factor of the increment; for PCG64DXSM, [`CHEAP_BACK`].
 const BACK: (u128, u128) = Lcg::leap(PCG64_MULTIPLIER, u128::MAX);
 const CHEAP_BACK: (u128, u128) = Lcg::leap(PCG64_CHEAP_MULTIPLIER, u128::MAX);
 
@@ -51,7 +51,7 @@ impl Pcg64 {
         let join = |at: usize| u128::from(words[at]) << 64 | u128::from(words[at + 1]);
         let increment = join(2) << 1 | 1;
         let first =
-            Pcg64 { state: increment.wrapping_add(join(0)), increment, steps_first: true, half: 0, waits: false };
+            Pcg64 { state: increment.wrapping_add(join(0)), increment, steps_first: true, half: 0, has_half: false };
         Pcg64 { state: first.stepped(), ..first }
     }
 
@@ -74,12 +74,12 @@ impl Pcg64 {
     /// The next half of a word: the lower one first.
     #[inline]
     pub fn half(&mut self) -> u32 {
-        if self.waits {
-            self.waits = false;
+        if self.has_half {
+            self.has_half = false;
             return self.half;
         }
         let word = self.word();
-        (self.half, self.waits) = ((word >> 32) as u32, true);
+        (self.half, self.has_half) = ((word >> 32) as u32, true);
         word as u32
     }
 
@@ -134,8 +134,8 @@ impl Pcg64 {
     }
 
     /// Takes `n` words, or halves of words, and advances the state as single draws would. `None`, with nothing changed,
-    /// if the half that waits is not of the previous word.
-    pub fn take(&mut self, n: u64, halves: bool) -> Option<Stretch> {
+    /// if the stored half is not of the previous word.
+    pub fn take(&mut self, n: u64, halves: bool) -> Option<StreamSegment> {
         let multiplier = self.multiplier();
         let lcg = |state| Lcg { state, increment: self.increment, multiplier };
         // word number `k` from a state on
@@ -147,27 +147,27 @@ impl Pcg64 {
             }
         };
         let (mut start, mut first, mut words) = (lcg(self.state), 0, n);
-        let (mut half, mut waits) = (self.half, self.waits);
+        let (mut half, mut has_half) = (self.half, self.has_half);
         if halves {
-            if waits {
+            if has_half {
                 let (multiply, add) = if self.steps_first { BACK } else { CHEAP_BACK };
                 start.state = multiply.wrapping_mul(self.state).wrapping_add(add.wrapping_mul(self.increment));
                 first = 1;
-                // the half that waits may belong to another word than the last one
+                // the stored half may belong to another word than the last one
                 if (word(start, 0) >> 32) as u32 != half {
                     return None;
                 }
             }
             let last = first + n - 1;
             words = last / 2 + 1;
-            (half, waits) = ((word(start, last / 2) >> 32) as u32, last.is_multiple_of(2));
+            (half, has_half) = ((word(start, last / 2) >> 32) as u32, last.is_multiple_of(2));
         }
         let [high, low] = [(start.state >> 64) as u64, start.state as u64];
         let state = [high, low, (self.increment >> 64) as u64, self.increment as u64];
         let op = if self.steps_first { Op::Pcg64 } else { Op::Pcg64Dxsm };
         self.state = start.after(u128::from(words)).state;
-        (self.half, self.waits) = (half, waits);
-        Some(Stretch { op, first, state: SmallVec::from_slice(&state) })
+        (self.half, self.has_half) = (half, has_half);
+        Some(StreamSegment { op, first, state: SmallVec::from_slice(&state) })
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stretch_moves_the_state_as_single_draws_do() {
+    fn a_segment_moves_the_state_as_single_draws_do() {
         for steps_first in [true, false] {
             let start = Pcg64 { steps_first, ..Pcg64::new(&SeedSequence::new(7)) };
             for n in 1..20 {

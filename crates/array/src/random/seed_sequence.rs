@@ -69,7 +69,7 @@ impl SeedSequence {
         SeedSequence { entropy, spawn_key, children: 0, pool }
     }
 
-    /// So many words of state.
+    /// The first `count` words of state.
     pub fn state(&self, count: usize) -> Vec<u64> {
         let mut hash = Hash(0x8b51_f9dd);
         let mut halves = self.pool.iter().cycle().map(|&word| u64::from(hash.step(word, 0x58f3_8ded)));

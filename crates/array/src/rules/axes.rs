@@ -7,8 +7,8 @@ use numelt_ir::{Dims, MAX_RANK};
 use numelt_runtime::ArrayView;
 use smallvec::SmallVec;
 
-/// Numbers of axes.
-pub type Order = SmallVec<[usize; 4]>;
+/// A list of axes, by number.
+pub type AxisList = SmallVec<[usize; 4]>;
 
 /// An axis counted from the front.
 ///
@@ -28,11 +28,11 @@ pub fn permuted(view: &ArrayView, order: &[usize]) -> ArrayView {
 ///
 /// # Errors
 /// If `axes` does not have each axis once.
-pub fn permutation(axes: &[i64], rank: usize) -> Result<Order, Error> {
+pub fn permutation(axes: &[i64], rank: usize) -> Result<AxisList, Error> {
     if axes.len() != rank {
         return Err(Error::Value("axes don't match array".into()));
     }
-    let order = axes.iter().map(|&axis| normalize(axis, rank)).collect::<Result<Order, Error>>()?;
+    let order = axes.iter().map(|&axis| normalize(axis, rank)).collect::<Result<AxisList, Error>>()?;
     let mut seen = order.clone();
     seen.sort_unstable();
     if seen.windows(2).any(|pair| pair[0] == pair[1]) {
@@ -45,9 +45,9 @@ pub fn permutation(axes: &[i64], rank: usize) -> Result<Order, Error> {
 ///
 /// # Errors
 /// If there is no such axis; if one is named twice; if the number of positions is not that of axes.
-pub fn moved(from: &[i64], to: &[i64], rank: usize) -> Result<Order, Error> {
+pub fn moved(from: &[i64], to: &[i64], rank: usize) -> Result<AxisList, Error> {
     let place = |axes: &[i64], name: &str| {
-        let places = axes.iter().map(|&axis| normalize(axis, rank)).collect::<Result<Order, Error>>()?;
+        let places = axes.iter().map(|&axis| normalize(axis, rank)).collect::<Result<AxisList, Error>>()?;
         let mut seen = places.clone();
         seen.sort_unstable();
         match seen.windows(2).any(|pair| pair[0] == pair[1]) {
@@ -60,7 +60,7 @@ pub fn moved(from: &[i64], to: &[i64], rank: usize) -> Result<Order, Error> {
         let text = "`source` and `destination` arguments must have the same number of elements";
         return Err(Error::Value(text.into()));
     }
-    let mut order: Order = (0..rank).filter(|axis| !from.contains(axis)).collect();
+    let mut order: AxisList = (0..rank).filter(|axis| !from.contains(axis)).collect();
     let mut pairs: SmallVec<[(usize, usize); 4]> = to.into_iter().zip(from).collect();
     pairs.sort_unstable();
     pairs.into_iter().for_each(|(to, from)| order.insert(to, from));
@@ -89,10 +89,10 @@ pub fn expanded(view: &ArrayView, axis: i64) -> Result<ArrayView, Error> {
 /// If there is no such axis; if one has another extent; if one is named twice.
 pub fn squeezed(view: &ArrayView, axes: Option<&[i64]>) -> Result<ArrayView, Error> {
     let rank = view.shape.len();
-    let dropped: Order = match axes {
+    let dropped: AxisList = match axes {
         None => (0..rank).filter(|&axis| view.shape[axis] == 1).collect(),
         Some(axes) => {
-            let places = axes.iter().map(|&axis| normalize(axis, rank)).collect::<Result<Order, Error>>()?;
+            let places = axes.iter().map(|&axis| normalize(axis, rank)).collect::<Result<AxisList, Error>>()?;
             if (1..places.len()).any(|at| places[..at].contains(&places[at])) {
                 return Err(Error::DuplicateAxis);
             }
@@ -103,7 +103,7 @@ pub fn squeezed(view: &ArrayView, axes: Option<&[i64]>) -> Result<ArrayView, Err
         let text = "cannot select an axis to squeeze out which has size not equal to one";
         return Err(Error::Value(text.into()));
     }
-    let kept: Order = (0..rank).filter(|axis| !dropped.contains(axis)).collect();
+    let kept: AxisList = (0..rank).filter(|axis| !dropped.contains(axis)).collect();
     Ok(permuted(view, &kept))
 }
 
@@ -123,7 +123,7 @@ pub fn flipped(view: &ArrayView, axes: impl IntoIterator<Item = usize>) -> Array
 ///
 /// # Errors
 /// If it does not broadcast to the shape.
-pub fn stretched(view: &ArrayView, to: &[i64]) -> Result<ArrayView, Error> {
+pub fn broadcast_to(view: &ArrayView, to: &[i64]) -> Result<ArrayView, Error> {
     let fits = view.shape.len() <= to.len() && shape::broadcast(&[&view.shape, to]).as_deref() == Some(to);
     if !fits {
         let text = format!(
@@ -133,7 +133,7 @@ pub fn stretched(view: &ArrayView, to: &[i64]) -> Result<ArrayView, Error> {
         );
         return Err(Error::Value(text));
     }
-    Ok(shape::window(view, view.offset, Dims::from_slice(to), shape::stretched_strides(view, to)))
+    Ok(shape::window(view, view.offset, Dims::from_slice(to), shape::broadcast_strides(view, to)))
 }
 
 /// The extents of a reshape: one of them may be -1, and is computed from the others.

@@ -1,4 +1,4 @@
-//! `casting=` and `order=`: which conversions are allowed, and the memory order of a new result.
+//! `casting=`: which conversions are allowed.
 
 use super::resolve;
 use numelt_ir::DType;
@@ -36,31 +36,5 @@ impl Casting {
             Casting::SameKind => resolve::same_kind(from, to),
             Casting::Unsafe => true,
         }
-    }
-}
-
-/// The memory order of a new result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MemoryOrder {
-    /// That of the inputs.
-    Keep,
-    /// Fortran order if all inputs have it, otherwise C order.
-    Any,
-    /// C order.
-    C,
-    /// Fortran order.
-    F,
-}
-
-impl MemoryOrder {
-    /// The order of this name.
-    pub fn from_name(name: &str) -> Option<MemoryOrder> {
-        Some(match name {
-            "K" | "k" => MemoryOrder::Keep,
-            "A" | "a" => MemoryOrder::Any,
-            "C" | "c" => MemoryOrder::C,
-            "F" | "f" => MemoryOrder::F,
-            _ => return None,
-        })
     }
 }

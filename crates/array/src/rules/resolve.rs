@@ -1,7 +1,7 @@
 //! Result dtypes: NEP 50 promotion, and for each operation the loop dtype that NumPy would choose.
 //!
-//! Out: a [`Loop`], or "not native". If NumPy would raise, the answer is "not native", too: the fallback then runs
-//! NumPy, which raises with its own message.
+//! If NumPy would raise, there is no loop, and the answer is "not native": the fallback then runs NumPy, which raises with
+//! its own message.
 
 use numelt_ir::interp::cast;
 use numelt_ir::{C64, DType, DTypeKind, Loops, Op, Scalar};
@@ -164,7 +164,7 @@ fn with_weak(dtype: DType, weak: DTypeKind) -> DType {
     }
 }
 
-/// The loop of NumPy's operation `op` on these operands.
+/// The loop of NumPy's operation `op` on these operands; `None` if there is none, or if it is not native.
 pub fn resolve(op: Op, kinds: &[Kind]) -> Option<Loop> {
     let common = promote(kinds)?;
     let same = |ty: DType| op.info().dtypes.contains(ty).then_some(Loop { op, ty });
@@ -218,7 +218,7 @@ fn mixed(op: Op, kinds: &[Kind]) -> Option<Loop> {
     Some(Loop { op, ty })
 }
 
-/// NumPy compares u64 with signed integers exactly, not in their common dtype f64.
+/// Whether u64 is compared with signed integers, which NumPy does exactly, and not in their common dtype f64.
 fn mixes_u64_with_signed(kinds: &[Kind]) -> bool {
     let has = |test: fn(DType) -> bool| kinds.iter().any(|k| matches!(k, Kind::Strong(d) if test(*d)));
     has(|d| d == DType::U64) && has(|d| d.kind() == DTypeKind::Signed)

@@ -6,16 +6,29 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// The memory orders of `order=`.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// C order.
     C,
     /// Fortran order.
     F,
-    /// Fortran order if the source has it, otherwise C order.
+    /// Fortran order if all sources have it, otherwise C order.
     A,
-    /// The order of the source.
+    /// The order of the sources.
     K,
+}
+
+impl Order {
+    /// The order of this name.
+    pub fn from_name(name: &str) -> Option<Order> {
+        Some(match name {
+            "K" | "k" => Order::K,
+            "A" | "a" => Order::A,
+            "C" | "c" => Order::C,
+            "F" | "f" => Order::F,
+            _ => return None,
+        })
+    }
 }
 
 /// The common shape, or `None` if the shapes do not fit.
@@ -95,7 +108,7 @@ pub fn f_strides(shape: &[i64], itemsize: i64) -> Dims {
 }
 
 /// The strides of `view` broadcast to `shape`; the shapes are known to fit.
-pub fn stretched_strides(view: &ArrayView, shape: &[i64]) -> Dims {
+pub fn broadcast_strides(view: &ArrayView, shape: &[i64]) -> Dims {
     let lead = shape.len() - view.shape.len();
     let mut strides = Dims::from_elem(0, shape.len());
     for (axis, (&n, &s)) in view.shape.iter().zip(&view.strides).enumerate() {
@@ -114,7 +127,7 @@ pub fn k_order_strides(shape: &[i64], itemsize: i64, inputs: &[&ArrayView]) -> D
     if rank < 2 || inputs.iter().all(all_c) {
         return c_strides(shape, itemsize);
     }
-    let strides: SmallVec<[Dims; 3]> = inputs.iter().map(|v| stretched_strides(v, shape)).collect();
+    let strides: SmallVec<[Dims; 3]> = inputs.iter().map(|v| broadcast_strides(v, shape)).collect();
     dense_strides(shape, itemsize, &memory_order(rank, &strides))
 }
 

@@ -67,7 +67,7 @@ pub fn assign_u32(py: Python<'_>, target: &ArrayView, source: &ArrayView) -> PyR
 /// adjacent ones joined if they are contiguous in both views. `None` unless the last axis is contiguous in both and
 /// has at least a vector's length.
 fn as_runs(target: &ArrayView, source: &ArrayView) -> Option<(ArrayView, ArrayView)> {
-    let (size, steps) = (source.dtype.size() as i64, shape::stretched_strides(source, &target.shape));
+    let (size, steps) = (source.dtype.size() as i64, shape::broadcast_strides(source, &target.shape));
     let mut axes: SmallVec<[(i64, i64, i64); 4]> = (target.shape.iter().zip(&target.strides).zip(&steps))
         .map(|((&n, &to), &from)| (n, to, from))
         .filter(|axis| axis.0 != 1)

@@ -306,7 +306,7 @@ fn broadcast_to<'py>(py: Python<'py>, a: &Bound<'py, NdArray>, shape: Any<'_, 'p
     if shape::broadcast(&[&view.shape, &dims]).as_ref() != Some(&dims) {
         return Ok(not_implemented(py));
     }
-    let strides = shape::stretched_strides(view, &dims);
+    let strides = shape::broadcast_strides(view, &dims);
     let made = wrap_view(a, shape::window(view, view.offset, dims, strides))?;
     made.cast::<NdArray>()?.get().set_writeable(false);
     Ok(made)

@@ -14,7 +14,7 @@ use crate::cpython::calls;
 use crate::numpy::convert;
 use crate::object::ndarray::{NdArray, wrap_new};
 use crate::record::run;
-use numelt::random::{Pcg64, Stretch};
+use numelt::random::{Pcg64, StreamSegment};
 use numelt::rules::shape;
 use numelt_ir::interp::random::{counter_after, philox4x64};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
@@ -202,7 +202,7 @@ impl State {
     ///
     /// # Safety
     /// The state is alive, and nobody else uses it meanwhile.
-    unsafe fn take(self, n: u64, halves: bool) -> Option<Stretch> {
+    unsafe fn take(self, n: u64, halves: bool) -> Option<StreamSegment> {
         // SAFETY: the caller's contract.
         unsafe {
             match self {
@@ -222,15 +222,15 @@ const fn join(high: u64, low: u64) -> u128 {
 ///
 /// # Safety
 /// The pointer in the state is valid.
-unsafe fn take_pcg(memory: &mut PcgState, n: u64, halves: bool, steps_first: bool) -> Option<Stretch> {
+unsafe fn take_pcg(memory: &mut PcgState, n: u64, halves: bool, steps_first: bool) -> Option<StreamSegment> {
     // SAFETY: the caller's contract.
     let numbers = unsafe { &mut *memory.numbers };
     let (state, increment) = (join(numbers[1], numbers[0]), join(numbers[3], numbers[2]));
-    let mut stream = Pcg64 { state, increment, steps_first, half: memory.half, waits: memory.has_half != 0 };
-    let stretch = stream.take(n, halves)?;
+    let mut stream = Pcg64 { state, increment, steps_first, half: memory.half, has_half: memory.has_half != 0 };
+    let segment = stream.take(n, halves)?;
     (numbers[0], numbers[1]) = (stream.state as u64, (stream.state >> 64) as u64);
-    (memory.half, memory.has_half) = (stream.half, c_int::from(stream.waits));
-    Some(stretch)
+    (memory.half, memory.has_half) = (stream.half, c_int::from(stream.has_half));
+    Some(segment)
 }
 
 /// [`State::take`] for Philox. `None` if NumPy's buffer is not what the counter and key give, as after a change by
@@ -238,7 +238,7 @@ unsafe fn take_pcg(memory: &mut PcgState, n: u64, halves: bool, steps_first: boo
 ///
 /// # Safety
 /// The pointers in the state are valid.
-unsafe fn take_philox(memory: &mut PhiloxState, n: u64, halves: bool) -> Option<Stretch> {
+unsafe fn take_philox(memory: &mut PhiloxState, n: u64, halves: bool) -> Option<StreamSegment> {
     // SAFETY: the caller's contract.
     let (counter, key) = unsafe { (&mut *memory.counter, *memory.key) };
     let position = u64::try_from(memory.position).ok().filter(|p| *p <= 4)?;
@@ -266,7 +266,7 @@ unsafe fn take_philox(memory: &mut PhiloxState, n: u64, halves: bool) -> Option<
         memory.has_half = c_int::from(last.is_multiple_of(2));
         memory.half = (memory.buffer[(last_word % 4) as usize] >> 32) as u32;
     }
-    Some(Stretch { op: Op::Philox, first, state })
+    Some(StreamSegment { op: Op::Philox, first, state })
 }
 
 #[pymethods]
@@ -286,10 +286,10 @@ impl BitStream {
         let dtype = if single { DType::F32 } else { DType::F64 };
         let Some(view) = destination(size, out, dtype)? else { return Ok(py.NotImplemented().into_bound(py)) };
         if view.size() > 0 {
-            let Some(stretch) = self.take(py, view.size(), single)? else {
+            let Some(segment) = self.take(py, view.size(), single)? else {
                 return Ok(py.NotImplemented().into_bound(py));
             };
-            draw(py, &stretch, dtype, &view)?;
+            draw(py, &segment, dtype, &view)?;
             if let Some(low) = low {
                 let number = |value| Input::Const(Scalar::F64(value));
                 let axes = Axes::default();
@@ -322,12 +322,12 @@ impl BitStream {
         }
         let weak = convert::weak(low).and_then(|low| low.to_scalar(dtype));
         let (Some(low), 1..=64) = (weak, bits) else { return Ok(py.NotImplemented().into_bound(py)) };
-        let Some(stretch) = self.take(py, view.size(), halves)? else {
+        let Some(segment) = self.take(py, view.size(), halves)? else {
             return Ok(py.NotImplemented().into_bound(py));
         };
         let axes = Axes::default();
         let words = contiguous(raw, &view.shape);
-        draw(py, &stretch, raw, &words)?;
+        draw(py, &segment, raw, &words)?;
         if bits < width {
             let shift = width - bits;
             let shift = if halves { Scalar::U32(shift) } else { Scalar::U64(u64::from(shift)) };
@@ -371,8 +371,8 @@ impl BitStream {
         // SAFETY: the lock and the GIL are held, and the owner is alive.
         let before = unsafe { self.state.save() };
         // SAFETY: as above.
-        let stretch = unsafe { self.state.take(n as u64, halves) };
-        let drawn = stretch.map(|s| {
+        let segment = unsafe { self.state.take(n as u64, halves) };
+        let drawn = segment.map(|s| {
             let (host, threads) = host_for(py, n);
             let mut made = || {
                 // SAFETY: the base was made for exactly these integers, and nobody else has it yet.
@@ -414,20 +414,20 @@ enum Saved {
 
 impl BitStream {
     /// Moves the state by `n` elements under NumPy's lock.
-    fn take(&self, py: Python<'_>, n: i64, halves: bool) -> PyResult<Option<Stretch>> {
+    fn take(&self, py: Python<'_>, n: i64, halves: bool) -> PyResult<Option<StreamSegment>> {
         calls::apply(self.acquire.bind(py), (), None)?;
         // SAFETY: the lock and the GIL are held, and the owner is alive.
-        let stretch = unsafe { self.state.take(n as u64, halves) };
+        let segment = unsafe { self.state.take(n as u64, halves) };
         calls::apply(self.release.bind(py), (), None)?;
-        Ok(stretch)
+        Ok(segment)
     }
 }
 
 /// Makes the numbers of a dense array: at once if they are few and the array is new, else as a recorded operation.
-fn draw(py: Python<'_>, stretch: &Stretch, ty: DType, view: &ArrayView) -> PyResult<()> {
+fn draw(py: Python<'_>, segment: &StreamSegment, ty: DType, view: &ArrayView) -> PyResult<()> {
     let fresh = !view.base.is_pending() && view.base.is_blank();
     if view.size() < LAZY && fresh {
-        let (n, start, stream) = (view.size() as usize, view.offset as usize, stretch.stream());
+        let (n, start, stream) = (view.size() as usize, view.offset as usize, segment.stream());
         let filled = run::fill(py, &view.base, |bytes| {
             assert!(start + n * ty.size() <= bytes.len());
             let to = bytes[start..].as_mut_ptr();
@@ -439,9 +439,9 @@ fn draw(py: Python<'_>, stretch: &Stretch, ty: DType, view: &ArrayView) -> PyRes
             return Ok(());
         }
     }
-    let words = std::iter::once(stretch.first).chain(stretch.state.iter().copied());
+    let words = std::iter::once(segment.first).chain(segment.state.iter().copied());
     let ins: SmallVec<[Input<'_>; 7]> = words.map(|word| Input::Const(Scalar::U64(word))).collect();
-    run::record(py, stretch.op, ty, view, &ins, Axes::default())
+    run::record(py, segment.op, ty, view, &ins, Axes::default())
 }
 
 /// A dense array without memory, of the shape that the argument `size` states.

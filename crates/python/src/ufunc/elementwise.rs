@@ -12,8 +12,9 @@ use crate::record::errstate;
 use crate::record::front::Attached;
 use crate::sharing::calling;
 use numelt::clip::Clip;
-use numelt::rules::casting::{Casting, MemoryOrder};
+use numelt::rules::casting::Casting;
 use numelt::rules::resolve::Weak;
+use numelt::rules::shape::Order;
 use numelt::{Answer, Elementwise, Made, NotNative, Output};
 use numelt_ir::{DType, Op};
 use pyo3::prelude::*;
@@ -38,13 +39,13 @@ pub struct Call<'a, 'py> {
     /// `casting=`
     pub casting: Casting,
     /// `order=`
-    pub order: MemoryOrder,
+    pub order: Order,
 }
 
 impl<'py> Call<'_, 'py> {
     /// Records the call.
     pub fn apply(&self, py: Python<'py>) -> Native<'py> {
-        let usual = self.mask.is_none() && self.casting == Casting::SameKind && self.order == MemoryOrder::Keep;
+        let usual = self.mask.is_none() && self.casting == Casting::SameKind && self.order == Order::K;
         if errstate::is_strict(py)? {
             return if usual { in_numpy(py, self.op, self.args, self.out, self.dtype) } else { Ok(None) };
         }
@@ -79,7 +80,7 @@ pub fn apply<'py>(
     out: Option<&Bound<'py, NdArray>>,
     dtype: Option<DType>,
 ) -> Native<'py> {
-    Call { op, args, out, dtype, mask: None, casting: Casting::SameKind, order: MemoryOrder::Keep }.apply(py)
+    Call { op, args, out, dtype, mask: None, casting: Casting::SameKind, order: Order::K }.apply(py)
 }
 
 /// Records `clip` between bounds.

@@ -4,7 +4,8 @@ use crate::array::operand::Operand;
 use crate::cpython::given::Given;
 use crate::numpy::convert;
 use crate::object::ndarray::NdArray;
-use numelt::rules::casting::{Casting, MemoryOrder};
+use numelt::rules::casting::Casting;
+use numelt::rules::shape::Order;
 use numelt_ir::DType;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyString, PyTuple};
@@ -20,7 +21,7 @@ pub struct Options<'py> {
     /// `casting=`
     pub casting: Casting,
     /// `order=`
-    pub order: MemoryOrder,
+    pub order: Order,
     /// `out=...`: the result is an array even if it has no axes.
     pub array: bool,
     /// Whether `out` is among the arguments, even as `None`.
@@ -30,7 +31,7 @@ pub struct Options<'py> {
 impl Options<'_> {
     /// Whether there is nothing but an output and a dtype.
     pub fn is_usual(&self) -> bool {
-        self.mask.is_none() && self.casting == Casting::SameKind && self.order == MemoryOrder::Keep && !self.array
+        self.mask.is_none() && self.casting == Casting::SameKind && self.order == Order::K && !self.array
     }
 }
 
@@ -42,7 +43,7 @@ pub fn options<'py>(given: &Given<'_, 'py>, nin: usize) -> PyResult<Option<Optio
         dtype: None,
         mask: None,
         casting: Casting::SameKind,
-        order: MemoryOrder::Keep,
+        order: Order::K,
         array: false,
         out_given: args.len() > nin,
     };
@@ -78,7 +79,7 @@ pub fn options<'py>(given: &Given<'_, 'py>, nin: usize) -> PyResult<Option<Optio
                 options.casting = casting;
             }
             "order" => {
-                let Some(order) = name_of(&value).and_then(MemoryOrder::from_name) else { return Ok(None) };
+                let Some(order) = name_of(&value).and_then(Order::from_name) else { return Ok(None) };
                 options.order = order;
             }
             _ => return Ok(None),

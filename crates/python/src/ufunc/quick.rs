@@ -180,8 +180,8 @@ pub fn update<'py>(py: Python<'py>, op: Op, target: &ArrayView, other: &Bound<'p
         return None;
     }
     let inputs = [Input::Array(target), other];
-    if numelt::is_one_by_one(op, target.dtype, &inputs, &target.shape, Some(target)) {
-        return Some(numelt::record_one_by_one(&Attached(py), op, target.dtype, target, &inputs));
+    if numelt::uses_scalar_loop(op, target.dtype, &inputs, &target.shape, Some(target)) {
+        return Some(numelt::record_scalar_loop(&Attached(py), op, target.dtype, target, &inputs));
     }
     Some(run::record(py, op, target.dtype, target, &inputs, Axes::default()))
 }

@@ -9,7 +9,7 @@ use crate::numpy::errors;
 use crate::record::front::{self, Attached};
 use crate::record::run;
 use numelt::Error;
-use numelt::indexing::{Fancy, Lookup, Pick, Walk, each_integer, first_outside, strides_of, walk};
+use numelt::indexing::{AdvancedIndex, CheckOrder, Lookup, Selector, each_integer, first_outside, strides_of, walk};
 use numelt::rules::shape;
 use numelt_ir::{DType, Dims, MAX_RANK};
 use numelt_runtime::ArrayView;
@@ -22,7 +22,7 @@ struct Selection {
     bytes: Distances,
     /// The common shape of the indices.
     extents: Dims,
-    /// The indices, stretched to that shape.
+    /// The indices, broadcast to that shape.
     indices: SmallVec<[ArrayView; 2]>,
 }
 
@@ -34,9 +34,11 @@ impl Selection {
             return Ok(None);
         }
         let mut shapes: SmallVec<[&[i64]; 4]> = SmallVec::new();
-        for fancy in &lookup.fancy {
-            let (Pick::Index(index) | Pick::Mask(index)) = &fancy.pick;
-            if !index.base.is_readable() || (lookup.fancy.len() > 1 && matches!(fancy.pick, Pick::Mask(_))) {
+        for advanced in &lookup.advanced {
+            let (Selector::Index(index) | Selector::Mask(index)) = &advanced.selector;
+            if !index.base.is_readable()
+                || (lookup.advanced.len() > 1 && matches!(advanced.selector, Selector::Mask(_)))
+            {
                 return Ok(None);
             }
             shapes.push(&index.shape);
@@ -47,13 +49,13 @@ impl Selection {
         if n == 0 || n * rest > FEW || rank > MAX_RANK {
             return Ok(None);
         }
-        let stretched = |fancy: &Fancy| {
-            let (Pick::Index(index) | Pick::Mask(index)) = &fancy.pick;
-            shape::window(index, index.offset, extents.clone(), shape::stretched_strides(index, &extents))
+        let broadcast = |advanced: &AdvancedIndex| {
+            let (Selector::Index(index) | Selector::Mask(index)) = &advanced.selector;
+            shape::window(index, index.offset, extents.clone(), shape::broadcast_strides(index, &extents))
         };
-        let mut indices: SmallVec<[ArrayView; 2]> = lookup.fancy.iter().map(stretched).collect();
-        if let ([fancy], [index]) = (&lookup.fancy[..], &mut indices[..]) {
-            let Some((bytes, extents)) = displacements(py, fancy, index, Walk::of_reading(lookup))? else {
+        let mut indices: SmallVec<[ArrayView; 2]> = lookup.advanced.iter().map(broadcast).collect();
+        if let ([advanced], [index]) = (&lookup.advanced[..], &mut indices[..]) {
+            let Some((bytes, extents)) = displacements(py, advanced, index, CheckOrder::of_reading(lookup))? else {
                 return Ok(None);
             };
             let moves = index.strides.iter().copied().take(extents.len()).collect();
@@ -61,8 +63,8 @@ impl Selection {
             return Ok(Some(Selection { bytes, extents, indices }));
         }
         let mut bytes = Distances::from_elem(0, n as usize);
-        for (fancy, index) in lookup.fancy.iter().zip(&indices) {
-            let (n, stride) = fancy.axes[0];
+        for (advanced, index) in lookup.advanced.iter().zip(&indices) {
+            let (n, stride) = advanced.axes[0];
             let mut places = bytes.iter_mut();
             let mut inside = true;
             each_integer(&Attached(py), index, |at| {
@@ -154,7 +156,7 @@ pub fn set(py: Python<'_>, array: &ArrayView, items: &[Item], value: &Bound<'_, 
             if !short || !values.shape.iter().rev().zip(dims.iter().rev()).all(fits) {
                 return Ok(false);
             }
-            shape::stretched_strides(values, &dims)
+            shape::broadcast_strides(values, &dims)
         }
     };
     let (across, along) = selection.parts(&lookup, &strides);
@@ -187,15 +189,20 @@ pub fn set(py: Python<'_>, array: &ArrayView, items: &[Item], value: &Bound<'_, 
 }
 
 /// The byte distances from position zero to each selected element, in C order, and the extents of the selection.
-fn displacements(py: Python<'_>, fancy: &Fancy, index: &ArrayView, walk: Walk) -> PyResult<Option<(Distances, Dims)>> {
+fn displacements(
+    py: Python<'_>,
+    advanced: &AdvancedIndex,
+    index: &ArrayView,
+    order: CheckOrder,
+) -> PyResult<Option<(Distances, Dims)>> {
     let mut bytes = Distances::new();
-    let (n, stride) = fancy.axes[0];
-    if let Pick::Mask(_) = fancy.pick {
+    let (n, stride) = advanced.axes[0];
+    if let Selector::Mask(_) = advanced.selector {
         if index.dtype != DType::Bool {
             return Ok(None);
         }
-        if fancy.axes.len() > 1 {
-            return under_mask(py, fancy, index);
+        if advanced.axes.len() > 1 {
+            return under_mask(py, advanced, index);
         }
         let mut at = 0;
         each_integer(&Attached(py), index, |truth| {
@@ -219,15 +226,15 @@ fn displacements(py: Python<'_>, fancy: &Fancy, index: &ArrayView, walk: Walk) -
         true
     })?;
     if !inside {
-        let index = first_outside(&Attached(py), index, n, walk)?;
-        return Err(errors::from_rules(Error::IndexOutOfBounds { index, axis: fancy.axis, extent: n }));
+        let index = first_outside(&Attached(py), index, n, order)?;
+        return Err(errors::from_rules(Error::IndexOutOfBounds { index, axis: advanced.axis, extent: n }));
     }
     Ok(Some((bytes, index.shape.clone())))
 }
 
 /// [`displacements`] for a mask of several axes.
-fn under_mask(py: Python<'_>, fancy: &Fancy, mask: &ArrayView) -> PyResult<Option<(Distances, Dims)>> {
-    if !fancy.axes.iter().map(|axis| axis.0).eq(mask.shape.iter().copied()) {
+fn under_mask(py: Python<'_>, advanced: &AdvancedIndex, mask: &ArrayView) -> PyResult<Option<(Distances, Dims)>> {
+    if !advanced.axes.iter().map(|axis| axis.0).eq(mask.shape.iter().copied()) {
         return Ok(None);
     }
     let mut truths = SmallVec::<[bool; 64]>::new();
@@ -236,7 +243,7 @@ fn under_mask(py: Python<'_>, fancy: &Fancy, mask: &ArrayView) -> PyResult<Optio
         true
     })?;
     let mut bytes = Distances::new();
-    let places = shape::window(mask, 0, mask.shape.clone(), fancy.axes.iter().map(|axis| axis.1).collect());
+    let places = shape::window(mask, 0, mask.shape.clone(), advanced.axes.iter().map(|axis| axis.1).collect());
     let mut truths = truths.into_iter();
     walk(&places, 0, |at| {
         if truths.next() == Some(true) {

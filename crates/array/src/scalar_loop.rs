@@ -1,10 +1,10 @@
-//! Operations whose bits depend on how NumPy's loops traverse their operands.
+//! Operations that NumPy computes with vector code or with a scalar loop, depending on the strides of their operands, and
+//! whose bits differ between the two: products, squares and absolute values of complex numbers.
 //!
-//! In: operands of a complex product, square or absolute value. Out: the operation, recorded in the parts that give
-//! NumPy's bits. NumPy's vector code fuses a multiplication with the sum in a complex product, and has a formula of its
-//! own for absolute values. But its vector code for complex64 supports positive strides only, and that for squares of
-//! both types requires that the input or the output is contiguous. Its scalar loop rounds every product, and calls the
-//! C library's `hypot`.
+//! NumPy's vector code fuses a multiplication with the sum in a complex product, and has a formula of its own for
+//! absolute values. But its vector code for complex64 supports positive strides only, and that for squares of both types
+//! requires that the input or the output is contiguous. Its scalar loop rounds every product, and calls the C library's
+//! `hypot`. An operation for which NumPy would use the scalar loop is recorded in parts that give the same bits.
 
 use crate::front::Front;
 use crate::rules::shape;
@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 /// Whether NumPy computes these operands with its scalar loop, whose formula differs from that of its vector code.
 #[inline]
-pub fn is_one_by_one(op: Op, ty: DType, inputs: &[Input<'_>], domain: &[i64], out: Option<&ArrayView>) -> bool {
+pub fn uses_scalar_loop(op: Op, ty: DType, inputs: &[Input<'_>], domain: &[i64], out: Option<&ArrayView>) -> bool {
     ty.is_complex() && matches!(op, Op::Multiply | Op::Square | Op::Absolute) && complex(op, ty, inputs, domain, out)
 }
 
@@ -30,20 +30,20 @@ fn complex(op: Op, ty: DType, inputs: &[Input<'_>], domain: &[i64], out: Option<
         match input {
             Input::Const(_) => {}
             Input::Array(view) if view.dtype != ty => return false,
-            Input::Array(view) => steps.push(shape::stretched_strides(view, domain)),
+            Input::Array(view) => steps.push(shape::broadcast_strides(view, domain)),
         }
     }
     let count = steps.len();
     if let Some(out) = out {
-        steps.push(shape::stretched_strides(out, domain));
-        turn_round(&mut steps);
+        steps.push(shape::broadcast_strides(out, domain));
+        reverse_negative_axes(&mut steps);
     }
     (forwards_only && walks_backwards(&steps, count, domain))
         || (square_in_place && has_gaps(&steps, domain, ty.size() as i64))
 }
 
 /// Reverses the axes along which all strides are negative, as NumPy's iterator does if the result is allocated already.
-fn turn_round(steps: &mut [Dims]) {
+fn reverse_negative_axes(steps: &mut [Dims]) {
     for axis in 0..steps[0].len() {
         if steps.iter().all(|of| of[axis] <= 0) {
             steps.iter_mut().for_each(|of| of[axis] = -of[axis]);
@@ -51,22 +51,24 @@ fn turn_round(steps: &mut [Dims]) {
     }
 }
 
-/// Whether the axes are traversed in Fortran order. An operand whose stride along an axis is zero has no influence.
+/// Whether the axes are traversed in Fortran order. Operands with a stride of zero along the first or last axis have no
+/// influence.
 fn is_fortran(steps: &[Dims], rank: usize) -> bool {
     let ends = |steps: &Dims| [steps[0].abs(), steps[rank - 1].abs()];
-    let mut said = steps.iter().map(ends).filter(|[first, last]| rank > 1 && *first != 0 && *last != 0);
-    said.clone().next().is_some() && said.all(|[first, last]| first < last)
+    let mut strides = steps.iter().map(ends).filter(|[first, last]| rank > 1 && *first != 0 && *last != 0);
+    strides.clone().next().is_some() && strides.all(|[first, last]| first < last)
 }
 
 /// How NumPy's inner loop gets operands with these strides.
 enum Inner {
     /// Directly, with these strides.
     Steps(SmallVec<[i64; 2]>),
-    /// Rows are gathered in the buffer if that makes them longer than the number of copies. Then an operand that is one
-    /// run is used directly, with its stride, and all others are copied.
-    Gathered(SmallVec<[Option<i64>; 2]>),
+    /// From NumPy's buffer, in which rows are joined. An operand that is one run is used directly, with its stride; the
+    /// others (`None`) are copied.
+    Buffered(SmallVec<[Option<i64>; 2]>),
 }
 
+/// How NumPy's inner loop gets these operands; `None` if all extents are one.
 fn inner(steps: &[Dims], domain: &[i64]) -> Option<Inner> {
     let fortran = is_fortran(steps, domain.len());
     let together = joined(domain, &steps.iter().collect::<SmallVec<[&Dims; 2]>>(), fortran);
@@ -78,8 +80,8 @@ fn inner(steps: &[Dims], domain: &[i64]) -> Option<Inner> {
     let alone: SmallVec<[Option<i64>; 2]> = steps.iter().map(alone).collect();
     let copies = alone.iter().filter(|run| run.is_none()).count() as i64;
     let rows = (shape::size(domain) / n).min(BUFFER / n);
-    let gathered = together.len() > 1 && rows > copies;
-    Some(if gathered { Inner::Gathered(alone) } else { Inner::Steps(inner.clone()) })
+    let buffered = together.len() > 1 && rows > copies;
+    Some(if buffered { Inner::Buffered(alone) } else { Inner::Steps(inner.clone()) })
 }
 
 /// The capacity of NumPy's buffer, in elements.
@@ -92,7 +94,7 @@ fn walks_backwards(steps: &[Dims], count: usize, domain: &[i64]) -> bool {
     }
     match if domain.is_empty() { None } else { inner(steps, domain) } {
         Some(Inner::Steps(steps)) => steps[..count].iter().any(|&step| step < 0),
-        Some(Inner::Gathered(runs)) => runs[..count].iter().any(|run| run.is_some_and(|step| step < 0)),
+        Some(Inner::Buffered(runs)) => runs[..count].iter().any(|run| run.is_some_and(|step| step < 0)),
         None => false,
     }
 }
@@ -101,7 +103,7 @@ fn walks_backwards(steps: &[Dims], count: usize, domain: &[i64]) -> bool {
 fn has_gaps(steps: &[Dims], domain: &[i64], item: i64) -> bool {
     match if shape::size(domain) < 2 { None } else { inner(steps, domain) } {
         Some(Inner::Steps(steps)) => steps.iter().all(|&step| step != item),
-        Some(Inner::Gathered(runs)) => runs.iter().all(|run| run.is_some_and(|step| step != item)),
+        Some(Inner::Buffered(runs)) => runs.iter().all(|run| run.is_some_and(|step| step != item)),
         None => false,
     }
 }
@@ -125,7 +127,7 @@ fn joined(domain: &[i64], operands: &[&Dims], fortran: bool) -> SmallVec<[(i64, 
 ///
 /// # Errors
 /// Those of recording.
-pub fn record_one_by_one<F: Front>(
+pub fn record_scalar_loop<F: Front>(
     front: &F,
     op: Op,
     ty: DType,
