@@ -27,7 +27,7 @@ pub struct Statistic {
 
 /// The quotient of a recorded sum and a number, or the square root of that quotient.
 #[derive(Debug, Clone)]
-pub struct Quotient {
+pub struct Average {
     total: ArrayView,
     divisor: f64,
     /// The loop of the division.
@@ -41,7 +41,7 @@ impl Statistic {
     ///
     /// # Errors
     /// Those of [`Reduction::record`].
-    pub fn mean<F: Front>(&self, front: &F, view: &ArrayView) -> Result<Answer<Quotient>, F::Error> {
+    pub fn mean<F: Front>(&self, front: &F, view: &ArrayView) -> Result<Answer<Average>, F::Error> {
         let (add, result) = match (self.dtype, view.dtype) {
             (Some(dtype), _) => (dtype, dtype),
             (None, DType::F16) => (DType::F32, DType::F16),
@@ -59,7 +59,7 @@ impl Statistic {
     ///
     /// # Errors
     /// Those of [`Reduction::record`] and [`Elementwise::record`].
-    pub fn variance<F: Front>(&self, front: &F, view: &ArrayView, ddof: f64) -> Result<Answer<Quotient>, F::Error> {
+    pub fn variance<F: Front>(&self, front: &F, view: &ArrayView, ddof: f64) -> Result<Answer<Average>, F::Error> {
         if self.dtype.is_some_and(|dtype| dtype.is_complex() || view.dtype.is_complex()) {
             return Ok(Answer::NotNative(NotNative::Loop));
         }
@@ -87,7 +87,7 @@ impl Statistic {
         keepdims: bool,
         (add, result): (DType, DType),
         divisor: f64,
-    ) -> Result<Answer<Quotient>, F::Error> {
+    ) -> Result<Answer<Average>, F::Error> {
         if !add.is_float() && !add.is_complex() {
             return Ok(Answer::NotNative(NotNative::Loop));
         }
@@ -95,7 +95,7 @@ impl Statistic {
         Ok(match sum.record(front, view)? {
             Answer::Recorded(Made::New(total)) => {
                 let ty = divided_in(add, divisor);
-                Answer::Recorded(Quotient { total, divisor, ty, result, root: false })
+                Answer::Recorded(Average { total, divisor, ty, result, root: false })
             }
             Answer::Recorded(Made::Written) => unreachable!("nothing was given to write to"),
             Answer::NotNative(why) => Answer::NotNative(why),
@@ -108,15 +108,15 @@ impl Statistic {
     }
 }
 
-impl Quotient {
+impl Average {
     /// Whether it has no axes.
     pub fn is_scalar(&self) -> bool {
         self.total.shape.is_empty()
     }
 
     /// The square root of the quotient.
-    pub fn root(self) -> Quotient {
-        Quotient { root: true, ..self }
+    pub fn root(self) -> Average {
+        Average { root: true, ..self }
     }
 
     /// The value of a quotient without axes, computed now.

@@ -9,7 +9,7 @@ use super::recorder::Recorder;
 use crate::answer::{Answer, NotNative};
 use crate::error::Error;
 use crate::front::Front;
-use crate::indexing::{self, Item, Lookup, Mode};
+use crate::indexing::{self, KeyItem, Lookup, Mode};
 use crate::operand::Operand;
 use crate::reductions::normalize_axis;
 use crate::rules::slicing::{self, Part};
@@ -308,7 +308,7 @@ impl AnyArray {
                 let at = index.try_astype(DType::I64)?.item();
                 return self.try_slice([Part::Int(at)])?.assign(values);
             }
-            _ => Item::Array(index.view().clone()),
+            _ => KeyItem::Array(index.view().clone()),
         };
         self.set_items(&[item], &values.operand())
     }
@@ -346,7 +346,7 @@ impl AnyArray {
     }
 
     /// `self[items] = value`
-    fn set_items(&self, items: &[Item], value: &Operand<'_>) -> Result<(), Error> {
+    fn set_items(&self, items: &[KeyItem], value: &Operand<'_>) -> Result<(), Error> {
         if !self.is_writeable() {
             return Err(Error::ReadOnlyAssignment);
         }
@@ -376,11 +376,11 @@ impl AnyArray {
 }
 
 /// A mask as an item of a key.
-fn item_of_mask(mask: &AnyArray) -> Result<Item, Error> {
+fn item_of_mask(mask: &AnyArray) -> Result<KeyItem, Error> {
     if mask.dtype() != DType::Bool {
         return Err(wrong_dtype(mask.dtype(), DType::Bool));
     }
-    Ok(if mask.ndim() == 0 { Item::Truth(mask.item()) } else { Item::Mask(mask.view().clone()) })
+    Ok(if mask.ndim() == 0 { KeyItem::Truth(mask.item()) } else { KeyItem::Mask(mask.view().clone()) })
 }
 
 fn no_index() -> Error {

@@ -8,7 +8,7 @@ use crate::answer::{Answer, NotNative};
 use crate::elementwise::Made;
 use crate::error::Error;
 use crate::reductions::{Reduction, Scan, normalize_axis};
-use crate::statistics::{Quotient, Statistic};
+use crate::statistics::{Average, Statistic};
 use numelt_ir::{Axes, DType, Op};
 
 /// The axes of a reduction, and its options.
@@ -146,9 +146,9 @@ impl Over {
 }
 
 /// The result of a division of a sum.
-fn quotient(answer: Answer<Quotient>) -> Result<AnyArray, Error> {
+fn recorded_average(answer: Answer<Average>) -> Result<AnyArray, Error> {
     match answer {
-        Answer::Recorded(quotient) => quotient.record(&Recorder).map(AnyArray::new),
+        Answer::Recorded(average) => average.record(&Recorder).map(AnyArray::new),
         Answer::NotNative(_) => {
             Err(Error::Type("a mean or variance has the dtype of a float or of complex numbers".into()))
         }
@@ -165,7 +165,7 @@ impl AnyArray {
     /// # Errors
     /// If there is no such axis, or one is named twice; if there is not enough memory.
     pub fn try_mean_over(&self, over: impl Into<Over>) -> Result<AnyArray, Error> {
-        quotient(over.into().statistic(self.ndim())?.mean(&Recorder, self.view())?)
+        recorded_average(over.into().statistic(self.ndim())?.mean(&Recorder, self.view())?)
     }
 
     /// The variance over axes, in two passes as NumPy's: the mean, then the mean of squared deviations from it.
@@ -177,10 +177,10 @@ impl AnyArray {
     /// # Errors
     /// If there is no such axis, or one is named twice; if there is not enough memory.
     pub fn try_var_over(&self, over: impl Into<Over>) -> Result<AnyArray, Error> {
-        quotient(self.variance(&over.into())?)
+        recorded_average(self.variance(&over.into())?)
     }
 
-    fn variance(&self, over: &Over) -> Result<Answer<Quotient>, Error> {
+    fn variance(&self, over: &Over) -> Result<Answer<Average>, Error> {
         over.statistic(self.ndim())?.variance(&Recorder, self.view(), over.ddof)
     }
 
@@ -193,7 +193,7 @@ impl AnyArray {
     /// # Errors
     /// If there is no such axis, or one is named twice; if there is not enough memory.
     pub fn try_std_over(&self, over: impl Into<Over>) -> Result<AnyArray, Error> {
-        quotient(match self.variance(&over.into())? {
+        recorded_average(match self.variance(&over.into())? {
             Answer::Recorded(variance) => Answer::Recorded(variance.root()),
             refused => refused,
         })

@@ -1,6 +1,6 @@
 //! The meaning of a key: the axes from which index arrays select, the axes that stay, and the axes of the result.
 
-use super::Item;
+use super::KeyItem;
 use crate::error::{Error, shape_text};
 use crate::rules::axes;
 use crate::rules::shape;
@@ -71,10 +71,10 @@ impl Lookup {
     ///
     /// # Errors
     /// NumPy's IndexError for a key that does not fit the array's axes.
-    pub fn new(array: &ArrayView, items: &[Item]) -> Result<Lookup, Error> {
+    pub fn new(array: &ArrayView, items: &[KeyItem]) -> Result<Lookup, Error> {
         let rank = array.shape.len();
         let consumed: usize = items.iter().map(consumes).sum();
-        let ellipses = items.iter().filter(|i| matches!(i, Item::Basic(Part::Ellipsis))).count();
+        let ellipses = items.iter().filter(|i| matches!(i, KeyItem::Basic(Part::Ellipsis))).count();
         if ellipses > 1 {
             return Err(Error::Index("an index can only have a single ellipsis ('...')".into()));
         }
@@ -88,15 +88,15 @@ impl Lookup {
             rest: (Dims::new(), Dims::new()),
             before: 0,
             whole_mask: match items {
-                [Item::Mask(mask)] => mask.shape == array.shape,
-                [Item::Truth(_)] => rank == 0,
+                [KeyItem::Mask(mask)] => mask.shape == array.shape,
+                [KeyItem::Truth(_)] => rank == 0,
                 _ => false,
             },
         };
         check_masks(array, items, rank - consumed)?;
         let (mut axis, mut adjacency) = (0, Adjacency::None);
         for item in items {
-            let selects = !matches!(item, Item::Basic(Part::Slice(..) | Part::NewAxis | Part::Ellipsis));
+            let selects = !matches!(item, KeyItem::Basic(Part::Slice(..) | Part::NewAxis | Part::Ellipsis));
             adjacency = match (adjacency, selects) {
                 (Adjacency::None, true) => {
                     this.before = this.rest.0.len();
@@ -133,9 +133,9 @@ impl Lookup {
     }
 
     /// Applies one item at an axis; returns the number of axes that it uses.
-    fn item(&mut self, item: &Item, axis: usize, missing: usize) -> Result<usize, Error> {
+    fn item(&mut self, item: &KeyItem, axis: usize, missing: usize) -> Result<usize, Error> {
         match item {
-            Item::Basic(Part::Int(index)) => {
+            KeyItem::Basic(Part::Int(index)) => {
                 let n = self.array.shape[axis];
                 let at = if *index < 0 { index + n } else { *index };
                 if !(0..n).contains(&at) {
@@ -144,28 +144,28 @@ impl Lookup {
                 self.array.offset += at * self.array.strides[axis];
                 Ok(1)
             }
-            Item::Basic(Part::Slice(start, stop, step)) => {
+            KeyItem::Basic(Part::Slice(start, stop, step)) => {
                 let (first, n, step) = slicing::slice(self.array.shape[axis], *start, *stop, *step);
                 self.array.offset += first * self.array.strides[axis];
                 self.rest.0.push(n);
                 self.rest.1.push(self.array.strides[axis] * step);
                 Ok(1)
             }
-            Item::Basic(Part::NewAxis) => {
+            KeyItem::Basic(Part::NewAxis) => {
                 self.rest.0.push(1);
                 self.rest.1.push(0);
                 Ok(0)
             }
-            Item::Basic(Part::Ellipsis) => {
+            KeyItem::Basic(Part::Ellipsis) => {
                 self.keep(axis..axis + missing);
                 Ok(missing)
             }
-            Item::Truth(truth) => {
+            KeyItem::Truth(truth) => {
                 self.truths.push((self.advanced.len(), i64::from(*truth)));
                 Ok(0)
             }
-            Item::Array(index) => self.add_advanced(axis, 1, Selector::Index(index.clone())),
-            Item::Mask(mask) => self.add_advanced(axis, mask.shape.len(), Selector::Mask(mask.clone())),
+            KeyItem::Array(index) => self.add_advanced(axis, 1, Selector::Index(index.clone())),
+            KeyItem::Mask(mask) => self.add_advanced(axis, mask.shape.len(), Selector::Mask(mask.clone())),
         }
     }
 
@@ -223,10 +223,10 @@ impl Lookup {
 }
 
 /// Checks that masks have the extents of their axes. NumPy checks this before any integer.
-fn check_masks(array: &ArrayView, items: &[Item], missing: usize) -> Result<(), Error> {
+fn check_masks(array: &ArrayView, items: &[KeyItem], missing: usize) -> Result<(), Error> {
     let mut axis = 0;
     for item in items {
-        if let Item::Mask(mask) = item {
+        if let KeyItem::Mask(mask) = item {
             for (k, &m) in mask.shape.iter().enumerate() {
                 let n = array.shape[axis + k];
                 // a mask without elements passes, because it selects nothing
@@ -235,15 +235,15 @@ fn check_masks(array: &ArrayView, items: &[Item], missing: usize) -> Result<(), 
                 }
             }
         }
-        axis += if matches!(item, Item::Basic(Part::Ellipsis)) { missing } else { consumes(item) };
+        axis += if matches!(item, KeyItem::Basic(Part::Ellipsis)) { missing } else { consumes(item) };
     }
     Ok(())
 }
 
-fn consumes(item: &Item) -> usize {
+fn consumes(item: &KeyItem) -> usize {
     match item {
-        Item::Basic(Part::Int(_) | Part::Slice(..)) | Item::Array(_) => 1,
-        Item::Basic(Part::NewAxis | Part::Ellipsis) | Item::Truth(_) => 0,
-        Item::Mask(mask) => mask.shape.len(),
+        KeyItem::Basic(Part::Int(_) | Part::Slice(..)) | KeyItem::Array(_) => 1,
+        KeyItem::Basic(Part::NewAxis | Part::Ellipsis) | KeyItem::Truth(_) => 0,
+        KeyItem::Mask(mask) => mask.shape.len(),
     }
 }

@@ -24,7 +24,7 @@ use numelt_runtime::ArrayView;
 
 /// One item of a key: of what is between the brackets of `array[...]`.
 #[derive(Debug, Clone)]
-pub enum Item {
+pub enum KeyItem {
     /// An integer, a slice, a new axis or an ellipsis.
     Basic(Part),
     /// An array of integers, at least one-dimensional.
@@ -35,12 +35,12 @@ pub enum Item {
     Truth(bool),
 }
 
-impl Item {
+impl KeyItem {
     /// The basic item, if this is one; `None` for arrays, masks and truth values.
     pub fn part(&self) -> Option<Part> {
         match self {
-            Item::Basic(part) => Some(*part),
-            Item::Array(_) | Item::Mask(_) | Item::Truth(_) => None,
+            KeyItem::Basic(part) => Some(*part),
+            KeyItem::Array(_) | KeyItem::Mask(_) | KeyItem::Truth(_) => None,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! computation of the mask and the value. Everything else is a scatter, in order, so that of equal indices the last
 //! wins.
 
-use super::Item;
+use super::KeyItem;
 use super::lookup::Lookup;
 use super::positions::{CheckOrder, Indices, Positions, compute};
 use crate::answer::{Answer, NotNative};
@@ -24,8 +24,8 @@ const SHORT_ROW: i64 = 4;
 /// # Errors
 /// NumPy's IndexError for indices out of bounds and a key that does not fit the array; if the value does not fit the
 /// selection; and errors of recording.
-pub fn set<F: Front>(front: &F, array: &ArrayView, items: &[Item], value: Assigned) -> Result<Answer<()>, F::Error> {
-    if let [Item::Mask(mask)] = items
+pub fn set<F: Front>(front: &F, array: &ArrayView, items: &[KeyItem], value: Assigned) -> Result<Answer<()>, F::Error> {
+    if let [KeyItem::Mask(mask)] = items
         && select(front, array, mask, &value)?
     {
         return Ok(Answer::Recorded(()));

@@ -8,7 +8,7 @@ use crate::record::front::Attached;
 use crate::record::reports;
 use crate::ufunc::elementwise::{self, Native};
 use numelt::rules::shape;
-use numelt::statistics::{Quotient, Statistic};
+use numelt::statistics::{Average, Statistic};
 use numelt::{Reduction, Scan, normalize_axis};
 use numelt_ir::{Axes, DType, DTypeKind, Op};
 use numelt_runtime::ArrayView;
@@ -118,7 +118,7 @@ pub fn mean<'py>(
     dtype: Option<DType>,
 ) -> Native<'py> {
     let Some(asked) = statistic(view, axis, keepdims, dtype)? else { return Ok(None) };
-    quotient(py, asked.mean(&Attached(py), view)?.recorded())
+    finish_average(py, asked.mean(&Attached(py), view)?.recorded())
 }
 
 /// The variance of an array, or its square root; `None` if NumPy has to compute it, to warn or to raise the error.
@@ -132,18 +132,18 @@ pub fn variance<'py>(
 ) -> Native<'py> {
     let Some(asked) = statistic(view, axis, keepdims, None)? else { return Ok(None) };
     let variance = asked.variance(&Attached(py), view, ddof)?.recorded();
-    quotient(py, variance.map(|variance| if root { variance.root() } else { variance }))
+    finish_average(py, variance.map(|variance| if root { variance.root() } else { variance }))
 }
 
 /// The result of a division: NumPy's scalar, divided now, if it has no axes; otherwise an array.
-fn quotient(py: Python<'_>, quotient: Option<Quotient>) -> Native<'_> {
-    let Some(quotient) = quotient else { return Ok(None) };
-    if quotient.is_scalar() && !scalar::are_arrays(py)? {
-        let value = quotient.value(&Attached(py))?;
+fn finish_average(py: Python<'_>, average: Option<Average>) -> Native<'_> {
+    let Some(average) = average else { return Ok(None) };
+    if average.is_scalar() && !scalar::are_arrays(py)? {
+        let value = average.value(&Attached(py))?;
         reports::count(Op::Divide);
         return convert::to_numpy_scalar(py, value).map(Some);
     }
-    wrap_new(py, quotient.record(&Attached(py))?).map(Some)
+    wrap_new(py, average.record(&Attached(py))?).map(Some)
 }
 
 /// Records a scan along one axis (`None`: over the flattened elements).

@@ -4,7 +4,7 @@
 //! recording is better; of an assignment, whether it has been done.
 
 use super::few::{Distances, FEW, Picked, Values, copied, is_open};
-use super::key::Item;
+use super::key::KeyItem;
 use crate::numpy::errors;
 use crate::record::front::{self, Attached};
 use crate::record::run;
@@ -138,7 +138,7 @@ pub fn get(py: Python<'_>, lookup: &Lookup) -> PyResult<Option<ArrayView>> {
 }
 
 /// `array[items] = value` for a number or an array of the same dtype, in memory; false if that is not possible here.
-pub fn set(py: Python<'_>, array: &ArrayView, items: &[Item], value: &Bound<'_, PyAny>) -> PyResult<bool> {
+pub fn set(py: Python<'_>, array: &ArrayView, items: &[KeyItem], value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if !is_open(array) {
         return Ok(false);
     }

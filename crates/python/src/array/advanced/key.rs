@@ -7,7 +7,7 @@ use crate::array::operand::Operand;
 use crate::numpy::convert;
 use crate::record::front;
 use crate::record::run;
-pub use numelt::indexing::Item;
+pub use numelt::indexing::KeyItem;
 use numelt::rules::slicing::Part;
 use numelt_ir::{DType, Scalar};
 use pyo3::prelude::*;
@@ -20,7 +20,7 @@ const MOST: usize = 64;
 /// A parsed key.
 pub struct Key {
     /// Its items in order.
-    pub items: SmallVec<[Item; 4]>,
+    pub items: SmallVec<[KeyItem; 4]>,
     /// Whether an integer was given as an array without axes. The result is then a copy, never a view.
     pub copies: bool,
 }
@@ -35,7 +35,7 @@ impl Key {
                     return Ok(None);
                 }
             }
-            let picks = parsed.items.iter().filter(|item| !matches!(item, Item::Basic(_))).count();
+            let picks = parsed.items.iter().filter(|item| !matches!(item, KeyItem::Basic(_))).count();
             return Ok((picks < MOST).then_some(parsed));
         }
         Ok(parsed.push(key)?.then_some(parsed))
@@ -43,17 +43,17 @@ impl Key {
 
     /// Whether all items are basic.
     pub fn is_basic(&self) -> bool {
-        self.items.iter().all(|item| matches!(item, Item::Basic(_)))
+        self.items.iter().all(|item| matches!(item, KeyItem::Basic(_)))
     }
 
     /// The items of a basic key.
     pub fn parts(&self) -> SmallVec<[Part; 4]> {
-        self.items.iter().filter_map(Item::part).collect()
+        self.items.iter().filter_map(KeyItem::part).collect()
     }
 
     fn push(&mut self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
         if let Some(part) = index::part(item)? {
-            self.items.push(Item::Basic(part));
+            self.items.push(KeyItem::Basic(part));
             return Ok(true);
         }
         let py = item.py();
@@ -69,7 +69,7 @@ impl Key {
                 Operand::Weak(..) => item.extract::<bool>().ok(),
                 Operand::Value(_) | Operand::Array(_) => None,
             };
-            self.items.extend(truth.map(Item::Truth));
+            self.items.extend(truth.map(KeyItem::Truth));
             return Ok(truth.is_some());
         };
         let is_sequence = item.is_exact_instance_of::<PyList>() || item.is_exact_instance_of::<PyTuple>();
@@ -77,22 +77,22 @@ impl Key {
             // an empty list counts as a list of integers
             let empty = is_sequence && view.size() == 0;
             if empty {
-                self.items.push(Item::Array(front::like_inputs(py, DType::I64, &view.shape, &[])));
+                self.items.push(KeyItem::Array(front::like_inputs(py, DType::I64, &view.shape, &[])));
             }
             return Ok(empty);
         }
         if view.shape.is_empty() {
             let value = run::read_scalar(py, &view.base, view.dtype, view.offset)?;
             self.items.push(match (value, convert::cast(value, DType::I64)) {
-                (Scalar::Bool(truth), _) => Item::Truth(truth),
-                (_, Scalar::I64(index)) => Item::Basic(Part::Int(index)),
+                (Scalar::Bool(truth), _) => KeyItem::Truth(truth),
+                (_, Scalar::I64(index)) => KeyItem::Basic(Part::Int(index)),
                 (_, _) => return Ok(false),
             });
             self.copies |= view.dtype != DType::Bool;
             return Ok(true);
         }
         let mask = view.dtype == DType::Bool;
-        self.items.push(if mask { Item::Mask(view.clone()) } else { Item::Array(view.clone()) });
+        self.items.push(if mask { KeyItem::Mask(view.clone()) } else { KeyItem::Array(view.clone()) });
         Ok(true)
     }
 }

@@ -1,6 +1,6 @@
 //! `array[key] = value` for keys with arrays and masks, by the rules of `numelt::indexing`.
 
-use super::key::{Item, Key};
+use super::key::{Key, KeyItem};
 use super::{few, few_by_lookup};
 use crate::array::operand::Operand;
 use crate::array::{assign, index, to_u32};
@@ -65,7 +65,7 @@ pub fn set<'py>(
     if few_by_lookup::set(py, view, &key.items, value)? {
         return Ok(true);
     }
-    let by_mask = matches!(&key.items[..], [Item::Mask(mask)] if mask.shape.len() == view.shape.len());
+    let by_mask = matches!(&key.items[..], [KeyItem::Mask(mask)] if mask.shape.len() == view.shape.len());
     let Some(value) = assigned(py, value, view, !by_mask)? else { return Ok(false) };
     Ok(matches!(indexing::set(&Attached(py), view, &key.items, value)?, Answer::Recorded(())))
 }
