@@ -98,7 +98,7 @@ pub fn select(view: &ArrayView, parts: &[Part]) -> PyResult<Selection> {
 }
 
 /// What the fast path of [`get`] and [`set`] selects.
-enum Quick {
+enum Reached {
     /// The byte offset of an element, by an integer for each axis.
     Element(i64),
     /// A view.
@@ -175,17 +175,17 @@ fn along(item: &Bound<'_, PyAny>, extent: i64, stride: i64) -> Option<i64> {
 /// The view that the most frequent keys select: a slice of a vector, a row of a matrix. `None` for any other key,
 /// errors included.
 #[inline(always)]
-fn simple(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
+fn simple(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Reached>> {
     let one = |n: i64| Dims::from_slice(&[n]);
     match (view.shape.as_slice(), view.strides.as_slice()) {
         (&[extent], &[stride]) => {
             let Some((start, stop, step)) = unpacked(key)? else { return Ok(None) };
             let (first, n, step) = slice(extent, start, stop, step);
-            Ok(Some(Quick::Window(shape::window(view, view.offset + first * stride, one(n), one(stride * step)))))
+            Ok(Some(Reached::Window(shape::window(view, view.offset + first * stride, one(n), one(stride * step)))))
         }
         (&[extent, n], &[stride, step]) => {
             let Some(distance) = along(key, extent, stride) else { return Ok(None) };
-            Ok(Some(Quick::Window(shape::window(view, view.offset + distance, one(n), one(step)))))
+            Ok(Some(Reached::Window(shape::window(view, view.offset + distance, one(n), one(step)))))
         }
         _ => Ok(None),
     }
@@ -193,7 +193,7 @@ fn simple(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
 
 /// The selection by integers within bounds, slices and `None`; `None` for any other key, errors included.
 #[inline(always)]
-fn quick(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
+fn quick(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Reached>> {
     match simple(view, key)? {
         Some(found) => Ok(Some(found)),
         None => walked(view, key),
@@ -202,12 +202,13 @@ fn quick(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
 
 /// [`quick`] for keys that [`simple`] declines.
 #[inline(never)]
-fn walked(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
+fn walked(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Reached>> {
     let ellipsis = PyEllipsis::get(key.py());
     if key.is(ellipsis) {
-        return Ok(Some(Quick::Window(view.clone())));
+        return Ok(Some(Reached::Window(view.clone())));
     }
-    let mut at = Place { view, axis: 0, offset: view.offset, dims: Dims::new(), strides: Dims::new(), window: false };
+    let mut at =
+        ReadSoFar { view, axis: 0, offset: view.offset, dims: Dims::new(), strides: Dims::new(), window: false };
     if let Ok(tuple) = key.cast_exact::<PyTuple>() {
         let mut skipped = false;
         for item in tuple.iter_borrowed() {
@@ -224,20 +225,20 @@ fn walked(view: &ArrayView, key: &Bound<'_, PyAny>) -> PyResult<Option<Quick>> {
     } else if !at.advance(key)? {
         return Ok(None);
     }
-    let Place { axis, offset, mut dims, mut strides, window, .. } = at;
+    let ReadSoFar { axis, offset, mut dims, mut strides, window, .. } = at;
     if !window && axis == view.shape.len() {
-        return Ok(Some(Quick::Element(offset)));
+        return Ok(Some(Reached::Element(offset)));
     }
     dims.extend_from_slice(&view.shape[axis..]);
     strides.extend_from_slice(&view.strides[axis..]);
     if dims.len() > numelt_ir::MAX_RANK {
         return Ok(None);
     }
-    Ok(Some(Quick::Window(shape::window(view, offset, dims, strides))))
+    Ok(Some(Reached::Window(shape::window(view, offset, dims, strides))))
 }
 
 /// The part of a key that has been read, and the part of the view that it selects.
-struct Place<'a> {
+struct ReadSoFar<'a> {
     view: &'a ArrayView,
     axis: usize,
     offset: i64,
@@ -247,7 +248,7 @@ struct Place<'a> {
     window: bool,
 }
 
-impl Place<'_> {
+impl ReadSoFar<'_> {
     /// Keeps this many axes unchanged; false if there are fewer.
     fn skip(&mut self, axes: usize) -> bool {
         let range = self.axis..self.axis + axes;
@@ -323,8 +324,8 @@ pub fn get<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>) -> PyResul
         return Ok(picked);
     }
     match quick(view, key)? {
-        Some(Quick::Element(offset)) => return read_at(py, view, offset),
-        Some(Quick::Window(window)) => return wrap_view(array, window),
+        Some(Reached::Element(offset)) => return read_at(py, view, offset),
+        Some(Reached::Window(window)) => return wrap_view(array, window),
         None => {}
     }
     let Some(parts) = parse(key)? else {
@@ -355,7 +356,7 @@ pub fn quick_get<'py>(
         return advanced::get_few(array.py(), view, positions);
     }
     match quick(view, key) {
-        Ok(Some(Quick::Window(window))) => Some(wrap_view(array, window)),
+        Ok(Some(Reached::Window(window))) => Some(wrap_view(array, window)),
         Ok(_) => None,
         Err(error) => Some(Err(error)),
     }
@@ -385,7 +386,7 @@ fn set_quickly<'py>(
         return advanced::set_few(array.py(), view, positions, value);
     }
     let target = match quick(view, key) {
-        Ok(Some(Quick::Window(target))) => target,
+        Ok(Some(Reached::Window(target))) => target,
         Ok(_) => return None,
         Err(error) => return Some(Err(error)),
     };
@@ -430,10 +431,10 @@ pub fn set<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value: &Bo
             return Ok(());
         }
         match quick(view, key)? {
-            Some(Quick::Element(offset)) if write_element(array.py(), view, offset, value)? => return Ok(()),
-            Some(Quick::Window(target)) if assign::assign(array.py(), &target, value)? => return Ok(()),
-            Some(Quick::Window(_)) => return set_fallback(array, key, value),
-            Some(Quick::Element(_)) | None => {}
+            Some(Reached::Element(offset)) if write_element(array.py(), view, offset, value)? => return Ok(()),
+            Some(Reached::Window(target)) if assign::assign(array.py(), &target, value)? => return Ok(()),
+            Some(Reached::Window(_)) => return set_fallback(array, key, value),
+            Some(Reached::Element(_)) | None => {}
         }
         if let Some(parts) = parse(key)? {
             let target = select(view, &parts)?;

@@ -3,6 +3,7 @@
 //! In: a list, tuple or number. Out: an array; `None` if the object holds anything but numbers for which NumPy's
 //! rules are simple.
 
+use crate::cpython::{Any, Quick};
 use crate::numpy::convert;
 use crate::numpy::errors;
 use crate::object::fresh;
@@ -12,9 +13,6 @@ use numelt_runtime::Runtime;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyList, PyTuple};
 use smallvec::SmallVec;
-
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
-type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
 /// The most numbers that are collected, which limits the time that is lost when a later item is not a plain number.
 const MOST: usize = 1 << 22;

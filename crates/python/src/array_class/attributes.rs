@@ -4,6 +4,7 @@
 
 use crate::array::{assign, operand};
 use crate::array_class::flags::Flags;
+use crate::cpython::Out;
 use crate::cpython::calls;
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
@@ -19,8 +20,6 @@ use pyo3::exceptions::{PyAttributeError, PyDeprecationWarning, PyTypeError, PyVa
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyTuple};
-
-type Out<'py> = PyResult<Bound<'py, PyAny>>;
 
 /// The extents of a numelt array.
 pub fn extents(array: &Bound<'_, NdArray>) -> PyResult<Dims> {

@@ -14,7 +14,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 /// The result of a method; `None` if the general method has to be called.
-pub type Quick<'py> = Option<PyResult<Bound<'py, PyAny>>>;
+pub type Attempt<'py> = Option<PyResult<Bound<'py, PyAny>>>;
 
 /// Arrays of at most this many elements are converted to lists here.
 const LISTED: i64 = 1024;
@@ -27,7 +27,7 @@ const COPIED: usize = 256;
 struct Aligned([u8; COPIED]);
 
 /// A small array of f64 or int64, whose values are in memory, as a list of Python numbers, or as nested lists.
-pub fn listed<'py>(py: Python<'py>, view: &ArrayView) -> Quick<'py> {
+pub fn listed<'py>(py: Python<'py>, view: &ArrayView) -> Attempt<'py> {
     let number: unsafe fn(*const u8) -> *mut ffi::PyObject = match view.dtype {
         // SAFETY: the address is that of a float.
         DType::F64 => |at| unsafe { ffi::PyFloat_FromDouble(at.cast::<f64>().read()) },
@@ -94,7 +94,7 @@ pub fn vector<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, size: i64) -> 
 }
 
 /// `reshape` without a copy.
-pub fn reshaped<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, given: &Given<'_, 'py>) -> Quick<'py> {
+pub fn reshaped<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, given: &Given<'_, 'py>) -> Attempt<'py> {
     let dims = match given.in_c_order()? {
         [] => return None,
         &[whole] => plain_shape(&given.value(whole), view.size())?,
@@ -107,7 +107,7 @@ pub fn reshaped<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, given: &Give
 const AXES: usize = 4;
 
 /// `transpose` with ints, or without arguments.
-pub fn permuted<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, given: &Given<'_, 'py>) -> Quick<'py> {
+pub fn permuted<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, given: &Given<'_, 'py>) -> Attempt<'py> {
     let (axes, rank) = (given.plain()?, view.shape.len());
     if axes.is_empty() {
         return Some(axes_reversed(array, view));

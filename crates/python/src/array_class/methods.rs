@@ -6,6 +6,7 @@
 use crate::array::operand::Operand;
 use crate::array::{assign, index, operand, scalar};
 use crate::array_class::attributes::{kwarg, numpy_method, parse_shape};
+use crate::cpython::Out;
 use crate::cpython::calls;
 use crate::numpy::{convert, errors, hooks};
 use crate::object::ndarray::{NdArray, Payload, wrap_new, wrap_view, wrap_window};
@@ -26,7 +27,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyTuple, PyType};
 use smallvec::SmallVec;
 
-type Out<'py> = PyResult<Bound<'py, PyAny>>;
 type Kwargs<'a, 'py> = Option<&'a Bound<'py, PyDict>>;
 
 /// Calls `numpy.ndarray.<name>(array, *args, **kwargs)`. The call is counted under its `label`, which is

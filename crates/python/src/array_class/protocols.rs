@@ -5,6 +5,7 @@
 
 use crate::array::{index, scalar};
 use crate::array_class::attributes::{self, extents, kwarg, numpy_method};
+use crate::cpython::Out;
 use crate::cpython::calls;
 use crate::numpy::convert::Numpy;
 use crate::numpy::errors;
@@ -28,8 +29,6 @@ use std::sync::{Mutex, PoisonError};
 
 /// The size in bytes of NumPy's array object, without its shape and strides.
 const NUMPYS_HEADER: usize = 12 * size_of::<usize>();
-
-type Out<'py> = PyResult<Bound<'py, PyAny>>;
 
 /// An iterator over the first axis.
 #[pyclass(module = "numelt._core", frozen)]

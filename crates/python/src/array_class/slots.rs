@@ -1,13 +1,11 @@
 //! Operator slots of the array class, each a one-line call of `operators.rs`.
 
+use crate::cpython::{Any, Out};
 use crate::object::ndarray::NdArray;
 use crate::ufunc::operators::{self as o, binary, divmod, in_place, power, unary};
 use numelt_ir::Op;
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
-
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
-type Out<'py> = PyResult<Bound<'py, PyAny>>;
 
 fn compare<'py>(a: Any<'_, 'py>, b: Any<'_, 'py>, op: CompareOp) -> Out<'py> {
     let operator = match op {

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 /// A fast path.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Path {
+pub enum FastPath {
     /// Operators and indexing of arrays (`direct`).
     Slots,
     /// Calls of ufuncs, functions and methods (`vectorcall`).
@@ -21,12 +21,16 @@ pub enum Path {
     Functions,
 }
 
-const PATHS: [(Path, &str); 4] =
-    [(Path::Slots, "slots"), (Path::Calls, "calls"), (Path::Objects, "objects"), (Path::Functions, "functions")];
+const PATHS: [(FastPath, &str); 4] = [
+    (FastPath::Slots, "slots"),
+    (FastPath::Calls, "calls"),
+    (FastPath::Objects, "objects"),
+    (FastPath::Functions, "functions"),
+];
 
 const VARIABLE: &str = "NUMELT_FAST_PATHS";
 
-static IN_FORCE: OnceLock<Vec<Path>> = OnceLock::new();
+static IN_FORCE: OnceLock<Vec<FastPath>> = OnceLock::new();
 
 /// Reads the setting. It is called once, when the module is imported.
 ///
@@ -42,7 +46,7 @@ pub fn prepare() -> PyResult<()> {
     IN_FORCE.set(paths).map_err(|_| PyValueError::new_err("the module has been imported before"))
 }
 
-fn parse(text: &str) -> Result<Vec<Path>, &str> {
+fn parse(text: &str) -> Result<Vec<FastPath>, &str> {
     match text {
         "0" => Ok(Vec::new()),
         "1" => Ok(PATHS.map(|(path, _)| path).into()),
@@ -54,7 +58,7 @@ fn parse(text: &str) -> Result<Vec<Path>, &str> {
 }
 
 /// Whether a path is in force.
-pub fn has(path: Path) -> bool {
+pub fn has(path: FastPath) -> bool {
     IN_FORCE.get().is_some_and(|paths| paths.contains(&path))
 }
 

@@ -8,7 +8,7 @@
 //! `calls`, classes keep PyO3's `tp_call`.
 
 use crate::cpython::endings;
-use crate::cpython::fast::{self, Path};
+use crate::cpython::fast::{self, FastPath};
 use crate::cpython::given::Given;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
@@ -138,7 +138,7 @@ pub fn call_by_entry<T: Callee>(class: &Bound<'_, PyType>) -> PyResult<()> {
 /// There is a `vectorcallfunc` at that offset in every object. The class is complete, is that of `T` or derived from
 /// it, and belongs to numelt.
 pub unsafe fn call_by<T: PyTypeInfo>(class: &Bound<'_, PyType>, offset: usize) {
-    if !fast::has(Path::Calls) || !Object::<T>::is_layout_of(&T::type_object(class.py())) {
+    if !fast::has(FastPath::Calls) || !Object::<T>::is_layout_of(&T::type_object(class.py())) {
         return;
     }
     // SAFETY: the caller's contract.
@@ -153,7 +153,7 @@ pub unsafe fn call_by<T: PyTypeInfo>(class: &Bound<'_, PyType>, offset: usize) {
 /// Makes the interpreter call objects of `class`, where they are attributes of another class, with the instance as
 /// the first argument instead of making a bound method. This is right only if their `__get__` returns bound methods.
 pub fn call_as_methods(class: &Bound<'_, PyType>) {
-    if fast::has(Path::Calls) {
+    if fast::has(FastPath::Calls) {
         // SAFETY: the class is complete and numelt's own.
         unsafe {
             (*class.as_type_ptr()).tp_flags |= ffi::Py_TPFLAGS_METHOD_DESCRIPTOR;

@@ -16,7 +16,7 @@
 //! keep PyO3's functions.
 
 use crate::array::index;
-use crate::cpython::fast::{self, Path};
+use crate::cpython::fast::{self, FastPath};
 use crate::cpython::vectorcall::give;
 use crate::object::ndarray::{NdArray, Payload};
 use crate::sharing::foreign;
@@ -254,7 +254,7 @@ pub fn set(class: &Bound<'_, PyType>) {
         }
         set_in_place(number);
         number.nb_inplace_power = number.nb_inplace_power.map(|_| power_by as ffi::ternaryfunc);
-        if fast::has(Path::Slots) {
+        if fast::has(FastPath::Slots) {
             set_binary(number);
             mapping.mp_subscript = mapping.mp_subscript.map(|_| subscript as ffi::binaryfunc);
             mapping.mp_ass_subscript = mapping.mp_ass_subscript.map(|_| assign_item as ffi::objobjargproc);

@@ -5,6 +5,7 @@ use crate::array::assign;
 use crate::array::operand::{self, Operand};
 use crate::array_class::attributes::parse_shape;
 use crate::array_class::methods::{is_ordered, parse_order};
+use crate::cpython::{Any, Out};
 use crate::functions::{conversion, creation};
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors::check_bytes;
@@ -25,9 +26,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
-type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 type Maybe<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
-type Out<'py> = PyResult<Bound<'py, PyAny>>;
 
 fn not_implemented(py: Python<'_>) -> Bound<'_, PyAny> {
     py.NotImplemented().into_bound(py)

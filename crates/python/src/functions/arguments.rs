@@ -7,6 +7,7 @@
 
 use crate::array_class::methods::is_ordered;
 use crate::cpython::given::{Arg, Given};
+pub use crate::cpython::{Any, Out, Quick};
 use crate::numpy::convert::{Numpy, known_dtype, numpy_int64};
 use crate::object::ndarray::NdArray;
 use crate::sharing::policy::{self, limits};
@@ -15,13 +16,6 @@ use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
-
-/// An object that is examined.
-pub type Any<'a, 'py> = &'a Bound<'py, PyAny>;
-/// The result of a call.
-pub type Out<'py> = PyResult<Bound<'py, PyAny>>;
-/// The result of a compiled function: `None` if it does not answer the call.
-pub type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
 /// The view of an array whose class is exactly ours and whose dtype is native.
 pub fn native<'a>(obj: &'a Bound<'_, PyAny>) -> Option<&'a ArrayView> {

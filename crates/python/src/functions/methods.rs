@@ -160,7 +160,7 @@ fn read_foreign<'py>(given: &Given<'_, 'py>, name: &Bound<'py, PyString>) -> Qui
 #[inline(always)]
 fn answered<'py>(
     given: &Given<'_, 'py>,
-    answer: impl FnOnce(&Bound<'py, NdArray>, &ArrayView, &Given<'_, 'py>) -> members::Quick<'py>,
+    answer: impl FnOnce(&Bound<'py, NdArray>, &ArrayView, &Given<'_, 'py>) -> members::Attempt<'py>,
 ) -> Quick<'py> {
     let Some(first) = given.first() else { return Ok(None) };
     let Ok(array) = first.cast_exact::<NdArray>() else { return Ok(None) };

@@ -53,7 +53,7 @@ fn true_table(py: Python<'_>, view: &ArrayView) -> PyResult<ArrayView> {
     if rank == 1 {
         return Ok(shape::whole(run::integers(&places)?, DType::I64, &extents));
     }
-    let mut table = Places::from_elem(0, places.len() * rank);
+    let mut table = Positions::from_elem(0, places.len() * rank);
     for (row, &place) in table.chunks_exact_mut(rank).zip(&places) {
         let mut rest = place;
         for (at, &n) in row.iter_mut().zip(&view.shape).rev() {
@@ -213,10 +213,10 @@ fn positions<'py>(indices: Any<'_, 'py>, slot: &mut Option<Bound<'py, NdArray>>)
 const LISTED: usize = 32;
 
 /// Positions of elements in C order, or along each axis.
-type Places = SmallVec<[i64; 64]>;
+type Positions = SmallVec<[i64; 64]>;
 
 /// The positions of the elements that are not zero; both signs of zero are zero.
-fn true_places(dtype: DType, bytes: &[u8]) -> Places {
+fn true_places(dtype: DType, bytes: &[u8]) -> Positions {
     const SIGN: u64 = 1 << 63;
     match dtype {
         DType::F16 => places(bytes, |bits| u16::from_ne_bytes(bits) << 1 != 0),
@@ -233,8 +233,8 @@ fn true_places(dtype: DType, bytes: &[u8]) -> Places {
     }
 }
 
-fn places<const N: usize>(bytes: &[u8], is_true: impl Fn([u8; N]) -> bool) -> Places {
-    let mut found = Places::new();
+fn places<const N: usize>(bytes: &[u8], is_true: impl Fn([u8; N]) -> bool) -> Positions {
+    let mut found = Positions::new();
     for (place, element) in bytes.as_chunks().0.iter().enumerate() {
         if is_true(*element) {
             found.push(place as i64);

@@ -9,7 +9,7 @@ use super::{
     conversion, creation, joining, matrices, methods, moving, products, reductions, searching, series, short, solving,
     transforms,
 };
-use crate::cpython::fast::{self, Path};
+use crate::cpython::fast::{self, FastPath};
 use crate::cpython::given::Given;
 use crate::sharing::subclass;
 use crate::ufunc;
@@ -20,7 +20,7 @@ pub type Compiled = for<'a, 'py> fn(&Given<'a, 'py>) -> Quick<'py>;
 
 /// The compiled function of this name that is asked first.
 pub fn of(name: &str) -> Option<Compiled> {
-    find(TABLE, name).or_else(|| find(SHORT, name).filter(|_| fast::has(Path::Functions)))
+    find(TABLE, name).or_else(|| find(SHORT, name).filter(|_| fast::has(FastPath::Functions)))
 }
 
 /// The compiled function of this name that is asked when NumPy does not do the call.

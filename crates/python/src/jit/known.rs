@@ -9,13 +9,13 @@ use pyo3::sync::PyOnceLock;
 use rustc_hash::FxHashMap;
 
 /// The functions and classes that the specializer knows, by address.
-struct Known {
+struct KnownObjects {
     kinds: FxHashMap<usize, ObjectKind>,
     /// References to the objects, so that no other object gets one of these addresses.
     _objects: Vec<Py<PyAny>>,
 }
 
-static KNOWN: PyOnceLock<Known> = PyOnceLock::new();
+static KNOWN: PyOnceLock<KnownObjects> = PyOnceLock::new();
 
 /// Collects the objects, so that no other thread has to wait for that later.
 ///
@@ -92,7 +92,7 @@ const NUMPY: &[&str] = &[
 const MAKERS: &[&str] =
     &["zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "array", "asarray", "copy"];
 
-fn collect(py: Python<'_>) -> PyResult<Known> {
+fn collect(py: Python<'_>) -> PyResult<KnownObjects> {
     let mut kinds = FxHashMap::default();
     let mut objects = Vec::new();
     let mut add = |object: Bound<'_, PyAny>, kind: ObjectKind| {
@@ -139,7 +139,7 @@ fn collect(py: Python<'_>) -> PyResult<Known> {
             add(module.getattr(name)?, ObjectKind::Class(dtype));
         }
     }
-    Ok(Known { kinds, _objects: objects })
+    Ok(KnownObjects { kinds, _objects: objects })
 }
 
 fn dtype_name(dtype: DType) -> &'static str {

@@ -10,7 +10,7 @@ use crate::jit::code::Code;
 use crate::jit::forced;
 use crate::jit::host_functions::HostFunction;
 use crate::jit::results::Shape;
-use crate::jit::world::{Identity, Outside, Path};
+use crate::jit::world::{Identity, LookupPath, Outside};
 use crate::jit::worth;
 use numelt_jit::{AheadNote, Argument, Exit, ObjectKind, Param, Stmt, StmtKind, Unit, specialize};
 use pyo3::prelude::*;
@@ -27,7 +27,7 @@ pub struct Variant {
     pub arguments: Vec<Argument>,
     /// For each of them, if it is not a value: the identity of the object that the code was made for.
     identities: Vec<Option<Identity>>,
-    paths: Vec<Path>,
+    paths: Vec<LookupPath>,
     pub params: Vec<ParamSource>,
     /// The functions that the code calls by address. They live as long as the code.
     _host_functions: Box<[HostFunction]>,

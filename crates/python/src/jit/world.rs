@@ -49,10 +49,10 @@ pub enum Identity {
 }
 
 /// Code, globals and defaults of a Python function.
-type Parts<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, SmallVec<[Bound<'py, PyAny>; 4]>);
+type FunctionParts<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, SmallVec<[Bound<'py, PyAny>; 4]>);
 
 /// The objects on which the behaviour of a Python function depends, apart from its closure.
-fn parts_of<'py>(function: &Bound<'py, PyAny>) -> PyResult<Parts<'py>> {
+fn parts_of<'py>(function: &Bound<'py, PyAny>) -> PyResult<FunctionParts<'py>> {
     let py = function.py();
     let defaults = function.getattr(intern!(py, "__defaults__"))?;
     let defaults = match defaults.cast::<PyTuple>() {
@@ -94,7 +94,7 @@ impl Identity {
 }
 
 /// How to find an object outside of the loop, from an argument or from another such object.
-pub struct Path {
+pub struct LookupPath {
     of: u32,
     name: Py<PyString>,
     step: Step,
@@ -110,7 +110,7 @@ enum Step {
     Cell(usize),
 }
 
-impl Path {
+impl LookupPath {
     /// Looks up the object; `None` if it does not exist or the lookup would not be the same any more.
     pub fn follow<'py>(&self, py: Python<'py>, objects: &[Bound<'py, PyAny>]) -> PyResult<Option<Bound<'py, PyAny>>> {
         let of = &objects[self.of as usize];
@@ -180,12 +180,12 @@ pub struct Outside<'a, 'py> {
     /// The numbers of values among them.
     pub numbers: &'a mut Numbers,
     /// How each object that is not an argument was found.
-    pub paths: Vec<Path>,
+    pub paths: Vec<LookupPath>,
 }
 
 impl Outside<'_, '_> {
     fn found(&mut self, of: u32, step: Step, name: &str) -> PyResult<Option<Argument>> {
-        let path = Path { of, step, name: PyString::intern(self.py, name).unbind() };
+        let path = LookupPath { of, step, name: PyString::intern(self.py, name).unbind() };
         let Some(object) = path.follow(self.py, self.objects)? else { return Ok(None) };
         let argument = arguments::classify(&object, self.objects.len() as u32, self.numbers)?;
         self.objects.push(object);

@@ -14,7 +14,7 @@ const CALL: f64 = 4.0;
 const ASSUMED_ITERATIONS: f64 = 10.0;
 
 /// The loop and the values of its variables.
-struct Known<'a> {
+struct KnownValues<'a> {
     tree: &'a Unit,
     arguments: &'a [Argument],
     numbers: &'a Numbers,
@@ -23,7 +23,7 @@ struct Known<'a> {
 /// The time that CPython takes for a run of a loop, in nanoseconds; `None` if the number of iterations of a `for` loop
 /// is not known.
 pub fn nanoseconds(tree: &Unit, arguments: &[Argument], numbers: &Numbers) -> Option<f64> {
-    let known = Known { tree, arguments, numbers };
+    let known = KnownValues { tree, arguments, numbers };
     match &tree.body.kind {
         StmtKind::For { iter, body, .. } => Some(OPERATION * known.iterations(iter)? * (1.0 + known.block(body))),
         _ => Some(OPERATION * known.statement(&tree.body)),
@@ -32,7 +32,7 @@ pub fn nanoseconds(tree: &Unit, arguments: &[Argument], numbers: &Numbers) -> Op
 
 /// The time that CPython takes for an iteration of a `for` loop, in nanoseconds.
 pub fn of_iteration(tree: &Unit, arguments: &[Argument], numbers: &Numbers) -> f64 {
-    let known = Known { tree, arguments, numbers };
+    let known = KnownValues { tree, arguments, numbers };
     match &tree.body.kind {
         StmtKind::For { body, .. } => OPERATION * (1.0 + known.block(body)),
         _ => 0.0,
@@ -50,7 +50,7 @@ pub fn operations(statement: &Stmt) -> f64 {
     }
 }
 
-impl Known<'_> {
+impl KnownValues<'_> {
     /// The type and the numbers of a variable or an input.
     fn parts(&self, expr: &Expr) -> Option<(&Type, &[u64])> {
         let number = match expr {

@@ -30,12 +30,12 @@ struct FoundEntry {
 }
 
 /// Entries by the address of the code object and the position in its bytecode.
-type Places = FxHashMap<(usize, i32), SmallVec<[FoundEntry; 1]>>;
+type FoundPlaces = FxHashMap<(usize, i32), SmallVec<[FoundEntry; 1]>>;
 
-static PLACES: LazyLock<Mutex<Places>> = LazyLock::new(Mutex::default);
+static PLACES: LazyLock<Mutex<FoundPlaces>> = LazyLock::new(Mutex::default);
 const MOST_PLACES: usize = 4096;
 
-fn places() -> MutexGuard<'static, Places> {
+fn places() -> MutexGuard<'static, FoundPlaces> {
     PLACES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -6,7 +6,7 @@
 //! The memory of freed objects is kept for new ones. If `NUMELT_FAST_PATHS` does not name `objects`, PyO3 does all
 //! this.
 
-use crate::cpython::fast::{self, Path};
+use crate::cpython::fast::{self, FastPath};
 use crate::cpython::graveyard;
 use crate::object::ndarray::{NdArray, forget};
 use numelt_ir::{DType, Dims};
@@ -66,7 +66,7 @@ impl Maker {
     /// Sets the class's slot for freeing objects, and returns what makes them. `None` if the fast path is switched
     /// off, if PyO3 lays the objects out in another way, or if their memory is not freed by `PyObject_GC_Del`.
     fn of(py: Python<'_>) -> Option<Maker> {
-        if !fast::has(Path::Objects) {
+        if !fast::has(FastPath::Objects) {
             return None;
         }
         let class = NdArray::type_object_raw(py);

@@ -88,16 +88,16 @@ fn plain_at<'py>(obj: &Bound<'py, PyAny>, depth: usize) -> PyResult<Option<Bound
     }
     if let Ok(list) = obj.cast_exact::<PyList>() {
         return Ok(match plain_items(&mut list.iter(), depth)? {
-            Items::TooDeep => None,
-            Items::Same => Some(obj.clone()),
-            Items::Changed(items) => Some(PyList::new(py, items)?.into_any()),
+            PlainItems::TooDeep => None,
+            PlainItems::Same => Some(obj.clone()),
+            PlainItems::Changed(items) => Some(PyList::new(py, items)?.into_any()),
         });
     }
     if let Ok(tuple) = obj.cast_exact::<PyTuple>() {
         return Ok(match plain_items(&mut tuple.iter(), depth)? {
-            Items::TooDeep => None,
-            Items::Same => Some(obj.clone()),
-            Items::Changed(items) => Some(PyTuple::new(py, items)?.into_any()),
+            PlainItems::TooDeep => None,
+            PlainItems::Same => Some(obj.clone()),
+            PlainItems::Changed(items) => Some(PyTuple::new(py, items)?.into_any()),
         });
     }
     if let Ok(dict) = obj.cast_exact::<PyDict>() {
@@ -115,7 +115,7 @@ fn plain_at<'py>(obj: &Bound<'py, PyAny>, depth: usize) -> PyResult<Option<Bound
 }
 
 /// The items of a sequence after conversion.
-enum Items<'py> {
+enum PlainItems<'py> {
     TooDeep,
     /// No item has changed: the sequence itself can be passed on.
     Same,
@@ -123,14 +123,14 @@ enum Items<'py> {
 }
 
 /// Converts the items of a sequence that is nested at this depth.
-fn plain_items<'py>(items: &mut dyn Iterator<Item = Bound<'py, PyAny>>, depth: usize) -> PyResult<Items<'py>> {
+fn plain_items<'py>(items: &mut dyn Iterator<Item = Bound<'py, PyAny>>, depth: usize) -> PyResult<PlainItems<'py>> {
     let (mut plain, mut changed) = (Vec::new(), false);
     for item in items {
-        let Some(made) = plain_at(&item, depth + 1)? else { return Ok(Items::TooDeep) };
+        let Some(made) = plain_at(&item, depth + 1)? else { return Ok(PlainItems::TooDeep) };
         changed |= !made.is(&item);
         plain.push(made);
     }
-    Ok(if changed { Items::Changed(plain) } else { Items::Same })
+    Ok(if changed { PlainItems::Changed(plain) } else { PlainItems::Same })
 }
 
 /// Converts NumPy's arrays to ours, also inside lists, tuples and named tuples; other objects are returned unchanged.

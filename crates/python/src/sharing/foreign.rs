@@ -5,6 +5,7 @@
 //! array of objects are returned, and stored, as the very objects.
 
 use crate::cpython::given::{self, Given};
+use crate::cpython::{Out, Quick};
 use crate::numpy::coverage;
 use crate::numpy::hooks;
 use crate::object::ndarray::{NdArray, Payload};
@@ -17,9 +18,6 @@ use std::ffi::c_int;
 
 /// The reason under which indexing is counted as a fallback.
 const INDEXED: &str = "indexing an array that is not native";
-
-type Out<'py> = PyResult<Bound<'py, PyAny>>;
-type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
 /// Counts a call, here if possible, else by the package's hook.
 fn note(py: Python<'_>, name: &str, reason: &str) -> PyResult<()> {

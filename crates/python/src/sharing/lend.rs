@@ -69,7 +69,7 @@ impl Terms {
 }
 
 /// The items of a sequence after conversion.
-enum Items<'py> {
+enum LentItems<'py> {
     /// Only the package can convert them.
     Unknown,
     /// No item has changed.
@@ -145,19 +145,19 @@ impl<'py> Lent<'py> {
         let py = value.py();
         if let Ok(list) = value.cast_exact::<PyList>() {
             return Ok(match self.items(value, &mut list.iter(), depth)? {
-                Items::Unknown => None,
-                Items::Same => {
+                LentItems::Unknown => None,
+                LentItems::Same => {
                     self.outs.push(value.clone());
                     Some(value.clone())
                 }
-                Items::Changed(items) => Some(PyList::new(py, items)?.into_any()),
+                LentItems::Changed(items) => Some(PyList::new(py, items)?.into_any()),
             });
         }
         if let Ok(tuple) = value.cast_exact::<PyTuple>() {
             return Ok(match self.items(value, &mut tuple.iter(), depth)? {
-                Items::Unknown => None,
-                Items::Same => Some(value.clone()),
-                Items::Changed(items) => Some(PyTuple::new(py, items)?.into_any()),
+                LentItems::Unknown => None,
+                LentItems::Same => Some(value.clone()),
+                LentItems::Changed(items) => Some(PyTuple::new(py, items)?.into_any()),
             });
         }
         if passes(value)? {
@@ -198,10 +198,10 @@ impl<'py> Lent<'py> {
         sequence: &Bound<'py, PyAny>,
         items: &mut dyn ExactSizeIterator<Item = Bound<'py, PyAny>>,
         depth: usize,
-    ) -> PyResult<Items<'py>> {
+    ) -> PyResult<LentItems<'py>> {
         let length = items.len();
         if depth == DEEPEST || length as i64 > self.terms.most {
-            return Ok(Items::Unknown);
+            return Ok(LentItems::Unknown);
         }
         let mut changed: Option<Vec<Bound<'py, PyAny>>> = None;
         for (at, item) in items.enumerate() {
@@ -209,7 +209,7 @@ impl<'py> Lent<'py> {
                 true => item.clone(),
                 false => match self.plain(&item, depth + 1)? {
                     Some(plain) => plain,
-                    None => return Ok(Items::Unknown),
+                    None => return Ok(LentItems::Unknown),
                 },
             };
             if changed.is_none() && !plain.is(&item) {
@@ -221,7 +221,7 @@ impl<'py> Lent<'py> {
             }
         }
         // an unchanged sequence stays the same object, because the call may write into it
-        Ok(changed.map_or(Items::Same, Items::Changed))
+        Ok(changed.map_or(LentItems::Same, LentItems::Changed))
     }
 
     /// Converts the arguments of a call into `plain`; the first argument of a `method` is passed unchanged.

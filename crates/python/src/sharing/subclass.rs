@@ -5,6 +5,7 @@
 //! decide. The module also makes views of our arrays as such classes, and of such arrays as ours. Classes with an
 //! `__array_function__` of their own are left to the package.
 
+use crate::cpython::Quick;
 use crate::cpython::given::{self, Given};
 use crate::numpy::convert::Numpy;
 use crate::object::ndarray::NdArray;
@@ -17,8 +18,6 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 use std::sync::{Mutex, PoisonError};
-
-type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
 /// Longest list or tuple that is searched for arrays of derived classes.
 const ITEMS: usize = 16;

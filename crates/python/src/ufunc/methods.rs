@@ -6,6 +6,7 @@
 use crate::array::operand::Operand;
 use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
+use crate::cpython::{Out, Quick};
 use crate::functions::{self, reductions};
 use crate::numpy::hooks;
 use crate::object::ndarray::{NdArray, exact_native};
@@ -20,9 +21,6 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList};
 use std::borrow::Cow;
-
-type Out<'py> = PyResult<Bound<'py, PyAny>>;
-type Quick<'py> = PyResult<Option<Bound<'py, PyAny>>>;
 
 /// A method of a ufunc: its name, and the fast path that is asked first.
 pub struct Method {

@@ -14,6 +14,7 @@ pub mod ufunc_direct;
 
 use crate::array::operand::Operand;
 use crate::array::scalar::Composing;
+use crate::cpython::Out;
 use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
 use crate::numpy::convert::Numpy;
@@ -35,8 +36,6 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-
-type Out<'py> = PyResult<Bound<'py, PyAny>>;
 
 /// Whether the package composes the ufunc of this name of native operations.
 fn is_composed(name: &str) -> bool {
@@ -410,7 +409,7 @@ fn without_axes(input: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
 }
 
 /// A ufunc that was met, kept alive so that no other object gets its address, its name and its operation.
-type Known = (Py<PyAny>, Py<PyString>, Option<Op>);
+type KnownUfunc = (Py<PyAny>, Py<PyString>, Option<Op>);
 
 /// The name of NumPy's ufunc.
 fn name_of<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
@@ -423,8 +422,8 @@ fn op_of(function: &Bound<'_, PyAny>) -> PyResult<Option<Op>> {
 }
 
 /// Reads what is known of NumPy's ufunc, which is remembered by its address.
-fn known<T>(function: &Bound<'_, PyAny>, read: impl FnOnce(&Known) -> T) -> PyResult<T> {
-    static KNOWN: Mutex<BTreeMap<usize, Known>> = Mutex::new(BTreeMap::new());
+fn known<T>(function: &Bound<'_, PyAny>, read: impl FnOnce(&KnownUfunc) -> T) -> PyResult<T> {
+    static KNOWN: Mutex<BTreeMap<usize, KnownUfunc>> = Mutex::new(BTreeMap::new());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let (py, key) = (function.py(), function.as_ptr() as usize);
     if let Some(entry) = known().get(&key) {
