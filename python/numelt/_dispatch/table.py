@@ -57,9 +57,9 @@ _COUNTED = """
 """
 _COMPILED = """
     all amax amin any append arange argmax argmin array asanyarray asarray ascontiguousarray asfortranarray
-    atleast_1d atleast_2d atleast_3d concatenate copy cumprod cumsum diag diagonal diff dot
-    empty empty_like eye flatnonzero flip full full_like max min nonzero ones ones_like prod roll stack sum
-    take trace tril triu unravel_index where zeros zeros_like
+    atleast_1d atleast_2d atleast_3d column_stack concatenate copy cumprod cumsum diag diagonal diff dot
+    empty empty_like eye flatnonzero flip full full_like max min moveaxis nonzero ones ones_like prod roll
+    stack sum take trace tril triu unravel_index where zeros zeros_like
 """
 _LIBRARY = """
     argpartition argsort bincount convolve correlate digitize histogram histogram2d histogram_bin_edges

@@ -26,6 +26,7 @@ np.float64(2.5) * a[::2]; np.float64(2) * m.T; np.int8(3) & i; a ** 2; i ** 2; m
 a[i]; a[i[:0]]; a[i[::-1]]; m[i]; a[a > 0.5]; a.copy(); m.copy(); m.T.copy(); np.array(a); np.array(a[::2])
 np.array(m.T); np.array(m, order="F"); np.copy(z)
 np.add.at(large, (i, i), a[:3]); np.add.at(large, (i[:, None], i), 2.0); np.maximum.at(large, (i, -1), a[:3])
+np.column_stack((a, a[::-1])); np.column_stack([m, a]); np.moveaxis(m, 0, -1); np.moveaxis(m, (0, 1), (1, 0))
 np.add.reduce(a); np.add.accumulate(a); np.add.outer(a, i); np.add.nin; np.add.identity; np.add.signature
 """
 

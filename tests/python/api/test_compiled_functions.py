@@ -366,6 +366,7 @@ def test_large_arguments_are_no_fallback(name):
         "diag": (m, 2), "diagonal": (m, -2), "trace": (m, 1), "append": (x, x), "concatenate": ([x, x],),
         "arange": (0, 3000, 2, "f4"), "dot": (m, m), "take": (x, [1, 2]), "tril": (m, 1), "triu": (m, -1),
         "unravel_index": (numelt.arange(3000), (60, 60)),
+        "column_stack": ([x, x],), "moveaxis": (m, 0, 1),
     }  # fmt: skip
     COMPILED[name](*arguments.get(name, (x,)))
     assert numelt.coverage().fallbacks == []

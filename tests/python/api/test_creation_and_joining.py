@@ -1,6 +1,7 @@
 """The fast paths of public functions return what NumPy returns, and pass other calls to the package."""
 
 import inspect
+import math
 import pickle
 
 import numpy
@@ -186,3 +187,54 @@ def test_compiled_functions_are_proper_functions(name):
     holder = type("Holder", (), {"make": function})
     if name == "zeros":
         assert holder().make(3).shape == (3,)
+
+
+COLUMNS = [
+    lambda np: (np.arange(3), np.arange(3.0)[::-1]),
+    lambda np: [np.arange(3, dtype="i1"), [1, 2, 3], numpy.arange(3)],
+    lambda np: (np.arange(3), np.ones((3, 2)), np.ones((2, 3)).T, np.zeros((3, 0))),
+    lambda np: [1, 2.5, numpy.float32(3), True],
+    lambda np: np.arange(6.0).reshape(3, 2),
+    lambda np: np.arange(24).reshape(2, 3, 4)[::-1],
+    lambda np: (np.ones((2, 3, 4)), np.ones((2, 1, 4))),
+    lambda np: [np.ones(3) + np.ones(3), np.arange(6)[::2]],
+    lambda np: [np.zeros(0), np.zeros(0)],
+    lambda np: (np.array(["a", "b"]), np.arange(2)),
+    lambda np: [],
+    lambda np: np.zeros(()),
+    lambda np: np.zeros((0, 3)),
+    lambda np: iter([np.zeros(2)]),
+    lambda np: (np.zeros(2), np.zeros(3)),
+    lambda np: (np.zeros(2), np.zeros((2, 1, 1))),
+]
+
+
+@pytest.mark.parametrize("pieces", COLUMNS)
+def test_column_stack(pieces):
+    same(lambda np: np.column_stack(pieces(np)))
+    same(lambda np: np.column_stack(tup=pieces(np)))
+    same(lambda np: (np.column_stack(pieces(np)).flags.f_contiguous,))
+
+
+PLACES = [
+    (0, 1), (0, -1), (-1, 0), (2, 0), ((0, 1), (-1, 0)), ([0, 2], [2, 1]), ((), ()), (1, (0,)),
+    (numpy.int64(1), 0), (0, 3), (-4, 0), ((0, 0), (0, 1)), ((0, 1), (1, 1)), (0, (0, 1)),
+    (0.5, 1), (None, 1), ("a", 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("places", PLACES)
+@pytest.mark.parametrize("shape", [(), (4,), (2, 3), (2, 3, 4), (3, 0, 2, 2)])
+def test_moveaxis(places, shape):
+    x = numpy.arange(math.prod(shape)).reshape(shape)
+    same(lambda np: np.moveaxis(np.array(x), *places))
+    same(lambda np: np.moveaxis(np.array(x)[..., ::-1] if shape else x.tolist(), *places))
+    same(lambda np: np.moveaxis(x.astype(str).tolist(), *places))
+
+
+def test_moveaxis_returns_a_view():
+    x = np.zeros((2, 3, 4))
+    moved = np.moveaxis(x, 0, -1)
+    assert moved.base is x
+    moved[1, 2, 0] = 5
+    assert x[0, 1, 2] == 5

@@ -21,19 +21,22 @@ use smallvec::SmallVec;
 
 type Pieces = SmallVec<[ArrayView; 8]>;
 
-/// The native pieces of one rank in a sequence, including short sequences that arrays are made of, and their common
-/// dtype. Arrays that are made here have that dtype.
+/// The native pieces in a sequence, including short sequences that arrays are made of, and their common dtype. Arrays
+/// that are made here have that dtype.
 fn pieces(arrays: Any<'_, '_>) -> PyResult<Option<(Pieces, DType)>> {
-    let found = match (arrays.cast_exact::<PyList>(), arrays.cast_exact::<PyTuple>()) {
-        (Ok(list), _) => pieces_of(list.iter())?,
-        (_, Ok(tuple)) => pieces_of(tuple.iter())?,
-        (Err(_), Err(_)) => None,
-    };
-    let of_one_rank = |pieces: &Pieces| pieces.iter().all(|piece| piece.shape.len() == pieces[0].shape.len());
-    Ok(found.filter(|(pieces, _)| of_one_rank(pieces)))
+    match (arrays.cast_exact::<PyList>(), arrays.cast_exact::<PyTuple>()) {
+        (Ok(list), _) => pieces_of(list.iter()),
+        (_, Ok(tuple)) => pieces_of(tuple.iter()),
+        (Err(_), Err(_)) => Ok(None),
+    }
 }
 
-/// [`pieces`] of any ranks. Numbers are pieces of rank zero.
+/// Whether all pieces have as many axes.
+fn are_of_one_rank(pieces: &Pieces) -> bool {
+    pieces.iter().all(|piece| piece.shape.len() == pieces[0].shape.len())
+}
+
+/// [`pieces`] of the items of a sequence. Numbers are pieces of rank zero.
 fn pieces_of<'py>(items: impl IntoIterator<Item = Bound<'py, PyAny>>) -> PyResult<Option<(Pieces, DType)>> {
     let items: SmallVec<[Bound<'py, PyAny>; 8]> = items.into_iter().collect();
     let made = |item: Any<'_, '_>, dtype: Option<DType>| -> PyResult<Option<ArrayView>> {
@@ -278,7 +281,7 @@ pub fn concatenate<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
         true => rows(&arrays)?,
         false => None,
     };
-    let Some((pieces, common)) = found else { return Ok(None) };
+    let Some((pieces, common)) = found.filter(|(pieces, _)| are_of_one_rank(pieces)) else { return Ok(None) };
     let rank = pieces[0].shape.len();
     let Some(axis) = (if flat { Some(0) } else { axis_of(axis, rank) }) else { return Ok(None) };
     match joined_dtype(&pieces, common, dtype, casting)? {
@@ -303,6 +306,20 @@ pub fn stack<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
         piece.strides.insert(axis, 0);
     }
     join(given.py(), &pieces, axis, dtype)
+}
+
+/// `column_stack`: joins vectors as the columns of a matrix, and arrays of more axes along the second one.
+pub fn column_stack<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    const COLUMNS: Parameters<1> = Parameters::new(["tup"], 1);
+    let Some([Arg(Some(arrays))]) = given.bind(&COLUMNS) else { return Ok(None) };
+    let Some((mut pieces, dtype)) = rows(&arrays)? else { return Ok(None) };
+    for piece in &mut pieces {
+        while piece.shape.len() < 2 {
+            piece.shape.push(1);
+            piece.strides.push(0);
+        }
+    }
+    if are_of_one_rank(&pieces) { join(given.py(), &pieces, 1, dtype) } else { Ok(None) }
 }
 
 /// The pieces of a list or tuple, or the parts of an array along its first axis, with their common dtype.

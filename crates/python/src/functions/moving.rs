@@ -11,7 +11,8 @@ use crate::record::front::Attached;
 use crate::ufunc::elementwise;
 use crate::ufunc::reduce::{self, Request};
 use numelt::joining::rolled;
-use numelt::rules::shape;
+use numelt::normalize_axis;
+use numelt::rules::{axes, shape};
 use numelt_ir::{DType, Dims, Op, Scalar};
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
@@ -58,11 +59,42 @@ fn shifts(view: &ArrayView, steps: &[i64], axes: &[i64]) -> Option<SmallVec<[i64
     }
     for at in 0..pairs {
         let (step, axis) = (steps[at % steps.len()], axes[at % axes.len()]);
-        let axis = numelt::normalize_axis(axis, view.shape.len())?;
+        let axis = normalize_axis(axis, view.shape.len())?;
         // a step as long as the axis moves nothing
         shifts[axis] += step.checked_rem_euclid(view.shape[axis].max(1))?;
     }
     (shifts.iter().filter(|&&shift| shift != 0).count() <= MOVED).then_some(shifts)
+}
+
+/// `moveaxis`: a view in which axes have moved to other places, and the others have kept their order.
+pub fn moveaxis<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    const MOVEAXIS: Parameters<3> = Parameters::new(["a", "source", "destination"], 3);
+    let Some([Arg(Some(a)), Arg(Some(from)), Arg(Some(to))]) = given.bind(&MOVEAXIS) else { return Ok(None) };
+    let (Some(from), Some(to)) = (any_ints(&from), any_ints(&to)) else { return Ok(None) };
+    let mut slot = None;
+    let Some((array, view)) = conversion::operand(&a, &mut slot)? else { return Ok(None) };
+    match order_after(view.shape.len(), &from, &to) {
+        Some(order) if !order.is_empty() => wrap_view(array, axes::permuted(view, &order)).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The order of the axes after each axis of `from` has moved to its place in `to`; `None` if one does not exist or
+/// occurs twice.
+fn order_after(rank: usize, from: &[i64], to: &[i64]) -> Option<SmallVec<[usize; 4]>> {
+    let within = |(&to, &from): (&i64, &i64)| Some((normalize_axis(to, rank)?, normalize_axis(from, rank)?));
+    let mut moves: SmallVec<[(usize, usize); 4]> = to.iter().zip(from).map(within).collect::<Option<_>>()?;
+    moves.sort_unstable();
+    let mut order: SmallVec<[usize; 4]> =
+        (0..rank).filter(|&axis| moves.iter().all(|&(_, moved)| moved != axis)).collect();
+    let once = order.len() + moves.len() == rank && moves.windows(2).all(|pair| pair[0].0 != pair[1].0);
+    if from.len() != to.len() || !once {
+        return None;
+    }
+    for (place, axis) in moves {
+        order.insert(place, axis);
+    }
+    Some(order)
 }
 
 /// `diagonal`, as a read-only view.

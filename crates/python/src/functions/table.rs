@@ -71,9 +71,11 @@ const TABLE: &[(&str, Compiled)] = &[
     // joining and moving elements
     ("concatenate", joining::concatenate),
     ("stack", joining::stack),
+    ("column_stack", joining::column_stack),
     ("append", joining::append),
     ("r_", joining::row),
     ("roll", moving::roll),
+    ("moveaxis", moving::moveaxis),
     ("flip", matrices::flip),
     ("squeeze", methods::squeeze),
     ("atleast_1d", moving::atleast_1d),

@@ -25,7 +25,7 @@ from numelt._dispatch.native import (  # fmt: skip
 from numelt._dispatch.routine import routine
 
 __all__ = [
-    "array_split", "column_stack", "dsplit", "dstack", "hsplit", "hstack",
+    "array_split", "dsplit", "dstack", "hsplit", "hstack",
     "pad", "repeat", "split", "tile", "unstack", "vsplit", "vstack",
 ]  # fmt: skip
 
@@ -122,25 +122,6 @@ def dstack(tup: Any) -> Any:
     if pieces is None:
         return fall_back("dstack", tup)
     return _concatenate([COMPILED["atleast_3d"](array) for array in pieces], 2)
-
-
-@native
-def column_stack(tup: Any) -> Any:
-    """Stack vectors as columns.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.column_stack([[1, 2], [3, 4]])
-    array([[1, 3],
-           [2, 4]])
-    """
-    if _quick_rank(tup, None, "same_kind") == 1 and len({array.shape for array in tup}) == 1:
-        return _stack(tup, axis=1)
-    pieces = _operands(tup)
-    if pieces is None:
-        return fall_back("column_stack", tup)
-    return _concatenate([array if array.ndim >= 2 else array.reshape(-1, 1) for array in pieces], 1)
 
 
 def _edges(sections: Any, total: int) -> list[int] | None:

@@ -22,7 +22,7 @@ from numelt._dispatch.native import (
 
 __all__ = [
     "broadcast_arrays", "broadcast_to", "expand_dims", "fliplr", "flipud", "matrix_transpose",
-    "meshgrid", "moveaxis", "ndim", "ravel", "reshape", "rollaxis", "rot90", "shape", "size", "squeeze",
+    "meshgrid", "ndim", "ravel", "reshape", "rollaxis", "rot90", "shape", "size", "squeeze",
     "swapaxes", "transpose",
 ]  # fmt: skip
 
@@ -148,29 +148,6 @@ def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
     """
     array = operand(a)
     return fall_back("swapaxes", a, axis1, axis2) if array is None else array.swapaxes(axis1, axis2)
-
-
-@native
-def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    """Move axes to new positions, the others keeping their order.
-
-    Examples
-    --------
-    >>> import numelt as np
-    >>> np.moveaxis(np.ones((2, 3, 4)), 0, -1).shape
-    (3, 4, 2)
-    """
-    array = operand(a)
-    if array is None:
-        return fall_back("moveaxis", a, source, destination)
-    start = normalize_axes(source, array.ndim, "source")
-    end = normalize_axes(destination, array.ndim, "destination")
-    if len(start) != len(end):
-        return fall_back("moveaxis", a, source, destination)
-    order = [axis for axis in range(array.ndim) if axis not in start]
-    for target, axis in sorted(zip(end, start, strict=True)):
-        order.insert(target, axis)
-    return array.transpose(*order) if order else array.transpose()
 
 
 @native
