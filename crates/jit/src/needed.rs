@@ -140,24 +140,66 @@ impl Needed<'_> {
     }
 }
 
-/// Is a value computed from another one by float arithmetic of this body?
+/// Is a value computed from another one by float arithmetic of this body, also by that of the iterations of loops in it?
 fn made_of(value: Value, from: Value, body: &[Instr]) -> bool {
-    let operands = body.iter().filter_map(|instr| match instr {
-        Instr::Apply { out, op, on, args } if on.is_float() && is_plain(*op) => Some((*out, args)),
-        _ => None,
-    });
-    let operands: HashMap<Value, &Vec<Value>> = operands.collect();
+    let mut makers: HashMap<Value, &Instr> = HashMap::new();
+    for instr in body {
+        match instr {
+            Instr::Apply { out, op, on, .. } if on.is_float() && is_plain(*op) => {
+                makers.insert(*out, instr);
+            }
+            Instr::Block { outs, .. } => makers.extend(outs.iter().map(|out| (*out, instr))),
+            _ => {}
+        }
+    }
     // a value may be an operand many times over
     let (mut open, mut seen) = (vec![value], HashSet::new());
     while let Some(value) = open.pop() {
         if value == from {
             return true;
         }
-        if seen.insert(value) {
-            open.extend(operands.get(&value).into_iter().flat_map(|args| args.iter()));
+        if !seen.insert(value) {
+            continue;
+        }
+        match makers.get(&value) {
+            Some(Instr::Apply { args, .. }) => open.extend(args),
+            Some(Instr::Block { label, body, outs }) => {
+                let number = outs.iter().position(|out| *out == value);
+                open.extend(number.and_then(|number| start_of(*label, body, number)));
+            }
+            _ => {}
         }
     }
     false
+}
+
+/// If a block has nothing but a loop in the end, and if each iteration makes this result of the block from what it was
+/// after the iteration before: what it is before the first iteration.
+fn start_of(block: Label, body: &[Instr], result: usize) -> Option<Value> {
+    let Some(Instr::Loop { label, params, starts, body }) = body.last() else { return None };
+    let (mut left, mut again) = (Vec::new(), Vec::new());
+    ends_of(body, block, &mut left);
+    ends_of(body, *label, &mut again);
+    let passed = left.first()?.get(result)?;
+    let place = params.iter().position(|param| param == passed)?;
+    let is_passed = left.iter().all(|values| values.get(result) == Some(passed));
+    let is_made = again.iter().all(|values| made_of(values[place], params[place], body));
+    (is_passed && is_made).then(|| starts[place])
+}
+
+/// The values that a body hands to a label.
+fn ends_of<'a>(body: &'a [Instr], to: Label, found: &mut Vec<&'a [Value]>) {
+    for instr in body {
+        match instr {
+            Instr::Leave { label, values } | Instr::Again { label, values } if *label == to => found.push(values),
+            Instr::If { then, otherwise, .. } => {
+                ends_of(then, to, found);
+                ends_of(otherwise, to, found);
+            }
+            Instr::Block { body, .. } | Instr::Loop { body, .. } => ends_of(body, to, found),
+            _ => {}
+        }
+    }
 }
 
 /// Can control go from a body to another iteration or out of a block? Giving up does not count, because the iteration

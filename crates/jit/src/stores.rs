@@ -15,11 +15,19 @@ struct StorePlace<'a> {
     address: Value,
     value: Value,
     loops: Vec<&'a [Value]>,
+    /// How many instructions come before it, and before the innermost loop around it.
+    order: usize,
+    loop_order: usize,
 }
 
 struct StoreWalk<'a> {
     /// The instructions that compute values from others.
     makers: HashMap<Value, &'a Instr>,
+    /// For each number that is loaded: how many instructions come before.
+    loads: HashMap<Value, usize>,
+    /// The number of instructions so far, and before the innermost loop.
+    order: usize,
+    loop_order: usize,
     /// All stores, in the order of the code.
     places: Vec<StorePlace<'a>>,
     /// The values that change within an iteration or from iteration to iteration.
@@ -29,7 +37,14 @@ struct StoreWalk<'a> {
 /// The stores in the body of an iteration that certainly stay where they are, by their addresses in this process.
 /// `params` are the values that change from iteration to iteration.
 pub fn lasting(body: &[Instr], params: &[Value]) -> HashSet<*const Instr> {
-    let mut stores = StoreWalk { makers: HashMap::new(), places: Vec::new(), inside: uses(body).0 };
+    let mut stores = StoreWalk {
+        makers: HashMap::new(),
+        loads: HashMap::new(),
+        order: 0,
+        loop_order: 0,
+        places: Vec::new(),
+        inside: uses(body).0,
+    };
     stores.inside.extend(params);
     stores.collect(body, &mut vec![params]);
     let outer = |place: &StorePlace<'_>| &stores.leaves(place.address) - &stores.inside;
@@ -43,6 +58,10 @@ pub fn lasting(body: &[Instr], params: &[Value]) -> HashSet<*const Instr> {
 impl<'a> StoreWalk<'a> {
     fn collect(&mut self, body: &'a [Instr], loops: &mut Vec<&'a [Value]>) {
         for instr in body {
+            self.order += 1;
+            if let Instr::Load { out, .. } = instr {
+                self.loads.insert(*out, self.order);
+            }
             match instr {
                 Instr::Const { out, .. }
                 | Instr::Apply { out, .. }
@@ -52,7 +71,8 @@ impl<'a> StoreWalk<'a> {
                     self.makers.insert(*out, instr);
                 }
                 Instr::Store { address, value } => {
-                    self.places.push(StorePlace { instr, address: *address, value: *value, loops: loops.clone() });
+                    let (address, value, order, loop_order) = (*address, *value, self.order, self.loop_order);
+                    self.places.push(StorePlace { instr, address, value, loops: loops.clone(), order, loop_order });
                 }
                 Instr::If { then, otherwise, .. } => {
                     self.collect(then, loops);
@@ -61,7 +81,9 @@ impl<'a> StoreWalk<'a> {
                 Instr::Block { body, .. } => self.collect(body, loops),
                 Instr::Loop { params, body, .. } => {
                     loops.push(params);
+                    let before = std::mem::replace(&mut self.loop_order, self.order);
                     self.collect(body, loops);
+                    self.loop_order = before;
                     loops.pop();
                 }
                 _ => {}
@@ -96,11 +118,11 @@ impl<'a> StoreWalk<'a> {
     fn moves(&self, place: &StorePlace<'_>) -> bool {
         let leaves = self.leaves(place.address);
         place.loops.iter().all(|params| params.iter().any(|param| leaves.contains(param)))
-            || self.is_made_of(place.value, place.address)
+            || self.is_made_of(place.value, place.address, 0)
     }
 
-    /// Is a value computed by float arithmetic from the element at an address?
-    fn is_made_of(&self, value: Value, address: Value) -> bool {
+    /// Is a value computed by float arithmetic from the element at an address, as it is after so many instructions?
+    fn is_made_of(&self, value: Value, address: Value, after: usize) -> bool {
         // a value may be an operand many times over
         let (mut open, mut seen) = (vec![value], HashSet::new());
         while let Some(value) = open.pop() {
@@ -108,7 +130,11 @@ impl<'a> StoreWalk<'a> {
                 continue;
             }
             match self.makers.get(&value) {
-                Some(Instr::Load { address: loaded, .. }) if self.is_same(*loaded, address) => return true,
+                Some(Instr::Load { address: loaded, .. })
+                    if self.loads[&value] > after && self.is_same(*loaded, address) =>
+                {
+                    return true;
+                }
                 Some(Instr::Apply { op, on, args, .. }) if on.is_float() && is_plain(*op) => open.extend(args),
                 _ => {}
             }
@@ -137,7 +163,8 @@ impl<'a> StoreWalk<'a> {
         true
     }
 
-    /// Can another store, which comes later, write to the same element? Elements of arrays whose addresses have nothing
+    /// Can another store, which comes later, write to the same element, and not a number that is computed from what the
+    /// element is before? Elements of arrays whose addresses have nothing
     /// in common may be the same, but LLVM does not know that. `outer` has, for each store, the values from outside the
     /// iteration from which its address is computed.
     fn is_overwritten(&self, number: usize, outer: &[BTreeSet<Value>]) -> bool {
@@ -149,7 +176,14 @@ impl<'a> StoreWalk<'a> {
             };
             let is_later = other_number > number || other_number < number && same_loop;
             let (own, others) = (&outer[number], &outer[other_number]);
-            is_later && (own.is_subset(others) || others.is_subset(own))
+            let is_read = if other_number > number {
+                self.is_made_of(other.value, other.address, place.order)
+            } else {
+                // the next iteration reads the element, if it does so in the same loop
+                let innermost = [place, other].map(|place| place.loops.last().map(|params| params.as_ptr()));
+                innermost[0] == innermost[1] && self.is_made_of(other.value, other.address, place.loop_order)
+            };
+            is_later && !is_read && (own.is_subset(others) || others.is_subset(own))
         })
     }
 }

@@ -452,3 +452,100 @@ def test_long_chains_of_products_are_compiled_in_time(end, tmp_path):
     text = f"def f(x, out):\n    t = 0.0\n    for i in range(len(x)):\n        t = x[i]\n{squares}{end}\n"
     function = load(tmp_path / "chains.py", text)
     checked(function, lambda: (numpy.ones(50), numpy.zeros(1)), lambda: (numpy.full(50, 1.5), numpy.zeros(1)))
+
+
+def rotated(tensors, rotation, out):
+    for n in range(len(tensors)):
+        for i in range(3):
+            for j in range(3):
+                total = 0.0
+                for a in range(3):
+                    for b in range(3):
+                        factor = rotation[i, a] * rotation[j, b]
+                        total += factor * tensors[n, a, b]
+                out[n, i, j] = total
+
+
+def spread(x, out):
+    for i in range(len(x) - 1):
+        rest = x[i + 1] - x[i] * x[i]
+        out[i] += 3.0 * rest
+        out[i + 1] -= 2.0 * rest
+
+
+def attracted(position, velocity):
+    n = len(position)
+    for i in range(n):
+        for j in range(i + 1, n):
+            dx = position[i, 0] - position[j, 0]
+            dy = position[i, 1] - position[j, 1]
+            pull = 1.0 / (dx * dx + dy * dy + 0.5)
+            velocity[i, 0] -= dx * pull
+            velocity[i, 1] -= dy * pull
+            velocity[j, 0] += dx * pull
+            velocity[j, 1] += dy * pull
+
+
+@pytest.mark.parametrize("function", [rotated, spread, attracted])
+@pytest.mark.parametrize("special", [0.0, 1e308, math.inf, math.nan])
+def test_sums_over_inner_loops_and_elements_that_are_added_to_twice_need_no_checks(function, special):
+    def make(at):
+        rng = numpy.random.default_rng(9)
+        if function is rotated:
+            tensors = rng.random((400, 3, 3))
+            tensors[at, 1, 2] = special
+            return tensors, 2.0 + rng.random((3, 3)), numpy.full((400, 3, 3), 7.0)
+        if function is spread:
+            x = rng.random(4000)
+            x[at] = special
+            return x, rng.random(4000)
+        position = rng.random((400, 2))
+        position[at, 0] = special
+        return position, rng.random((400, 2))
+
+    code = checked(function, *(functools.partial(make, at) for at in [0, 250, 399]))
+    assert "suspect" not in code
+
+
+def overwritten(x, out):
+    for i in range(len(x) - 1):
+        out[i + 1] = x[i] * x[i]
+        out[i] = x[i]
+
+
+def swapped(x, out):
+    for i in range(len(x)):
+        out[0], out[0] = x[i] * x[i], out[0] + 1.0
+
+
+@pytest.mark.parametrize("function", [overwritten, swapped])
+@pytest.mark.parametrize("at", [0, 1, 2500, 3998])
+def test_conditions_are_met_where_a_number_is_overwritten(function, at):
+    def make():
+        x = numpy.ones(4000)
+        x[at] = 1e200
+        return x, numpy.full(4000, 7.0)
+
+    checked(function, make)
+    with numpy.errstate(over="raise"):
+        checked(function, make)
+
+
+def read_before_the_inner_loop(x, out):
+    for i in range(len(x)):
+        before = out[i, 0]
+        for k in range(3):
+            out[i, 0] = before + x[i, k]
+            out[i, k] = x[i, k] * x[i, k]
+
+
+@pytest.mark.parametrize("column", [0, 1, 2])
+def test_a_condition_is_met_where_only_an_earlier_number_is_read(column):
+    def make():
+        x = numpy.ones((4000, 3))
+        x[2000, column] = 1e200
+        return x, numpy.full((4000, 3), 7.0)
+
+    checked(read_before_the_inner_loop, make)
+    with numpy.errstate(over="raise"):
+        checked(read_before_the_inner_loop, make)
