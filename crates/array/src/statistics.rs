@@ -119,14 +119,29 @@ impl Average {
         Average { root: true, ..self }
     }
 
-    /// The value of a quotient without axes, computed now.
+    /// The sum of a quotient without axes, computed now.
     ///
     /// # Errors
     /// Those of running the work on which it depends.
-    pub fn value<F: Front>(&self, front: &F) -> Result<Scalar, F::Error> {
-        let total = front.read_scalar(&self.total.base, self.total.dtype, self.total.offset)?;
+    pub fn total<F: Front>(&self, front: &F) -> Result<Scalar, F::Error> {
+        front.read_scalar(&self.total.base, self.total.dtype, self.total.offset)
+    }
+
+    /// The divisor, if dividing this sum meets a floating-point condition: NumPy divides complex numbers by a complex
+    /// number without imaginary part, which it multiplies with both parts of the sum, infinite ones among them.
+    pub fn meets_condition(&self, total: Scalar) -> Option<f64> {
+        let is_infinite = match total {
+            Scalar::C64(z) => z.re.is_infinite() || z.im.is_infinite(),
+            Scalar::C128(z) => z.re.is_infinite() || z.im.is_infinite(),
+            _ => false,
+        };
+        is_infinite.then_some(self.divisor)
+    }
+
+    /// The quotient for this [sum](Average::total).
+    pub fn of_total(&self, total: Scalar) -> Scalar {
         if let (Scalar::F64(total), DType::F64, false) = (total, self.result, self.root) {
-            return Ok(Scalar::F64(total / self.divisor));
+            return Scalar::F64(total / self.divisor);
         }
         let ty = self.ty();
         let compute = |op, ty, operands: &[Scalar]| {
@@ -134,7 +149,7 @@ impl Average {
         };
         let quotient = compute(Op::Divide, ty, &[cast(total, ty), cast(Scalar::F64(self.divisor), ty)]);
         let quotient = cast(quotient, self.result);
-        Ok(if self.root { compute(Op::Sqrt, self.result, &[quotient]) } else { quotient })
+        if self.root { compute(Op::Sqrt, self.result, &[quotient]) } else { quotient }
     }
 
     /// The quotient as an array, in the memory order of the sum.

@@ -10,7 +10,7 @@ use crate::ufunc::elementwise::{self, Native};
 use numelt::rules::shape;
 use numelt::statistics::{Average, Statistic};
 use numelt::{Reduction, Scan, normalize_axis};
-use numelt_ir::{Axes, DType, DTypeKind, Op};
+use numelt_ir::{Axes, DType, DTypeKind, Op, Scalar};
 use numelt_runtime::ArrayView;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -139,9 +139,15 @@ pub fn variance<'py>(
 fn finish_average(py: Python<'_>, average: Option<Average>) -> Native<'_> {
     let Some(average) = average else { return Ok(None) };
     if average.is_scalar() && !scalar::are_arrays(py)? {
-        let value = average.value(&Attached(py))?;
+        let total = average.total(&Attached(py))?;
         reports::count(Op::Divide);
-        return convert::to_numpy_scalar(py, value).map(Some);
+        if let Some(divisor) = average.meets_condition(total) {
+            // NumPy's scalars report the condition, as those of its own `mean` do
+            let total = convert::to_numpy_scalar(py, total)?;
+            let divisor = convert::to_numpy_scalar(py, Scalar::I64(divisor as i64))?;
+            return total.get_type().call1((total.div(divisor)?,)).map(Some);
+        }
+        return convert::to_numpy_scalar(py, average.of_total(total)).map(Some);
     }
     wrap_new(py, average.record(&Attached(py))?).map(Some)
 }
