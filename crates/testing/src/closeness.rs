@@ -76,7 +76,9 @@ fn own(op: Op, ty: DType) -> Closeness {
         Op::FloatPower => Closeness::Ulps,
         Op::Cbrt | Op::Exp2 | Op::Expm1 | Op::Log2 | Op::Log10 | Op::Log1p | Op::Tan | Op::Arcsin => Closeness::Ulps,
         Op::Arccos | Op::Arctan | Op::Arctan2 | Op::Sinh | Op::Cosh | Op::Tanh | Op::Arcsinh => Closeness::Ulps,
-        Op::Arccosh | Op::Arctanh | Op::Hypot | Op::Erf | Op::Logaddexp | Op::Logaddexp2 => Closeness::Ulps,
+        Op::Arccosh | Op::Arctanh | Op::Hypot | Op::Erf => Closeness::Ulps,
+        // next to zero, the larger operand and the logarithm cancel, and the reference's formula loses the last places
+        Op::Logaddexp | Op::Logaddexp2 => Closeness::Unknown,
         Op::Exp | Op::Log | Op::Sin | Op::Cos => Closeness::Ulps,
         Op::Power if ty.is_float() => Closeness::Ulps,
         // correct executions differ by |y log x| units, which has no bound; the engines' own tests use moderate powers
