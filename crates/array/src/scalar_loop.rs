@@ -1,10 +1,11 @@
-//! Operations that NumPy computes with vector code or with a scalar loop, depending on the strides of their operands, and
-//! whose bits differ between the two: products, squares and absolute values of complex numbers.
+//! Operations that NumPy computes with vector code or with a scalar loop, depending on the strides of their operands,
+//! and whose bits differ between the two: products, squares and absolute values of complex numbers.
 //!
 //! NumPy's vector code fuses a multiplication with the sum in a complex product, and has a formula of its own for
-//! absolute values. But its vector code for complex64 supports positive strides only, and that for squares of both types
-//! requires that the input or the output is contiguous. Its scalar loop rounds every product, and calls the C library's
-//! `hypot`. An operation for which NumPy would use the scalar loop is recorded in parts that give the same bits.
+//! absolute values. But its vector code for complex64 supports positive strides only, and that for squares of both
+//! types requires that the input or the output is contiguous. Its scalar loop rounds every product, and calls the C
+//! library's `hypot`. An operation for which NumPy would use the scalar loop is recorded in parts that give the same
+//! bits.
 
 use crate::front::Front;
 use crate::rules::shape;

@@ -343,7 +343,8 @@ impl Builder {
         Val(unsafe { LLVMBuildInBoundsGEP2(self.builder, self.int(8).0, base.0, index.as_mut_ptr(), 1, EMPTY) })
     }
 
-    /// Says of a load or a store to which of several pieces of memory it goes, and which of the others it does not touch.
+    /// Says of a load or a store to which of several pieces of memory it goes, and which of the others it does not
+    /// touch.
     pub(crate) fn set_piece(&self, access: Val, piece: usize, others: &[usize]) {
         // SAFETY: the access is ours, the metadata belongs to our context; strings are given with their lengths.
         unsafe {

@@ -1,7 +1,7 @@
 //! Compiled objects on disk.
 //!
-//! In: a kernel, and what it is compiled for. Out: everything that its object depends on, the key; and the object, if it is
-//! there. Not here: files ([`numelt_runtime::store`]).
+//! In: a kernel, and what it is compiled for. Out: everything that its object depends on, the key; and the object, if
+//! it is there. Not here: files ([`numelt_runtime::store`]).
 
 use crate::{Constants, cache_warning, store};
 use numelt_func::Function;
@@ -74,7 +74,8 @@ impl Hasher for Recorder {
     }
 }
 
-/// Links the object that is stored under the key, or else the one that `compile` makes, and returns the result of `link`.
+/// Links the object that is stored under the key, or else the one that `compile` makes, and returns the result of
+/// `link`.
 pub(crate) fn compiled<T>(
     key: impl FnOnce() -> Vec<u8>,
     link: impl Fn(&[u8]) -> Result<T>,

@@ -13,8 +13,8 @@
 //! LLVM itself is loaded by the first compile that the cache on disk does not spare (crate `numelt-llvm`);
 //! everything that works without it is in `cache`, `host`, `object` and `image`.
 //!
-//! Unsafe code: LLVM's C interface (`builder`, `target`), memory that is made executable (`image`), calls into it and out
-//! of it (`kernels`, `functions`, `lower/math`), what the processor says about itself (`host`).
+//! Unsafe code: LLVM's C interface (`builder`, `target`), memory that is made executable (`image`), calls into it and
+//! out of it (`kernels`, `functions`, `lower/math`), what the processor says about itself (`host`).
 
 mod builder;
 mod cache;
@@ -141,8 +141,8 @@ fn release() {
     }
 }
 
-/// To be called when there is nothing to compile for a while: gives LLVM's memory back until the next compile, some 13 MB of
-/// them its code and constants.
+/// To be called when there is nothing to compile for a while: gives LLVM's memory back until the next compile, some 13
+/// MB of them its code and constants.
 pub fn rest() {
     release();
     footprint::trim();

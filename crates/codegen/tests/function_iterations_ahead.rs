@@ -187,7 +187,8 @@ proptest! {
     }
 }
 
-/// Iterations of the loop `place = address + 8*i; x = place[0]; …` whose other instructions `rest` makes of the values of `place` and `x`.
+/// Iterations of the loop `place = address + 8*i; x = place[0]; …` whose other instructions `rest` makes of the values
+/// of `place` and `x`.
 fn looped(rest: impl Fn(&mut Function, numelt_func::Value, numelt_func::Value) -> Vec<Instr>) -> Function {
     let mut f = Function::default();
     let [address, count] = [DType::I64; 2].map(|ty| f.value(ty));

@@ -1,6 +1,6 @@
-//! Compares scans, scatters and positions of masks with the reference interpreter: lines of all lengths along each axis,
-//! strides of both signs, operands of other dtypes; equal positions, positions beyond the end, with and without rows;
-//! masks of all sizes and dtypes, with more and with fewer rows than true elements.
+//! Compares scans, scatters and positions of masks with the reference interpreter: lines of all lengths along each
+//! axis, strides of both signs, operands of other dtypes; equal positions, positions beyond the end, with and without
+//! rows; masks of all sizes and dtypes, with more and with fewer rows than true elements.
 
 mod support;
 

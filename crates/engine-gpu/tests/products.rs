@@ -1,6 +1,6 @@
-//! Compares matrix products with the reference interpreter: all dtypes, vectors, matrices and stacks of them; transposed,
-//! strided, reversed and repeated operands; results with gaps between them. Factors are small integers, whose sums are
-//! the same in any order.
+//! Compares matrix products with the reference interpreter: all dtypes, vectors, matrices and stacks of them;
+//! transposed, strided, reversed and repeated operands; results with gaps between them. Factors are small integers,
+//! whose sums are the same in any order.
 
 mod support;
 
@@ -156,8 +156,8 @@ fn factors_of_other_dtypes_are_converted(device: &dyn Engine) {
     }
 }
 
-/// All parts are one test: tests run in processes of their own, and in each of those that begin together the driver would
-/// compile the library's functions again.
+/// All parts are one test: tests run in processes of their own, and in each of those that begin together the driver
+/// would compile the library's functions again.
 #[test]
 fn products() {
     let Some(device) = multiplier() else { return };

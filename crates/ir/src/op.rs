@@ -287,14 +287,14 @@ op_table! {
     others {
         // `range(start, step)`: start + i * step, i the index in C order of the output view.
         Range        "range"         Generator   2 Same       3 D::NUMBER;
-        // Random streams: `pcg64(position, state high, low, increment high, low)` and
-        // `philox(position, counter of four words, key of two)`. An element is that of the stream at `position` plus its
-        // index in C order; see `interp/random.rs`. All operands are literals.
+        // Random streams: `pcg64(position, state high, low, increment high, low)` and `philox(position, counter of four
+        // words, key of two)`. An element is that of the stream at `position` plus its index in C order; see
+        // `interp/random.rs`. All operands are literals.
         Pcg64        "pcg64"         Generator   5 Stream     4 D::STREAM;
         Pcg64Dxsm    "pcg64dxsm"     Generator   5 Stream     4 D::STREAM;
         Philox       "philox"        Generator   7 Stream    10 D::STREAM;
-        // Reductions. On bool, `sum` is any, and `prod` is all. `min` and `max` propagate NaN. `argmin` and `argmax` return
-        // the first position of the extreme, or of a NaN if there is one.
+        // Reductions. On bool, `sum` is any, and `prod` is all. `min` and `max` propagate NaN. `argmin` and `argmax`
+        // return the first position of the extreme, or of a NaN if there is one.
         Sum          "sum"           Reduction   1 Same       1 D::ALL;
         Prod         "prod"          Reduction   1 Same       1 D::ALL;
         Min          "min"           Reduction   1 Same       1 D::ALL;
@@ -321,23 +321,26 @@ op_table! {
         Cumand       "cumand"        Scan        1 Same       1 D::BITS;
         Cumor        "cumor"         Scan        1 Same       1 D::BITS;
         Cumxor       "cumxor"        Scan        1 Same       1 D::BITS;
-        // Products of stacks of matrices, `(…, m, k) x (…, k, n)`. They round differently, each as NumPy's function of that
-        // name; vdot and vecdot (m and n are one) and vecmat (m is one) conjugate the first operand, matvec has n = 1.
+        // Products of stacks of matrices, `(…, m, k) x (…, k, n)`. They round differently, each as NumPy's function of
+        // that name; vdot and vecdot (m and n are one) and vecmat (m is one) conjugate the first operand, matvec has n
+        // = 1.
         Matmul       "matmul"        Library     2 Same       2 D::ALL;
         Dot          "dot"           Library     2 Same       2 D::ALL;
         Vdot         "vdot"          Library     2 Same       2 D::ALL;
         Matvec       "matvec"        Library     2 Same       2 D::ALL;
         Vecdot       "vecdot"        Library     2 Same       2 D::ALL;
         Vecmat       "vecmat"        Library     2 Same       2 D::ALL;
-        // `gather(source, position)`: out[p] = source[position[p], p]; a position beyond the end counts as the last one.
+        // `gather(source, position)`: out[p] = source[position[p], p]; a position beyond the end counts as the last
+        // one.
         Gather       "gather"        Gather      2 Gather     1 D::ALL;
-        // `roll(source, corner)`: the source, rotated along each axis so that the corner comes first. The corner is a view
-        // of the source's last elements; its extent along an axis is the number of elements by which the source moves.
+        // `roll(source, corner)`: the source, rotated along each axis so that the corner comes first. The corner is a
+        // view of the source's last elements; its extent along an axis is the number of elements by which the source
+        // moves.
         Roll         "roll"          Roll        2 Same       1 D::ALL;
         // `scatter(target, values, position)`: the target with target[position[q], p] = values[q, p], in order of q.
         Scatter      "scatter"       Library     3 Scatter    1 D::ALL;
-        // The same, but each value is combined with the element at its position. Values with equal positions are combined
-        // one after the other.
+        // The same, but each value is combined with the element at its position. Values with equal positions are
+        // combined one after the other.
         ScatterAdd   "scatter_add"   Library     3 Scatter    1 D::ALL;
         ScatterMultiply "scatter_multiply" Library 3 Scatter  1 D::ALL;
         ScatterMax   "scatter_max"   Library     3 Scatter    1 D::ALL;

@@ -1,9 +1,9 @@
 //! Programs: bases, literals and a list of instructions over views.
 //!
 //! Instructions run in order. An instruction reads all of its inputs before it writes any element of its output. So an
-//! input may overlap the output: the result is as if the inputs had been copied first. Every input is converted from its
-//! view's dtype to the dtype that the operation's signature states, and the result is converted to the output view's
-//! dtype, with C's conversion rules (NumPy's `casting='unsafe'`; the front end has checked what is allowed).
+//! input may overlap the output: the result is as if the inputs had been copied first. Every input is converted from
+//! its view's dtype to the dtype that the operation's signature states, and the result is converted to the output
+//! view's dtype, with C's conversion rules (NumPy's `casting='unsafe'`; the front end has checked what is allowed).
 
 use crate::{DType, Op, Scalar, View};
 use smallvec::SmallVec;
@@ -95,8 +95,8 @@ pub struct Instr {
     pub ins: SmallVec<[Operand; 3]>,
     /// Reduced axes of a reduction, the axis of a scan; empty otherwise.
     pub axes: Axes,
-    /// The floating-point conditions to report (see [`crate::warn`]). No value depends on them. The binary form includes
-    /// them, the text form does not.
+    /// The floating-point conditions to report (see [`crate::warn`]). No value depends on them. The binary form
+    /// includes them, the text form does not.
     pub watch: u8,
 }
 

@@ -2,8 +2,8 @@
 
 use crate::{DType, F16};
 
-/// A complex number of two f32. It is an element of [`DType::C64`]: this name states the size of a part, the dtype's the
-/// size of the whole.
+/// A complex number of two f32. It is an element of [`DType::C64`]: this name states the size of a part, the dtype's
+/// the size of the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[repr(C)]
 #[allow(missing_docs)]

@@ -1,7 +1,7 @@
 //! Floating-point conditions, which operations report besides their values.
 //!
-//! The bits are those that NumPy passes to the handlers of `errstate(call=...)`. Each instruction has a byte that states
-//! which conditions it reports. Values never depend on it.
+//! The bits are those that NumPy passes to the handlers of `errstate(call=...)`. Each instruction has a byte that
+//! states which conditions it reports. Values never depend on it.
 
 use crate::{DType, DTypeKind, Instr, Op, OpKind, Operand, Signature};
 

@@ -1,7 +1,7 @@
 //! Operators on values whose type is either `float` or NumPy's `float64`, which is known only when the code runs.
 //!
-//! A sum that begins with `0.0` and adds elements of an array has such a type. Both types are computed alike, so the code
-//! of an operator needs no branch: it computes the number, and the tag of the result's type beside it.
+//! A sum that begins with `0.0` and adds elements of an array has such a type. Both types are computed alike, so the
+//! code of an operator needs no branch: it computes the number, and the tag of the result's type beside it.
 
 use crate::comparisons::comparing;
 use crate::tree::{Comparison, Operator};
@@ -21,8 +21,9 @@ impl Walk<'_> {
         if Self::is_either_float(&val.ty) { Val::new(Type::Float, vec![val.parts[1]]) } else { val.clone() }
     }
 
-    /// Arithmetic on two numbers of which one is a `float` or a NumPy `float64`, and the other is the same or a number of
-    /// Python's. The result is a NumPy scalar if an operand is one. Floating-point conditions are checked in either case.
+    /// Arithmetic on two numbers of which one is a `float` or a NumPy `float64`, and the other is the same or a number
+    /// of Python's. The result is a NumPy scalar if an operand is one. Floating-point conditions are checked in either
+    /// case.
     pub fn floats_of_either(&mut self, op: Operator, a: &Val, b: &Val) -> Option<Val> {
         if !Self::is_of_either(a, b) || !matches!(op, Operator::Add | Operator::Sub | Operator::Mult | Operator::Div) {
             return None;

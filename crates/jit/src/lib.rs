@@ -10,8 +10,8 @@
 //!   surroundings.
 //! - `walk` holds the state of the specializer at a point of the program, and joins control flow paths. `statements`,
 //!   `expressions`, `numbers`, `either`, `quotients`, `comparisons`, `complexes`, `conversions`, `arrays`, `virtuals`,
-//!   `reductions`, `made`, `sources`, `calls` and `classes` compile the constructs of the language. `watch` adds the checks for
-//!   floating-point conditions.
+//!   `reductions`, `made`, `sources`, `calls` and `classes` compile the constructs of the language. `watch` adds the
+//!   checks for floating-point conditions.
 //! - `loops` compiles loops. `ahead` adds *iterations ahead*, a speculative version of a loop without exits. For these,
 //!   `region` records the memory accesses, `affine` finds bounds of integer expressions, `free` decides whether
 //!   iterations are independent, `needed` removes superfluous checks, and `work` estimates the work.

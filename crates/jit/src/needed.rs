@@ -140,7 +140,8 @@ impl Needed<'_> {
     }
 }
 
-/// Is a value computed from another one by float arithmetic of this body, also by that of the iterations of loops in it?
+/// Is a value computed from another one by float arithmetic of this body, also by that of the iterations of loops in
+/// it?
 fn made_of(value: Value, from: Value, body: &[Instr]) -> bool {
     let mut makers: HashMap<Value, &Instr> = HashMap::new();
     for instr in body {

@@ -282,8 +282,8 @@ impl Walk<'_> {
         self.exit_if(both, "a product of one element that is zero");
     }
 
-    /// The dot product of two arrays with one axis. `np.dot` copies vectors that its library cannot read, such as reversed
-    /// ones, and so adds in another order than `@` does: it is left to CPython for these.
+    /// The dot product of two arrays with one axis. `np.dot` copies vectors that its library cannot read, such as
+    /// reversed ones, and so adds in another order than `@` does: it is left to CPython for these.
     pub fn dot(&mut self, a: &Val, b: &Val, is_function: bool) -> Res<Val> {
         let ((a, Some(a_count)), (b, Some(b_count))) = (self.node(a)?, self.node(b)?) else {
             return unsupported("a product of an array and a number");

@@ -289,8 +289,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Loop-invariant sums. If one of them is not negative, the given sum never is. The list is empty if that holds in any
-    /// case; `None` means that it is not known.
+    /// Loop-invariant sums. If one of them is not negative, the given sum never is. The list is empty if that holds in
+    /// any case; `None` means that it is not known.
     fn never_negative_if(&mut self, sum: &Affine) -> Option<Vec<Affine>> {
         if !self.is_small(sum) {
             return None;
@@ -310,8 +310,8 @@ impl Walk<'_> {
         (!ways.is_empty()).then_some(ways)
     }
 
-    /// Does `number % modulus` add or subtract the modulus at most once, whenever it is used in iterations ahead? If it does,
-    /// the result says whether the number may be negative, and whether it may reach the modulus.
+    /// Does `number % modulus` add or subtract the modulus at most once, whenever it is used in iterations ahead? If it
+    /// does, the result says whether the number may be negative, and whether it may reach the modulus.
     pub fn wraps_once(&mut self, number: Value, modulus: Value) -> Option<(bool, bool)> {
         self.region.as_ref()?;
         let (number, modulus) = (self.e.facts.sum(number), self.e.facts.sum(modulus));
@@ -327,7 +327,8 @@ impl Walk<'_> {
         if is_beyond {
             conditions.push(self.never_negative_if(&room.plus(&modulus, 1)?)?);
         }
-        // A condition that fails costs all iterations ahead. One that only demands that the modulus is not tiny will hold.
+        // A condition that fails costs all iterations ahead. One that only demands that the modulus is not tiny will
+        // hold.
         let is_likely = |way: &Affine| {
             way.constant > -USUAL && matches!(way.terms.values().collect::<Vec<_>>()[..], [factor] if *factor > 0)
         };

@@ -1,7 +1,7 @@
 //! Estimates of the work of iterations ahead.
 //!
-//! In: the loops inside a loop's body, with their sizes and their numbers of iterations. Out: code that computes about how
-//! many instructions one iteration of the outer loop runs. Calling the driver for iterations ahead takes about a
+//! In: the loops inside a loop's body, with their sizes and their numbers of iterations. Out: code that computes about
+//! how many instructions one iteration of the outer loop runs. Calling the driver for iterations ahead takes about a
 //! microsecond, so compiled code calls it only if there is enough work.
 
 use crate::affine::Affine;
@@ -28,8 +28,8 @@ const MOST_COUNT: i64 = 1 << 20;
 const MOST_WORK: i64 = 1 << 40;
 
 impl Walk<'_> {
-    /// Code for the number of instructions of an iteration of `region`; `size` is the number of its own and of all inner
-    /// loops' instructions.
+    /// Code for the number of instructions of an iteration of `region`; `size` is the number of its own and of all
+    /// inner loops' instructions.
     pub fn work(&mut self, region: &Region, size: usize) -> Value {
         // an inner loop is recorded after the loops inside it; `open` holds those whose outer loop is still to come
         let mut open: Vec<(usize, usize, Value)> = Vec::new();

@@ -1,5 +1,5 @@
-//! Which instruction accesses which views. An [`AccessTable`] is made of the program after the passes and the target. It
-//! interns every view, and summarizes every instruction for fusion.
+//! Which instruction accesses which views. An [`AccessTable`] is made of the program after the passes and the target.
+//! It interns every view, and summarizes every instruction for fusion.
 //!
 //! Views and domains (iteration spaces) are compared in a canonical form without axes of extent one, because such axes
 //! do not affect where elements are: `(n, 1)` and `(n,)` are the same iteration space.

@@ -6,15 +6,15 @@
 //! or something else. It is the key of the parametric cache, and what engines compile.
 //! [`Geometry`] holds the numbers: extents, strides and offsets; literals are parameters too.
 //!
-//! For each point of the iteration space, in any order, a kernel evaluates `body` and then performs the stores. All loads
-//! of a point come before its stores. The optimizer guarantees that an element stored by one point is loaded by no other
-//! point; the one exception is the store that a step's [`crate::Delay`] names. Reductions combine a value over the
-//! reduced loops:
-//! - `Sum` of floats and complex values follows NumPy's order over the loops, outermost first. (The loops are already in
-//!   the memory order that NumPy uses.) If the innermost loops are reduced, they form a run. The flattened run is cut
-//!   into [`Geometry::pieces`], each piece is summed pairwise ([`numelt_ir::pairwise_sum`]), and the sums of all pieces
-//!   that belong to one output element are added one after the other. If the innermost loop is not reduced, elements are
-//!   added one after the other in loop order.
+//! For each point of the iteration space, in any order, a kernel evaluates `body` and then performs the stores. All
+//! loads of a point come before its stores. The optimizer guarantees that an element stored by one point is loaded by
+//! no other point; the one exception is the store that a step's [`crate::Delay`] names. Reductions combine a value over
+//! the reduced loops:
+//! - `Sum` of floats and complex values follows NumPy's order over the loops, outermost first. (The loops are already
+//!   in the memory order that NumPy uses.) If the innermost loops are reduced, they form a run. The flattened run is
+//!   cut into [`Geometry::pieces`], each piece is summed pairwise ([`numelt_ir::pairwise_sum`]), and the sums of all
+//!   pieces that belong to one output element are added one after the other. If the innermost loop is not reduced,
+//!   elements are added one after the other in loop order.
 //! - `Prod` of floats and complex values multiplies elements one after the other in loop order.
 //! - The others do not depend on the order, except `Argmin` and `Argmax`, whose position counts the flattened reduced
 //!   loops.

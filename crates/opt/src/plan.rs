@@ -29,8 +29,8 @@ pub struct Plan {
 pub type EqualLiterals = Vec<(ConstId, ConstId)>;
 
 impl Plan {
-    /// Whether the value of a recipe need not be stored: no step needs it in memory, and if computing it could warn, the
-    /// plan computes it.
+    /// Whether the value of a recipe need not be stored: no step needs it in memory, and if computing it could warn,
+    /// the plan computes it.
     pub fn leaves_out(&self, recipe: &Recipe) -> bool {
         self.contracted[recipe.base as usize]
             && (!recipe.may_warn || self.program.instrs.iter().any(|instr| instr.out.base == recipe.base))
@@ -87,8 +87,8 @@ pub struct KernelStep {
 }
 
 impl KernelStep {
-    /// Whether a scatter takes the base's values from the kernel as soon as they are computed, so that the base needs no
-    /// memory.
+    /// Whether a scatter takes the base's values from the kernel as soon as they are computed, so that the base needs
+    /// no memory.
     pub fn streams(&self, base: BaseId) -> bool {
         let made = self.puts.iter().flat_map(|put| [put.values, put.positions]).flatten();
         made.into_iter().any(|arg| self.bases[arg as usize] == base)

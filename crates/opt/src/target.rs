@@ -23,8 +23,8 @@ pub struct Target {
     pub free_bytes: u64,
     /// When kernels that share a loop become a nest ([`crate::Step::Nest`]); `None` if the engine does not run nests.
     pub nests: Option<NestLimits>,
-    /// When a kernel overwrites elements that it reads at other points; `None` if the engine does not run kernels with a
-    /// [`crate::Delay`].
+    /// When a kernel overwrites elements that it reads at other points; `None` if the engine does not run kernels with
+    /// a [`crate::Delay`].
     pub delays: Option<DelayLimits>,
     /// Whether a kernel may scatter its results while it computes them ([`crate::Put`]). Otherwise scatters are calls.
     pub puts: bool,
@@ -140,7 +140,8 @@ impl Target {
         }
     }
 
-    /// A machine of which nothing special is known: kernels of points that may be evaluated in any order, and no others.
+    /// A machine of which nothing special is known: kernels of points that may be evaluated in any order, and no
+    /// others.
     pub const fn plain() -> Target {
         Target { near_loads: None, nests: None, delays: None, puts: false, alternation: None, ..Target::cpu() }
     }

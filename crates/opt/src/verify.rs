@@ -2,8 +2,8 @@
 //!
 //! 1. there is at least one loop, every extent is at least one, and every argument has one stride
 //!    class and one stride per loop;
-//! 2. stride classes are exact: a stride of 0 is `Zero`, a stride of one element on the innermost loop is `Unit`, and all
-//!    others are `Any`;
+//! 2. stride classes are exact: a stride of 0 is `Zero`, a stride of one element on the innermost loop is `Unit`, and
+//!    all others are `Any`;
 //! 3. nodes refer to earlier nodes, to arguments of the right kind and to existing literals;
 //! 4. operands of an operation have exactly the dtypes that its signature asks for, its loop dtype is one
 //!    that it exists for, it is elementwise and not a copy, or a random stream; casts change the dtype;

@@ -6,8 +6,8 @@
 //! of a call, and `hooks` passes calls that are not native to the Python package.
 //!
 //! The folders, in their order: `cpython` (calling conventions), `object` (the structures of our objects), `numpy`
-//! (NumPy's dtypes, scalars and exceptions), `record` (the way to the runtime), `sharing` (memory that NumPy uses, calls
-//! that it answers), `array` (operands, indexing), `ufunc` (elementwise operations, reductions, products),
+//! (NumPy's dtypes, scalars and exceptions), `record` (the way to the runtime), `sharing` (memory that NumPy uses,
+//! calls that it answers), `array` (operands, indexing), `ufunc` (elementwise operations, reductions, products),
 //! `array_class` (attributes, methods, protocols), `random`, `functions` (public functions and short computations),
 //! `jit` (compiled loops), `dispatch` (how a call reaches the code that answers it). A file imports only from its own
 //! folder and those before it; `scripts/check_architecture.py` lists the exceptions.

@@ -107,8 +107,8 @@ pub(crate) enum Outcome {
 }
 
 /// Runs an operation now if its operands are in memory and it has few elements; or at most `most` elements, if it is a
-/// reduction, or if elementwise operations run at once at present. `epoch` is the number of the batch being recorded; no
-/// other batch is running.
+/// reduction, or if elementwise operations run at once at present. `epoch` is the number of the batch being recorded;
+/// no other batch is running.
 ///
 /// # Errors
 /// [`numelt_ir::Error::OutOfMemory`] for the output.

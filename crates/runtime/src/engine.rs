@@ -1,8 +1,9 @@
 //! The traits of an engine: memory of its own, and kernels and library calls that run on it. Policy (when and where
 //! work runs, caches) is left to the runtime.
 //!
-//! A new engine implements [`Storage`] and [`Engine`], nine methods. A third trait, [`Host`](crate::Host), has what only
-//! an engine that computes in host memory can offer. A runtime has exactly one host engine, and any number of others.
+//! A new engine implements [`Storage`] and [`Engine`], nine methods. A third trait, [`Host`](crate::Host), has what
+//! only an engine that computes in host memory can offer. A runtime has exactly one host engine, and any number of
+//! others.
 
 pub(crate) use crate::host::Host;
 use crate::placement::Rule;

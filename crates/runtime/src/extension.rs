@@ -1,7 +1,8 @@
 //! Extension methods: functions of the user's own whose calls are recorded like operations.
 //!
 //! Such a function fills an array from others ([`Extension`]). When a recorded call of it
-//! ([`crate::Runtime::call_extension`]) runs, everything recorded before the call has run, and nothing recorded after it.
+//! ([`crate::Runtime::call_extension`]) runs, everything recorded before the call has run, and nothing recorded after
+//! it.
 
 use crate::heap::base::{ArrayView, Export};
 use numelt_ir::Result;

@@ -1,8 +1,8 @@
 //! From floating-point flags to warnings with NumPy's wording.
 //!
-//! The flags that a launch has raised do not say which of its operations raised them. So the engine evaluates the kernel
-//! once more, value by value (an audit). If the launch has overwritten operands of which no copy was kept, some values
-//! cannot be evaluated again; then the most likely operation is named.
+//! The flags that a launch has raised do not say which of its operations raised them. So the engine evaluates the
+//! kernel once more, value by value (an audit). If the launch has overwritten operands of which no copy was kept, some
+//! values cannot be evaluated again; then the most likely operation is named.
 
 use crate::engine::{Buffer, Executable, Host, Launch, NestLaunch, WholeScratch, Work, run};
 use crate::overwritten::Overwritten;

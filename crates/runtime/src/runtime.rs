@@ -1,8 +1,8 @@
 //! [`Runtime`]: one queue, one lock, one host engine and its devices.
 //!
-//! Recording appends to the batch under the lock. A flush takes the batch, finds or makes its plan, and runs it, still under the lock: other threads that record
-//! meanwhile wait, so every thread sees the results of one serial order. The runtime never calls back into a front
-//! end.
+//! Recording appends to the batch under the lock. A flush takes the batch, finds or makes its plan, and runs it, still
+//! under the lock: other threads that record meanwhile wait, so every thread sees the results of one serial order. The
+//! runtime never calls back into a front end.
 
 mod aside;
 mod engines;

@@ -1,10 +1,10 @@
 //! Files that decide which code runs: settings, the key of the kernel cache, cached kernels.
 //!
-//! Such a file is read only if it is a regular file whose owner and mode are acceptable; otherwise there is an error that
-//! says why they are not. The rules for folders are those of OpenSSH: every folder on the way from the
-//! root belongs to the user or to root, and nobody else may write to it, because whoever may write to a folder may
-//! put another file or folder in the place of the next one. Sticky folders such as `/tmp` do not allow that, so they
-//! may be on the way, but must not hold the file directly.
+//! Such a file is read only if it is a regular file whose owner and mode are acceptable; otherwise there is an error
+//! that says why they are not. The rules for folders are those of OpenSSH: every folder on the way from the root
+//! belongs to the user or to root, and nobody else may write to it, because whoever may write to a folder may put
+//! another file or folder in the place of the next one. Sticky folders such as `/tmp` do not allow that, so they may be
+//! on the way, but must not hold the file directly.
 //!
 //! Opening never waits: a FIFO is refused, not read.
 

@@ -26,7 +26,8 @@ pub(crate) trait Unary {
     const POLE: bool = false;
     fn f64<V: F64s>(x: V) -> V;
     fn f32<V: F32s>(x: V) -> V;
-    /// The same bits by a shorter algorithm, where all lanes are far from the ends of the domain and all results finite.
+    /// The same bits by a shorter algorithm, where all lanes are far from the ends of the domain and all results
+    /// finite.
     #[inline(always)]
     fn quick_f64<V: F64s>(_: V) -> Option<V> {
         None

@@ -370,8 +370,8 @@ macro_rules! instances {
         /// Marker of an instruction set.
         pub(crate) struct $set;
 
-        /// The instances: each has the contract of [`Slice1`](crate::func::Slice1) or of [`Slice2`](crate::func::Slice2) where it
-        /// takes addresses, and runs on machines that have the features.
+        /// The instances: each has the contract of [`Slice1`](crate::func::Slice1) or of
+        /// [`Slice2`](crate::func::Slice2) where it takes addresses, and runs on machines that have the features.
         mod $module {
             use super::*;
 

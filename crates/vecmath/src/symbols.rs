@@ -1,10 +1,10 @@
 //! Names and addresses of the C-ABI functions for compiled code.
 //!
-//! `numelt_<name>_f64x8` takes and returns whole registers of the instruction set (one per argument); `numelt_<name>_f64` takes and
-//! returns scalars. f32 likewise. With AVX-512, `numelt_<name>_f64x32` takes the four registers of a group per argument, and an
-//! address that four results are written to: it is faster than four calls, because the group is computed side by side. The
-//! functions touch no memory but their stack and such results. `numelt_sincos_*` write the sine and the cosine where their last
-//! argument points.
+//! `numelt_<name>_f64x8` takes and returns whole registers of the instruction set (one per argument);
+//! `numelt_<name>_f64` takes and returns scalars. f32 likewise. With AVX-512, `numelt_<name>_f64x32` takes the four
+//! registers of a group per argument, and an address that four results are written to: it is faster than four calls,
+//! because the group is computed side by side. The functions touch no memory but their stack and such results.
+//! `numelt_sincos_*` write the sine and the cosine where their last argument points.
 
 use crate::func::{Func1, Func2};
 use crate::isa::{GROUP, Set};

@@ -1,9 +1,9 @@
 //! The algorithms as lists of steps, for those who write them in another language.
 //!
-//! In: the name of a function. Out: what the algorithm does to one lane, in static single assignment form: the very code that runs in
-//! registers, run once on lanes that note what is done to them. So a function has the same bits wherever its steps are done with
-//! IEEE 754's arithmetic. A question about all lanes ("is any odd?") is answered with yes: every algorithm then takes the way
-//! on which each lane is right. Not here: any language.
+//! In: the name of a function. Out: what the algorithm does to one lane, in static single assignment form: the very
+//! code that runs in registers, run once on lanes that note what is done to them. So a function has the same bits
+//! wherever its steps are done with IEEE 754's arithmetic. A question about all lanes ("is any odd?") is answered with
+//! yes: every algorithm then takes the way on which each lane is right. Not here: any language.
 
 use crate::coeffs::{FRAC_PI_2, FRAC_PI_2_LO, TWO_OVER_PI_BITS};
 use crate::func::{Binary, Func1, Func2, Unary, binary, unary};
@@ -105,7 +105,8 @@ pub struct Trace {
     pub steps: Vec<Step>,
 }
 
-/// Numbers that reducing an argument of any size takes: 2 / pi in words after the binary point, and pi / 2 in two parts.
+/// Numbers that reducing an argument of any size takes: 2 / pi in words after the binary point, and pi / 2 in two
+/// parts.
 pub const REDUCTION: (&[u64], f64, f64) = (&TWO_OVER_PI_BITS, FRAC_PI_2, FRAC_PI_2_LO);
 
 /// The steps of a function for f64 or f32: one of [`Func1`] or [`Func2`], or one that such a function calls.

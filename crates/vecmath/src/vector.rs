@@ -20,7 +20,8 @@ pub(crate) trait Rare<T> {
     fn of(x: T) -> T;
 }
 
-/// Code that is needed for few arguments only. It is not inlined, so that the common code keeps its values in registers.
+/// Code that is needed for few arguments only. It is not inlined, so that the common code keeps its values in
+/// registers.
 pub(crate) trait Cold<V> {
     /// What it makes of two registers, mostly arguments and the results so far.
     fn run(x: V, y: V) -> V;
@@ -191,8 +192,8 @@ pub(crate) fn poly<V: Vector, const N: usize>(x: V, c: [V::Elem; N]) -> V {
     low.fma(x, even)
 }
 
-/// `c[0] + c[1] x + ...` by Horner's rule: a longer chain than that of [`poly`], but only the last steps' rounding errors
-/// count where terms cancel.
+/// `c[0] + c[1] x + ...` by Horner's rule: a longer chain than that of [`poly`], but only the last steps' rounding
+/// errors count where terms cancel.
 #[inline(always)]
 pub(crate) fn horner<V: Vector, const N: usize>(x: V, c: [V::Elem; N]) -> V {
     let mut sum = V::of(c[N - 1]);
@@ -204,8 +205,8 @@ pub(crate) fn horner<V: Vector, const N: usize>(x: V, c: [V::Elem; N]) -> V {
     sum
 }
 
-/// `c[0] + c[1] x + ...` for an even number of coefficients, as a polynomial in x^2 whose coefficients are `c[i] + c[i + 1] x`:
-/// for four coefficients the shortest chain that there is.
+/// `c[0] + c[1] x + ...` for an even number of coefficients, as a polynomial in x^2 whose coefficients are `c[i] + c[i
+/// + 1] x`: for four coefficients the shortest chain that there is.
 #[inline(always)]
 pub(crate) fn pairs<V: Vector, const N: usize>(x: V, c: [V::Elem; N]) -> V {
     let x2 = x * x;

@@ -304,8 +304,8 @@ mod groups {
             #[target_feature(enable = "avx512f")]
             unsafe fn $call(addr: usize, args: &[[$t; 4 * $lanes]]) -> [$t; 4 * $lanes] {
                 type Group = [$reg; 4];
-                // SAFETY: registers and arrays of their lanes have the same bytes, and the function takes four registers per
-                // argument and room for four.
+                // SAFETY: registers and arrays of their lanes have the same bytes, and the function takes four
+                // registers per argument and room for four.
                 unsafe {
                     let group = |at: usize| std::mem::transmute::<[$t; 4 * $lanes], Group>(args[at]);
                     let ([a, b, c, d], mut out) = (group(0), group(0));
@@ -374,7 +374,8 @@ mod groups {
     group_symbols!(groups_of_f32, call_f32x64, f32, __m512, 16, "f32x64");
 }
 
-/// What becomes zero is not computed: it changes nothing beside it, and begins where e^x is less than half of the least number.
+/// What becomes zero is not computed: it changes nothing beside it, and begins where e^x is less than half of the least
+/// number.
 #[test]
 fn exponentials_beside_zeros() {
     let edges =

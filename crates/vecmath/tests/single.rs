@@ -1,5 +1,5 @@
-//! f32 functions against the f64 functions, which the accuracy tests compare with MPFR: within one unit in the last place
-//! at numbers all over the range, in every binade and of both signs.
+//! f32 functions against the f64 functions, which the accuracy tests compare with MPFR: within one unit in the last
+//! place at numbers all over the range, in every binade and of both signs.
 
 use numelt_vecmath::{Func1, Func2, Isa, binary_f32, binary_f64, unary_f32, unary_f64};
 

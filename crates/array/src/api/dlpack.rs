@@ -75,7 +75,8 @@ const READ_ONLY: u64 = 1;
 #[derive(Debug)]
 pub struct Tensor(NonNull<ManagedTensor>);
 
-// SAFETY: by the contract of `from_raw`, the tensor may be used and released on any thread; the tensors that are made here may be, too.
+// SAFETY: by the contract of `from_raw`, the tensor may be used and released on any thread; the tensors that are made
+// here may be, too.
 unsafe impl Send for Tensor {}
 // SAFETY: as above; a shared reference only allows reading.
 unsafe impl Sync for Tensor {}
@@ -241,8 +242,8 @@ impl AnyArray {
             return Err(refused("whose elements are not aligned"));
         }
         let start = first.wrapping_offset(low as isize);
-        // SAFETY: these are the bytes of the tensor's elements, which stay until it is given back, when the base is dropped; its
-        // contract lets arrays write them unless it is read-only, which the array is then, too.
+        // SAFETY: these are the bytes of the tensor's elements, which stay until it is given back, when the base is
+        // dropped; its contract lets arrays write them unless it is read-only, which the array is then, too.
         let base = unsafe { runtime().adopt(start, (high - low) as usize, Box::new(tensor), true) };
         let array = AnyArray::new(ArrayView { base, dtype, offset: -low, shape, strides });
         Ok(if writeable { array } else { array.read_only() })

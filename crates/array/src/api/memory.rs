@@ -1,4 +1,5 @@
-//! Elements in memory as slices of Rust types, and Rust's vectors as memory of arrays. All unsafe code about elements is here.
+//! Elements in memory as slices of Rust types, and Rust's vectors as memory of arrays. All unsafe code about elements
+//! is here.
 
 use super::element::Element;
 use super::recorder::runtime;
@@ -12,8 +13,8 @@ use std::ops::Range;
 pub fn typed<T: Element>(bytes: &[u8]) -> Option<&[T]> {
     let ok =
         bytes.as_ptr().cast::<T>().is_aligned() && bytes.len().is_multiple_of(size_of::<T>()) && are_valid::<T>(bytes);
-    // SAFETY: the bytes are aligned and whole elements. All elements but truth values are numbers, of which every pattern of
-    // bits is one; truth values have been looked at.
+    // SAFETY: the bytes are aligned and whole elements. All elements but truth values are numbers, of which every
+    // pattern of bits is one; truth values have been looked at.
     ok.then(|| unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / size_of::<T>()) })
 }
 

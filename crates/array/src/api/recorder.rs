@@ -8,7 +8,8 @@ use numelt_ir::{Axes, DType, Op, Scalar};
 use numelt_runtime::{ArrayView, BaseRef, Config, Input, Reason, Runtime};
 use std::sync::OnceLock;
 
-/// The process's runtime, made with the settings of the environment and of `numelt.toml` if [`configure`] has not made it.
+/// The process's runtime, made with the settings of the environment and of `numelt.toml` if [`configure`] has not made
+/// it.
 ///
 /// # Panics
 /// If those settings are wrong; [`configure`] returns the error.

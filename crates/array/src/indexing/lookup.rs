@@ -46,8 +46,8 @@ pub struct Lookup {
     pub whole_mask: bool,
 }
 
-/// Whether the items that select (everything but slices, new axes and ellipses) are adjacent, as far as the key has been
-/// read.
+/// Whether the items that select (everything but slices, new axes and ellipses) are adjacent, as far as the key has
+/// been read.
 #[derive(PartialEq)]
 enum Adjacency {
     /// There was no such item.

@@ -1,5 +1,5 @@
-//! Indexing with arrays and masks (NumPy's advanced indexing). Reading is a recorded gather; writing is a recorded `where`
-//! or a scatter.
+//! Indexing with arrays and masks (NumPy's advanced indexing). Reading is a recorded gather; writing is a recorded
+//! `where` or a scatter.
 //!
 //! `lookup` applies the key to the array's axes, `positions` checks bounds and computes where the elements are,
 //! `gather` reads, and `scatter` writes.

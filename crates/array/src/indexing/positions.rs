@@ -312,8 +312,8 @@ pub fn bounds<F: Front>(front: &F, index: &ArrayView) -> Result<Option<(i64, i64
     Ok(Some((integer(front, &low)?, integer(front, &high)?)))
 }
 
-/// Whether one pass shows that all indices are not negative and inside an axis of `n`. False for indices that are few or
-/// not of int64, which are checked otherwise.
+/// Whether one pass shows that all indices are not negative and inside an axis of `n`. False for indices that are few
+/// or not of int64, which are checked otherwise.
 fn within<F: Front>(front: &F, index: &ArrayView, n: i64) -> Result<bool, F::Error> {
     if index.size() <= READ_DIRECTLY || index.dtype != DType::I64 {
         return Ok(false);

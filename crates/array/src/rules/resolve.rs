@@ -1,7 +1,7 @@
 //! Result dtypes: NEP 50 promotion, and for each operation the loop dtype that NumPy would choose.
 //!
-//! If NumPy would raise, there is no loop, and the answer is "not native": the fallback then runs NumPy, which raises with
-//! its own message.
+//! If NumPy would raise, there is no loop, and the answer is "not native": the fallback then runs NumPy, which raises
+//! with its own message.
 
 use numelt_ir::interp::cast;
 use numelt_ir::{C64, DType, DTypeKind, Loops, Op, Scalar};

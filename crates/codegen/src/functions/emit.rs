@@ -352,9 +352,9 @@ impl<'a> Emit<'a> {
     }
 
     /// What the C library's `pow` makes of a number and two. It is the exact square rounded, or, where this is nearly
-    /// as far from the next number, that one. By glibc's source the error of `pow` is less than 0.511 of the last place,
-    /// and for each unit of the result's natural logarithm 1.5 * 2^-15 more. That makes 0.514 for results between 2^-64
-    /// and 2^64, which nearly all are, and 0.52 between 2^-256 and 2^256.
+    /// as far from the next number, that one. By glibc's source the error of `pow` is less than 0.511 of the last
+    /// place, and for each unit of the result's natural logarithm 1.5 * 2^-15 more. That makes 0.514 for results
+    /// between 2^-64 and 2^64, which nearly all are, and 0.52 between 2^-256 and 2^256.
     fn square(&mut self, x: Val, two: Val) -> Val {
         let b = self.b;
         let f64t = b.float(64);
@@ -379,8 +379,8 @@ impl<'a> Emit<'a> {
 
     /// Is a rounded square, which has this error, what a function returns whose error is less than `most` of the last
     /// place for results between 2^-range and 2^range? It is if the exact square is not that close to the middle of two
-    /// numbers: if an error that is a little larger is rounded away as well. That holds also below a power of two, where
-    /// numbers lie closer together.
+    /// numbers: if an error that is a little larger is rounded away as well. That holds also below a power of two,
+    /// where numbers lie closer together.
     fn is_sure(&self, square: Val, error: Val, most: f64, range: u64) -> Val {
         let b = self.b;
         let (f64t, word) = (b.float(64), b.int(64));

@@ -42,7 +42,8 @@ library! {
     Erfc erfc(x);
 }
 
-/// The symbol of a function. It is not C's own name, by which LLVM would take it for a function that it knows and may replace.
+/// The symbol of a function. It is not C's own name, by which LLVM would take it for a function that it knows and may
+/// replace.
 pub(super) fn symbol(function: CFunction) -> String {
     format!("numelt_c_{}", function.name())
 }

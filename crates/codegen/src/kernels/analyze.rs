@@ -58,7 +58,8 @@ const MASKED_NODES: usize = 16;
 
 /// Strided operands are moved point by point; more lanes would only grow the code.
 const STRIDED_LANES: u32 = 8;
-/// Bodies with calls of at most this many live nodes run a group of vectors per turn, for which functions are called once.
+/// Bodies with calls of at most this many live nodes run a group of vectors per turn, for which functions are called
+/// once.
 const GROUPED: usize = 16;
 /// Elements that are picked side by side, one by one.
 const PICKS: u32 = 4;
@@ -119,8 +120,8 @@ impl Shape {
     }
 }
 
-/// Does a kernel only pick short elements? Their addresses are had with fewer instructions one by one than in registers. Long
-/// ones may go past the caches, a register at a time.
+/// Does a kernel only pick short elements? Their addresses are had with fewer instructions one by one than in
+/// registers. Long ones may go past the caches, a register at a time.
 fn picks(kernel: &Kernel, depth: &[Option<Depth>], targets: &[KernelOutput]) -> bool {
     let at_point = |id: ValueId| depth[id as usize] == Some(Depth::Point);
     let picked = |node: &Node| matches!(node, Node::Gather { index, .. } if at_point(*index));

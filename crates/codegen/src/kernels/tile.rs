@@ -1,9 +1,8 @@
 //! The contract between the driver and the tiers: a [`Body`] evaluates a kernel's body over a tile.
 //!
-//! The driver owns loops beyond the two innermost, threads and folding; a tier owns arithmetic. A
-//! reduction's value is just another store to a body: the driver points the `Reduced` argument at
-//! packed scratch memory of the reduction's loop dtype, and folds it afterwards in NumPy's order. Reductions of one value
-//! share what the first of them stores.
+//! The driver owns loops beyond the two innermost, threads and folding; a tier owns arithmetic. A reduction's value is
+//! just another store to a body: the driver points the `Reduced` argument at packed scratch memory of the reduction's
+//! loop dtype, and folds it afterwards in NumPy's order. Reductions of one value share what the first of them stores.
 
 use numelt_opt::{Kernel, Node, ValueId};
 
@@ -31,8 +30,9 @@ pub struct Tile {
     pub inner: i64,
     /// Rows.
     pub outer: i64,
-    /// Not zero where results should go past the caches: they are far more than fit, and no load touches their memory. All
-    /// `Store` arguments then are of class `Unit`, and lie equally far from a multiple of 64 bytes in every row. Only a hint.
+    /// Not zero where results should go past the caches: they are far more than fit, and no load touches their memory.
+    /// All `Store` arguments then are of class `Unit`, and lie equally far from a multiple of 64 bytes in every row.
+    /// Only a hint.
     pub bypass: i64,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! In: a kernel's live nodes. Out: a number of vectors. Small bodies take two, which halves the loop's own work. Long
 //! chains of dependent operations take as many as registers allow: a processor looks ahead over a hundred-odd waiting
-//! operations, which is three vectors of a chain of forty, each operation of which waits for the one before. Side by side, the
-//! vectors' chains fill the time. Which vectors go together changes no bit.
+//! operations, which is three vectors of a chain of forty, each operation of which waits for the one before. Side by
+//! side, the vectors' chains fill the time. Which vectors go together changes no bit.
 
 use super::analyze::{Depth, operands};
 use numelt_ir::{DType, Op};

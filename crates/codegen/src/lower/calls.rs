@@ -12,8 +12,9 @@ use numelt_vecmath::Isa;
 /// The symbol that compiled code calls.
 pub(crate) const SYMBOL: &str = "numelt_apply";
 
-/// Applies an operation to elements: its number ([`ElementLoops::id`]), the addresses of three operands (those that it does
-/// not have repeat the first), that of its results, and how many elements there are. The memory is the code's own stack.
+/// Applies an operation to elements: its number ([`ElementLoops::id`]), the addresses of three operands (those that it
+/// does not have repeat the first), that of its results, and how many elements there are. The memory is the code's own
+/// stack.
 pub type ApplyLoop = unsafe extern "C" fn(u64, *const *const u8, *mut u8, u64);
 
 /// Loops over elements, by which compiled code does operations that it has no instructions for.

@@ -1,8 +1,8 @@
 //! Exponentials whose code is in the kernel.
 //!
-//! In: arguments. Out: the bits that the vector math crate's function gives. A call takes a third more time than its own
-//! arithmetic: nothing stays in registers, and the chains of dependent operations of neighbouring vectors cannot fill each
-//! other's pauses. Arguments near the ends of the range are left to that function.
+//! In: arguments. Out: the bits that the vector math crate's function gives. A call takes a third more time than its
+//! own arithmetic: nothing stays in registers, and the chains of dependent operations of neighbouring vectors cannot
+//! fill each other's pauses. Arguments near the ends of the range are left to that function.
 
 use crate::builder::{Real, Val};
 use crate::lower::Lower;

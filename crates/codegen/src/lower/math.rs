@@ -120,8 +120,8 @@ impl Lower<'_> {
         }
     }
 
-    /// A function of [`GROUP`] registers by one call; `None` where there is no function of groups, or other than so many registers.
-    /// Each register has its operands.
+    /// A function of [`GROUP`] registers by one call; `None` where there is no function of groups, or other than so
+    /// many registers. Each register has its operands.
     pub(crate) fn math_of_group(&self, op: Op, ty: DType, registers: &[SmallVec<[Val; 2]>]) -> Option<Vec<Val>> {
         let native = self.math.register_bytes / ty.size() as u32;
         if registers.len() != GROUP || self.lanes != native {

@@ -143,8 +143,8 @@ impl Memory<'_> {
         self.load_each(place.dtype, &self.addresses(place, stride))
     }
 
-    /// The same as `load`, with code for the strides that are frequent: every second element, and elements backwards, are
-    /// neighbours in another order.
+    /// The same as `load`, with code for the strides that are frequent: every second element, and elements backwards,
+    /// are neighbours in another order.
     pub(crate) fn load_stepped(&self, place: Place) -> Value {
         let (Some(stride), Span::Full) = (place.stride, self.span) else { return self.load(place) };
         if self.lanes == 1 || place.dtype.is_complex() {

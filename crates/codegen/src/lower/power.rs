@@ -1,8 +1,8 @@
 //! Powers whose code is in the kernel: of integers, and of floats with one short exponent.
 //!
 //! In: base and exponent. Out: of integers the wrapped power, zero for negative exponents, which front ends refuse; of
-//! floats the bits that the vector math crate's function gives: products, after a root for halves, inverted for negative ones.
-//! Calls of that function would wait for each other's roots and divisions, a register at a time.
+//! floats the bits that the vector math crate's function gives: products, after a root for halves, inverted for
+//! negative ones. Calls of that function would wait for each other's roots and divisions, a register at a time.
 
 use crate::builder::{Int, Real, Val};
 use crate::lower::Lower;
@@ -52,8 +52,8 @@ impl Lower<'_> {
         }
     }
 
-    /// `base ** exponent`, made as `short` says if no lane of the base is huge or tiny, as in `pow_common` of the vector
-    /// math crate: with the error of each step where the base is f64. There it is a call with all of its tests.
+    /// `base ** exponent`, made as `short` says if no lane of the base is huge or tiny, as in `pow_common` of the
+    /// vector math crate: with the error of each step where the base is f64. There it is a call with all of its tests.
     pub(crate) fn short_power(&self, op: Op, ty: DType, base: Val, exponent: Val, short: Short) -> Result<Val> {
         let (b, wide, pair) = (self.b, DType::F64, ty == DType::F64);
         let zero = b.const_int(b.int(32), 0);

@@ -1,16 +1,16 @@
 //! Quotients and remainders of integers.
 //!
-//! In: dividend and divisor. Out: the quotient rounded down and the remainder, with NumPy's results and flags for divisors
-//! of zero. Processors divide no vectors of integers. A divisor that is one number along a row becomes a factor and a shift.
-//! Others are divided through a float type in which quotients are exact; those of 64 bits through f64 where all operands
-//! of a vector are small enough, and else one by one.
+//! In: dividend and divisor. Out: the quotient rounded down and the remainder, with NumPy's results and flags for
+//! divisors of zero. Processors divide no vectors of integers. A divisor that is one number along a row becomes a
+//! factor and a shift. Others are divided through a float type in which quotients are exact; those of 64 bits through
+//! f64 where all operands of a vector are small enough, and else one by one.
 
 use crate::builder::{Int, Val};
 use crate::lower::Lower;
 use numelt_ir::{DType, DTypeKind as Kind, warn};
 
-/// 64-bit operands below two to this in size are divided in f64. The quotient of two such that is no integer lies further
-/// from one than f64 rounds.
+/// 64-bit operands below two to this in size are divided in f64. The quotient of two such that is no integer lies
+/// further from one than f64 rounds.
 const SMALL_BITS: u32 = 50;
 /// `1.5 * 2^52`: a number whose last bits are those of an integer that is added to it.
 const SHIFT: f64 = 6_755_399_441_055_744.0;
@@ -25,16 +25,16 @@ pub fn log2_up(divisor: u64) -> u32 {
     u64::BITS - (divisor - 1).leading_zeros()
 }
 
-/// The factor that divides dividends below two to the `bits - 1` by `divisor`: of twice the dividend times it, the bits from
-/// `bits + l` on, where `l` is the least with `divisor <= 2^l`.
+/// The factor that divides dividends below two to the `bits - 1` by `divisor`: of twice the dividend times it, the bits
+/// from `bits + l` on, where `l` is the least with `divisor <= 2^l`.
 #[inline]
 pub fn factor(divisor: u64, bits: u32) -> u64 {
     let power = 1u128 << (bits - 1 + log2_up(divisor));
     power.div_ceil(u128::from(divisor)) as u64
 }
 
-/// The factor without its highest bit, two to the `bits`, that divides all dividends of so many bits by a `divisor` of at
-/// least two: the bits from `bits + l` on of the dividend times it.
+/// The factor without its highest bit, two to the `bits`, that divides all dividends of so many bits by a `divisor` of
+/// at least two: the bits from `bits + l` on of the dividend times it.
 #[inline]
 pub fn long_factor(divisor: u64, bits: u32) -> u64 {
     let by = u128::from(divisor);
@@ -97,8 +97,8 @@ impl Lower<'_> {
         Some(Divisor { factor: all(factor), shift: all(shift), fits })
     }
 
-    /// The quotient rounded down and the remainder with the divisor's sign; a divisor of zero gives zeros, MIN / -1 gives MIN
-    /// and 0.
+    /// The quotient rounded down and the remainder with the divisor's sign; a divisor of zero gives zeros, MIN / -1
+    /// gives MIN and 0.
     pub(crate) fn integer_division(&self, ty: DType, a: Val, b: Val) -> (Val, Val) {
         let l = self.b;
         let wide = ty.size() == 8 && self.lanes > 1 && self.math.has_fma();
@@ -243,8 +243,8 @@ impl Lower<'_> {
         (l.select(inexact, l.sub(quotient, one), quotient), l.select(inexact, l.add(remainder, b), remainder))
     }
 
-    /// C's quotient, where the divisor is not zero, and the quotient of the type. The error of a float quotient is below half
-    /// the distance to the next integer; LLVM splits 64-bit divisions into scalars.
+    /// C's quotient, where the divisor is not zero, and the quotient of the type. The error of a float quotient is
+    /// below half the distance to the next integer; LLVM splits 64-bit divisions into scalars.
     fn cut_quotient(&self, ty: DType, a: Val, b: Val) -> Val {
         let l = self.b;
         let signed = ty.kind() == Kind::Signed;

@@ -379,7 +379,8 @@ impl Stream {
         };
         let mut values: Vec<u64> = arguments.iter().map(value).collect();
         let mut places: Vec<*mut c_void> = values.iter_mut().map(|value| (&raw mut *value).cast()).collect();
-        // SAFETY: a place for each argument, which is read before the call returns; what the function does is the caller's promise.
+        // SAFETY: a place for each argument, which is read before the call returns; what the function does is the
+        // caller's promise.
         let code = unsafe {
             let (groups, size, stream) = (groups as u32, size as u32, self.0.stream);
             (self.0.api.launch)(function.handle, groups, 1, 1, size, 1, 1, 0, stream, places.as_mut_ptr(), null_mut())
@@ -394,7 +395,8 @@ impl Stream {
     pub fn write(&self, from: &[u8], to: &Memory, offset: usize) -> Result<()> {
         let address = to.place(offset, from.len())?;
         let _entered = self.0.enter()?;
-        // SAFETY: as many bytes are read as the slice has. The driver copies memory that is not pinned before it returns.
+        // SAFETY: as many bytes are read as the slice has. The driver copies memory that is not pinned before it
+        // returns.
         let code = unsafe { (self.0.api.upload)(address, from.as_ptr().cast(), from.len(), self.0.stream) };
         check("cuMemcpyHtoDAsync", code)
     }

@@ -1,8 +1,8 @@
 //! cuBLAS, NVIDIA's library of matrix products.
 //!
 //! In: products of matrices in a device's memory. Out: the products, in the order of a stream. The library comes with
-//! CUDA toolkits and as a PyPI package, on which the extras `cuda12` and `cuda13` of numelt depend. It is loaded when it
-//! is first asked for; neither building nor importing numelt needs it.
+//! CUDA toolkits and as a PyPI package, on which the extras `cuda12` and `cuda13` of numelt depend. It is loaded when
+//! it is first asked for; neither building nor importing numelt needs it.
 
 use super::api::{Memory, Stream};
 use super::toolkit;
@@ -104,8 +104,8 @@ impl CuBlas {
     /// Queues products.
     ///
     /// # Safety
-    /// Each element of the factors and of the results lies inside of the memory that they name, which is of the stream's
-    /// context. No result is an element of a factor.
+    /// Each element of the factors and of the results lies inside of the memory that they name, which is of the
+    /// stream's context. No result is an element of a factor.
     ///
     /// # Errors
     /// Those of the library.

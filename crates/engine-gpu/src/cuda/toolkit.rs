@@ -15,8 +15,8 @@ pub const OLDEST: i32 = 12;
 /// The newest one.
 pub const NEWEST: i32 = 13;
 
-/// The newest library of this name whose code a driver of this toolkit accepts. `package` is the folder of PyPI's package
-/// for toolkit 12.
+/// The newest library of this name whose code a driver of this toolkit accepts. `package` is the folder of PyPI's
+/// package for toolkit 12.
 pub fn library(name: &str, package: &str, toolkit: i32) -> Option<Library> {
     let majors = (OLDEST..=NEWEST.min(toolkit)).rev();
     majors.flat_map(|major| candidates(name, package, major)).find_map(|path| Library::open(&path))

@@ -170,9 +170,9 @@ impl<D: Driver> CallParameters<'_, D> {
                 _ => Argument::Bytes(bytes),
             });
         }
-        // SAFETY: the text is that of the call, its arguments are those of the call, and the runtime guarantees that each
-        // byte of the operands lies inside of the memory that they name. Scratch memory has a place for each part, or for
-        // each position.
+        // SAFETY: the text is that of the call, its arguments are those of the call, and the runtime guarantees that
+        // each byte of the operands lies inside of the memory that they name. Scratch memory has a place for each part,
+        // or for each position.
         unsafe { queue(self.engine, &mut ready.functions[number], &arguments, items) }
     }
 }

@@ -1,4 +1,5 @@
-//! Launches: the arguments of a kernel's functions, in the order of their parameters, and how many work-items they have.
+//! Launches: the arguments of a kernel's functions, in the order of their parameters, and how many work-items they
+//! have.
 
 use super::compiled::{Compiled, Ready};
 use super::{Argument, Device, Driver, State};
@@ -188,8 +189,8 @@ impl<D: Driver> QueuedLaunch<'_, D> {
                 None => Argument::Bytes(&bytes[..self.size(*param)]),
             });
         }
-        // SAFETY: the text is that of the kernel, its arguments are those of the launch, and the runtime guarantees that
-        // each byte which a kernel touches lies inside of the memory that it names. Scratch memory has a place for
+        // SAFETY: the text is that of the kernel, its arguments are those of the launch, and the runtime guarantees
+        // that each byte which a kernel touches lies inside of the memory that it names. Scratch memory has a place for
         // each partial result.
         unsafe { queue(self.engine, &mut functions[function], &arguments, numbers.items) }
     }

@@ -22,9 +22,9 @@ const TRANSPOSED: i32 = 112;
 /// Its code for scratch memory that could not be allocated.
 const NO_SCRATCH: i32 = -2050;
 
-/// The functions of stacks of products, whose types differ in that of the literals: layout, transpositions, extents, the
-/// factor of the product, both matrices with offset, leading dimension and step to the next one, the factor of the old
-/// result, the result in the same form, the number of products, queue, and event. A single product is a stack, too:
+/// The functions of stacks of products, whose types differ in that of the literals: layout, transpositions, extents,
+/// the factor of the product, both matrices with offset, leading dimension and step to the next one, the factor of the
+/// old result, the result in the same form, the number of products, queue, and event. A single product is a stack, too:
 /// other functions would be compiled in addition, which takes a driver seconds.
 type Multiply<T> = unsafe extern "C" fn(
     i32,

@@ -46,14 +46,16 @@ FUNCTION bool near_zero_$T($T a)
 }
 ";
     "met1" "\
-// Conditions that a result may tell of. Steps on the way may have met some that it does not show where operands are not finite.
+// Conditions that a result may tell of. Steps on the way may have met some that it does not show where operands are not
+// finite.
 FUNCTION u32 met1_$T($T r, $T a)
 {
     return (all_finite_$T(r) && all_finite_$T(a) ? 0 : 11) | (near_zero_$T(r) ? 4 : 0);
 }
 ";
     "met2" "\
-// Conditions that a result may tell of. Steps on the way may have met some that it does not show where operands are not finite.
+// Conditions that a result may tell of. Steps on the way may have met some that it does not show where operands are not
+// finite.
 FUNCTION u32 met2_$T($T r, $T a, $T b)
 {
     return (all_finite_$T(r) && all_finite_$T(a) && all_finite_$T(b) ? 0 : 11) | (near_zero_$T(r) ? 4 : 0);

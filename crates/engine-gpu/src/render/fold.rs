@@ -1,12 +1,12 @@
 //! Kernels with reductions.
 //!
 //! There are kept loops, reduced loops, and the *run*: the innermost loops, if they are reduced, taken as one. There
-//! are two kinds of text. Without a run, or if it is short (*columns*), a work-item computes one result and goes through
-//! the reduced points in order. With a run (*runs*), which NumPy cuts into pieces, the sum of a piece is a tree, whose leaves are
-//! sums of at most 16 times as many elements as it has lanes. Every other reduction uses the same tree. Three functions
-//! share the parameters: `leaves` computes a partial result for each leaf, in scratch memory; `join` joins the partial
-//! results of two levels of the tree; `finish` combines those of all pieces, one after the other. So results are
-//! NumPy's on every device.
+//! are two kinds of text. Without a run, or if it is short (*columns*), a work-item computes one result and goes
+//! through the reduced points in order. With a run (*runs*), which NumPy cuts into pieces, the sum of a piece is a
+//! tree, whose leaves are sums of at most 16 times as many elements as it has lanes. Every other reduction uses the
+//! same tree. Three functions share the parameters: `leaves` computes a partial result for each leaf, in scratch
+//! memory; `join` joins the partial results of two levels of the tree; `finish` combines those of all pieces, one after
+//! the other. So results are NumPy's on every device.
 
 use super::lanes::GROUP;
 use super::points::{self, Point, RAISE, operand, store};

@@ -1,7 +1,7 @@
 //! The lanes of a leaf: sums and other reductions of elements by several work-items beside each other.
 //!
-//! In: a reduction. Out: lines of the function that computes the leaves. Each work-item of a leaf reduces the elements of
-//! one lane: of eight lanes, the first one takes the elements 0, 8, 16 and so on. It shows its result to the other
+//! In: a reduction. Out: lines of the function that computes the leaves. Each work-item of a leaf reduces the elements
+//! of one lane: of eight lanes, the first one takes the elements 0, 8, 16 and so on. It shows its result to the other
 //! work-items of the group, and that of the first lane joins the results in the order that the bits require. Elements
 //! beyond the last whole round of a sum are its tail, and are added one after the other.
 

@@ -1,7 +1,7 @@
 //! Functions on real numbers and integers, in C, as templates over element types.
 //!
-//! Their results are those of the reference interpreter (`numelt_ir::interp`), bit for bit but for the sign and payload of a NaN.
-//! `$T` is the type, `$U` the unsigned one of its width, `$W` the one in which its arithmetic wraps.
+//! Their results are those of the reference interpreter (`numelt_ir::interp`), bit for bit but for the sign and payload
+//! of a NaN. `$T` is the type, `$U` the unsigned one of its width, `$W` the one in which its arithmetic wraps.
 
 use super::library::Template;
 use super::types;
@@ -332,7 +332,8 @@ FUNCTION void piece_$T($T number, $T run, $T stretch, $T piece, $T *start, $T *s
 }
 ";
     "descend" &[DType::I32, DType::I64], "\
-// The part of a piece that a node of its tree stands for, by the turns on the way there; false where a leaf lies above it.
+// The part of a piece that a node of its tree stands for, by the turns on the way there; false where a leaf lies above
+// it.
 FUNCTION bool descend_$T($T path, $T depth, $T lanes, $T *start, $T *size)
 {
     for ($T level = depth - 1; level >= 0; level--) {

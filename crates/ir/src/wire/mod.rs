@@ -1,14 +1,14 @@
 //! The binary form of programs, for other processes, other machines and files.
 //!
-//! `docs/wire.md` describes the format byte by byte. A message is a header (magic, version, total length), a body
-//! (the names of dtypes and operations, bases, literals, instructions, contents of bases) and a checksum. Operations and
+//! `docs/wire.md` describes the format byte by byte. A message is a header (magic, version, total length), a body (the
+//! names of dtypes and operations, bases, literals, instructions, contents of bases) and a checksum. Operations and
 //! dtypes are identified by their names, which each message lists once, so a new row of the op table changes nothing.
 //! The form is canonical: a program with its contents has exactly one message, so equal bytes are equal programs.
 //!
-//! [`encode`] makes a message of a [`Program`] and, on request, the contents of its inputs; [`decode`] is the inverse. A
-//! message may come from anywhere: `decode` returns an error for everything that `encode` does not make, allocates memory
-//! in proportion to the message's length, and verifies the program before it returns it. Files and sockets are the
-//! caller's task.
+//! [`encode`] makes a message of a [`Program`] and, on request, the contents of its inputs; [`decode`] is the inverse.
+//! A message may come from anywhere: `decode` returns an error for everything that `encode` does not make, allocates
+//! memory in proportion to the message's length, and verifies the program before it returns it. Files and sockets are
+//! the caller's task.
 
 mod bytes;
 mod decode;

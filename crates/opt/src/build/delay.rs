@@ -1,5 +1,5 @@
-//! How long the stores of a kernel must wait if the kernel overwrites what it reads. The answer is a [`Delay`]; there is
-//! none if the loads and the store do not traverse memory in the same way, or if the distances are so long that most
+//! How long the stores of a kernel must wait if the kernel overwrites what it reads. The answer is a [`Delay`]; there
+//! is none if the loads and the store do not traverse memory in the same way, or if the distances are so long that most
 //! results would wait at the same time.
 //!
 //! Load and store have the same strides. So an element that is stored at index `q` is loaded at index `p` only if `q -
@@ -77,8 +77,8 @@ fn reach(step: &KernelStep, store: usize) -> Option<Option<Reach>> {
 }
 
 /// The lowest and highest distance in points from the point that loads an element to the one that stores it, if the
-/// load is a roll of the stored array. Along the outermost loop, the shorter way around counts. `None` if the load is of
-/// other elements.
+/// load is a roll of the stored array. Along the outermost loop, the shorter way around counts. `None` if the load is
+/// of other elements.
 fn rolled(extents: &[i64], own: &ArgGeometry, load: &ArgGeometry) -> Option<(i64, i64)> {
     let (mut low, mut high, mut points, mut offset) = (0, 0, 1, own.offset);
     for axis in (0..extents.len()).rev() {

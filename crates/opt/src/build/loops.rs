@@ -1,8 +1,9 @@
 //! The loops of a kernel: their order, direction and number.
 //!
-//! A [`LoopNest`] starts with one loop for each axis of the domain, with the strides of every operand. Then its loops are
-//! ordered, reversed and collapsed; at least one remains. The order affects bits only if a reduction rounds or counts
-//! positions. [`demanded_order`] says when; only then must the loops be in the memory order of the reduced array.
+//! A [`LoopNest`] starts with one loop for each axis of the domain, with the strides of every operand. Then its loops
+//! are ordered, reversed and collapsed; at least one remains. The order affects bits only if a reduction rounds or
+//! counts positions. [`demanded_order`] says when; only then must the loops be in the memory order of the reduced
+//! array.
 
 use crate::ArgGeometry;
 use crate::access::LoopOrder;

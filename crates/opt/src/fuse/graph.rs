@@ -3,8 +3,8 @@
 //! There is an edge for each hazard (read after write, write after read, write after write) between views that share a
 //! byte. Edges that follow from others through an identical view are left out. While the graph is made, there is one
 //! [`AccessGroup`] for each distinct view of a base, so that a scalar that is read 40,000 times needs a list, and not
-//! the square of that many edges. If a base has many views, its oldest groups are replaced by a barrier: one instruction
-//! that waits for all of them. A view that overlaps no other one has a list of its own.
+//! the square of that many edges. If a base has many views, its oldest groups are replaced by a barrier: one
+//! instruction that waits for all of them. A view that overlaps no other one has a list of its own.
 
 use super::legality::Block;
 use crate::access::{AccessTable, ViewId};

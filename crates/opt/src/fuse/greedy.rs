@@ -1,11 +1,12 @@
 //! Greedy fusion: the pair of blocks that saves most bytes is fused first.
 //!
-//! The algorithm is that of the fusion paper (see docs/fusion.md), with two changes that make it near-linear. First, the only candidates are
-//! accesses that follow each other on the same view, and a value's writer with each of its readers: only shared views
-//! save bytes, and every block reaches its neighbours in this way. Second, the weights are in a priority queue. When
-//! two blocks fuse, the pairs of the smaller one are weighed again. Every other weight is computed again only when it
-//! reaches the head of the queue, and is put back if it has shrunk; legality and cycles are checked at that point, too.
-//! Of equal weights, the earlier instruction goes first, so that the result depends on the program alone.
+//! The algorithm is that of the fusion paper (see docs/fusion.md), with two changes that make it near-linear. First,
+//! the only candidates are accesses that follow each other on the same view, and a value's writer with each of its
+//! readers: only shared views save bytes, and every block reaches its neighbours in this way. Second, the weights are
+//! in a priority queue. When two blocks fuse, the pairs of the smaller one are weighed again. Every other weight is
+//! computed again only when it reaches the head of the queue, and is put back if it has shrunk; legality and cycles are
+//! checked at that point, too. Of equal weights, the earlier instruction goes first, so that the result depends on the
+//! program alone.
 
 use super::cost::Traffic;
 use super::graph::{Graph, Indices};

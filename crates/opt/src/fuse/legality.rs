@@ -180,8 +180,8 @@ pub(crate) fn fused_cost(table: &AccessTable, a: &Block, b: &Block) -> Option<Tr
     (total.args <= table.target.kernel_args).then_some(total)
 }
 
-/// The view that the second block overwrites although the first one reads elements of it at other points, if this is the
-/// only reason why the two blocks cannot be one kernel. The kernel then has to write the view with a delay.
+/// The view that the second block overwrites although the first one reads elements of it at other points, if this is
+/// the only reason why the two blocks cannot be one kernel. The kernel then has to write the view with a delay.
 fn overwritten(table: &AccessTable, first: &Block, second: &Block) -> Option<ViewId> {
     if !same_nest(&table.target, first, second) || first.accesses.len() + second.accesses.len() > MAX_VIEWS {
         return None;

@@ -2,8 +2,8 @@
 //!
 //! Fusing over long distances saves traffic but can cost memory: two readers of one array get into one block, and the
 //! results of both stay alive until their own readers run. If a partition needs more memory than the program as it was
-//! written, it is computed again for stretches of the program, and no block crosses the end of a stretch. The program is
-//! cut into stretches where few bytes are alive.
+//! written, it is computed again for stretches of the program, and no block crosses the end of a stretch. The program
+//! is cut into stretches where few bytes are alive.
 
 use super::legality::Block;
 use crate::access::AccessTable;

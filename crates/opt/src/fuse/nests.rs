@@ -3,9 +3,9 @@
 //!
 //! The blocks of a partition, in execution order, are combined into [`Unit`]s: single blocks, [`Group`]s (nests), pairs
 //! of blocks that may overwrite in place what they read, and blocks with the scatters of their results (`scatters`).
-//! Row softmax is the model of a nest: the maximum of a row, the exponentials and their sum, and the quotients are three
-//! loop nests. They cannot be one, because each needs the complete result of the one before; but they can take turns row
-//! by row.
+//! Row softmax is the model of a nest: the maximum of a row, the exponentials and their sum, and the quotients are
+//! three loop nests. They cannot be one, because each needs the complete result of the one before; but they can take
+//! turns row by row.
 //!
 //! A group is legal if each pair of accesses of which one writes is *local*: the elements that step `i` of the shared
 //! loop touches in one block, no other step touches in the other block. Two views are local if
@@ -216,8 +216,8 @@ fn moves(roll: &Instr, axis: usize) -> bool {
     axes.nth(axis).is_none_or(|(n, first)| first < n)
 }
 
-/// How two blocks share a loop: along the axes along which they share most bytes. Of several such axes, one is preferred
-/// that traverses memory in long pieces and has enough steps for all threads.
+/// How two blocks share a loop: along the axes along which they share most bytes. Of several such axes, one is
+/// preferred that traverses memory in long pieces and has enough steps for all threads.
 fn join_block(
     program: &Program,
     table: &AccessTable,

@@ -2,8 +2,8 @@
 //!
 //! A value that a kernel computes while it reads another one for the last time is stored in the other one's memory,
 //! element for element, if that lowers the peak of memory enough. (If a kernel is full, because it has as many operands
-//! as it may have, several values can wait for the kernels after it, while the program as it was written had only one of
-//! them at a time.)
+//! as it may have, several values can wait for the kernels after it, while the program as it was written had only one
+//! of them at a time.)
 //!
 //! Only memory of values that the program itself has made is overwritten, because nobody else needs it.
 

@@ -8,7 +8,8 @@ use crate::access::AccessTable;
 use crate::{Fuse, Options, Target};
 use numelt_ir::Program;
 
-/// The synthetic program of the fusion paper's third figure (see docs/fusion.md), in f64 (costs are eight times its elements).
+/// The synthetic program of the fusion paper's third figure (see docs/fusion.md), in f64 (costs are eight times its
+/// elements).
 const SYNTHETIC: &str = "
 base %0 32
 base %1 32

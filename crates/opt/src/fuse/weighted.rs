@@ -1,5 +1,5 @@
-//! The partition graph of the fusion paper (Definition 12; see docs/fusion.md) in full, for stretches of at most [`WINDOW`]
-//! instructions.
+//! The partition graph of the fusion paper (Definition 12; see docs/fusion.md) in full, for stretches of at most
+//! [`WINDOW`] instructions.
 //!
 //! Vertices are blocks. Directed edges are kept as reachability, one bit set per vertex and direction, so that one
 //! intersection tells whether an edge is transitive (a third block lies between its ends). Fuse-preventing edges are

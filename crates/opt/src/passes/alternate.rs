@@ -2,8 +2,8 @@
 //!
 //! In `for _ in range(m): u[1:-1, 1:-1] = f(u[:-2, 1:-1], u[2:, 1:-1], …)` a kernel must not store an element before
 //! its neighbours have been computed: each result waits in scratch memory and is copied from there. A programmer would
-//! use two arrays. This pass does the same if a batch has several such sweeps over one part of an array, and the rest of
-//! the array does not change. The rest is copied to a second array once, and the sweeps alternate between the two
+//! use two arrays. This pass does the same if a batch has several such sweeps over one part of an array, and the rest
+//! of the array does not change. The rest is copied to a second array once, and the sweeps alternate between the two
 //! arrays; the last one writes to the first array. For arrays that fit into the caches this takes two thirds of the
 //! time, or less. For arrays in main memory it gains nothing, because the second array has to be moved through memory,
 //! too.

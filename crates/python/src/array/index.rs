@@ -491,7 +491,8 @@ fn write_plain(view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> bool 
     }
 }
 
-/// Stores a number in an element of another dtype at once; false if that is not possible here, or NumPy raises or warns.
+/// Stores a number in an element of another dtype at once; false if that is not possible here, or NumPy raises or
+/// warns.
 #[inline(never)]
 fn write_converted(view: &ArrayView, offset: i64, value: &Bound<'_, PyAny>) -> bool {
     let weak = || match value.cast_exact::<PyBool>() {

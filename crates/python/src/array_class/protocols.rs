@@ -70,7 +70,8 @@ impl ArrayIterator {
         Ok((n - self.next.load(Ordering::Relaxed)).max(0))
     }
 
-    /// What `copy` and `pickle` ask for, as for the iterators of NumPy's arrays: how to make one like this, and its position.
+    /// What `copy` and `pickle` ask for, as for the iterators of NumPy's arrays: how to make one like this, and its
+    /// position.
     fn __reduce__<'py>(&self, py: Python<'py>) -> Out<'py> {
         let iter = py.import("builtins")?.getattr("iter")?;
         if self.__length_hint__(py)? == 0 {

@@ -87,7 +87,8 @@ where
 {
     let args = args.into_pyobject(callable.py()).map_err(Into::into)?;
     let kwargs = kwargs.map_or(null_mut(), |kwargs| kwargs.as_ptr());
-    // SAFETY: all objects live, and are what they have to be; the result is a new reference, or null with an exception set.
+    // SAFETY: all objects live, and are what they have to be; the result is a new reference, or null with an exception
+    // set.
     unsafe {
         let args = args.as_borrowed();
         let made = outlive(|| PyObject_Call(callable.as_ptr(), args.as_ptr(), kwargs));

@@ -1,8 +1,9 @@
 //! Threads that are still running when the interpreter ends.
 //!
 //! Before 3.14, CPython ends a daemon thread that asks for the GIL too late by `pthread_exit`, which unwinds the
-//! thread's stack. Rust can't let that pass where it catches panics: the process is aborted. So a thread that is unwound in
-//! that way stops here for good, which is what CPython does itself from 3.14 on, and PyO3 where it waits for the GIL.
+//! thread's stack. Rust can't let that pass where it catches panics: the process is aborted. So a thread that is
+//! unwound in that way stops here for good, which is what CPython does itself from 3.14 on, and PyO3 where it waits for
+//! the GIL.
 
 use std::mem;
 use std::thread;

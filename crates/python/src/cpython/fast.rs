@@ -2,7 +2,8 @@
 //!
 //! In: the environment variable `NUMELT_FAST_PATHS`. It is read once, at import, because the paths change the classes
 //! before these are used. Out: whether a path is in force. Without a path, the general way (PyO3's, or the package's
-//! function of the same name) gives the same results more slowly; `benches/fast_paths.py` measures how much more slowly.
+//! function of the same name) gives the same results more slowly; `benches/fast_paths.py` measures how much more
+//! slowly.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -102,7 +102,8 @@ impl<'py> Given<'_, 'py> {
 
     /// Calls another callable with the same arguments.
     pub fn pass_to(&self, callable: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        // SAFETY: the counts of values and names are right, and the interpreter keeps all of them alive during the call.
+        // SAFETY: the counts of values and names are right, and the interpreter keeps all of them alive during the
+        // call.
         unsafe { calls::vectorcall(callable, self.values.as_ptr(), self.count, self.names) }
     }
 

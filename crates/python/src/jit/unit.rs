@@ -5,9 +5,9 @@
 //! `for` statement an iterator over its remaining items, and the variables that the loop may assign.
 //!
 //! Compiling takes some ten milliseconds. A loop for which the program requests it (`numelt.jit`) is compiled when it
-//! first runs, and the program waits. Others are compiled in the background (`code`), once CPython would take longer for
-//! them (`worth`, `when`). If that takes longer than CPython has, CPython runs them meanwhile. If the code often stops
-//! almost at once, the loop is left to CPython for good.
+//! first runs, and the program waits. Others are compiled in the background (`code`), once CPython would take longer
+//! for them (`worth`, `when`). If that takes longer than CPython has, CPython runs them meanwhile. If the code often
+//! stops almost at once, the loop is left to CPython for good.
 
 mod when;
 

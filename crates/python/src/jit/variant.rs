@@ -95,7 +95,8 @@ fn breaks(body: &[Stmt]) -> bool {
     })
 }
 
-/// Why compiling the loop gains nothing: the code stops at once in each iteration. The line, and the reason of the stop.
+/// Why compiling the loop gains nothing: the code stops at once in each iteration. The line, and the reason of the
+/// stop.
 fn why_no_gain(tree: &Unit, exits: &[Exit]) -> Option<(u32, String)> {
     let reason = |exit: &Exit| (exit.line, exit.why.clone());
     if !goes_round(exits) {

@@ -315,9 +315,9 @@ pub fn call<'py>(
     lent.call(callable, &mut values, given.names()).map(Some)
 }
 
-/// Whether NumPy gets all arguments unchanged, because they are arrays of NumPy, numbers, or tuples of such objects, and
-/// need not be kept; the first argument of a `method` is always passed unchanged. Keyword arguments are `None`, numbers
-/// and strings. Other arguments may also be passed unchanged; [`Lent`] finds out.
+/// Whether NumPy gets all arguments unchanged, because they are arrays of NumPy, numbers, or tuples of such objects,
+/// and need not be kept; the first argument of a `method` is always passed unchanged. Keyword arguments are `None`,
+/// numbers and strings. Other arguments may also be passed unchanged; [`Lent`] finds out.
 fn all_unchanged(given: &Given<'_, '_>, method: bool, claimable: bool) -> PyResult<bool> {
     if !given.named().all(|value| is_plain(&value)) {
         return Ok(false);

@@ -1,7 +1,7 @@
 //! Running a finished plan: allocate at first use, launch, free at last use.
 //!
-//! Each step runs where the placement says (`placement/`): on the host (`host.rs`), or on a device (`device.rs`). What a
-//! device cannot do, or has no memory for, runs on the host.
+//! Each step runs where the placement says (`placement/`): on the host (`host.rs`), or on a device (`device.rs`). What
+//! a device cannot do, or has no memory for, runs on the host.
 
 mod device;
 mod host;

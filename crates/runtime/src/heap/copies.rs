@@ -1,9 +1,9 @@
 //! Copies of bases in the memory of devices.
 //!
-//! A base has valid copies of its values on the host, on devices, or on both; copies that are no longer valid are freed.
-//! So a base whose values have been written by a device has no host memory any more. Memory that is adopted or exported
-//! cannot be freed: it is remembered, and gets the values again when they are copied to the host. If a device has no
-//! memory left, the bases used longest ago are moved to the host.
+//! A base has valid copies of its values on the host, on devices, or on both; copies that are no longer valid are
+//! freed. So a base whose values have been written by a device has no host memory any more. Memory that is adopted or
+//! exported cannot be freed: it is remembered, and gets the values again when they are copied to the host. If a device
+//! has no memory left, the bases used longest ago are moved to the host.
 
 use super::cell::{BaseCell, Whereabouts, note};
 use super::shared::{Shared, Weak};

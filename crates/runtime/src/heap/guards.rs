@@ -53,8 +53,8 @@ struct GuardEntry<'a> {
 }
 
 impl<'a> GuardEntry<'a> {
-    /// Enters a guard. The caller holds the runtime's lock (or the front end's in its place), and the values of the base
-    /// are on the host.
+    /// Enters a guard. The caller holds the runtime's lock (or the front end's in its place), and the values of the
+    /// base are on the host.
     fn begin(base: &'a BaseRef, writes: bool) -> GuardEntry<'a> {
         let number = base.0.heap.guards.enter(&base.0, writes);
         let start = NonNull::new(base.0.host_address()).unwrap_or(NonNull::dangling());
@@ -105,8 +105,8 @@ impl<'a> WriteGuard<'a> {
 
     /// All bytes of the base, for writing.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the base has this many bytes at this address. They stay there, and nobody else reads or writes them, as
-        // long as the guard exists.
+        // SAFETY: the base has this many bytes at this address. They stay there, and nobody else reads or writes them,
+        // as long as the guard exists.
         unsafe { std::slice::from_raw_parts_mut(self.entry.start.as_ptr(), self.entry.base.nbytes()) }
     }
 

@@ -1,7 +1,7 @@
 //! Large arrays of zeros, which take no memory before they are written.
 //!
-//! New pages of the system are zero. So an instruction or a step that only fills a large base with zeros need not run if
-//! the base gets new pages (`exec/host.rs`, `piecemeal.rs`).
+//! New pages of the system are zero. So an instruction or a step that only fills a large base with zeros need not run
+//! if the base gets new pages (`exec/host.rs`, `piecemeal.rs`).
 
 use super::pool::HUGE;
 use numelt_ir::{Instr, Op, Operand, Program, Scalar};

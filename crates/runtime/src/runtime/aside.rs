@@ -13,8 +13,8 @@ use numelt_ir::{Axes, Base, DType, Dims, Instr, Op, Operand, Program, Result, Sc
 use smallvec::{SmallVec, smallvec};
 use std::sync::atomic::Ordering;
 
-/// The value of the heap's `requested_position` for an operation that ran by itself and met a condition: its position is used for
-/// all warnings without one.
+/// The value of the heap's `requested_position` for an operation that ran by itself and met a condition: its position
+/// is used for all warnings without one.
 pub(super) const ALONE: u32 = u32::MAX;
 
 impl Runtime {

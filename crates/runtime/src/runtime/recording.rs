@@ -1,7 +1,7 @@
 //! Recording: an operation is appended to the batch, or runs at once.
 //!
-//! If a flush is needed afterwards, the caller gets the reason and flushes itself, because it may have to release a lock
-//! of its own.
+//! If a flush is needed afterwards, the caller gets the reason and flushes itself, because it may have to release a
+//! lock of its own.
 
 use super::{Runtime, State};
 use crate::at_once::{self, Outcome};

@@ -1,7 +1,7 @@
 //! Functions of groups of AVX-512's registers.
 //!
-//! In: the algorithms. Out: C functions that compute the four registers of each argument side by side (`lanes::pair`). A group
-//! with lanes that need rare code is computed register by register, flags included.
+//! In: the algorithms. Out: C functions that compute the four registers of each argument side by side (`lanes::pair`).
+//! A group with lanes that need rare code is computed register by register, flags included.
 
 use super::{GROUP, Register};
 use crate::func::{Binary, Unary};

@@ -1,8 +1,8 @@
 //! Two registers as one: their operations stand side by side.
 //!
-//! Most operations of an algorithm wait for the one before, and a processor looks ahead over few waiting ones. Algorithms on a pair,
-//! or on a pair of pairs, have two or four chains, whose operations fill each other's waiting time. Bits are those of the registers
-//! one by one, because every operation works lane by lane.
+//! Most operations of an algorithm wait for the one before, and a processor looks ahead over few waiting ones.
+//! Algorithms on a pair, or on a pair of pairs, have two or four chains, whose operations fill each other's waiting
+//! time. Bits are those of the registers one by one, because every operation works lane by lane.
 
 use crate::func::{Binary, Unary};
 use crate::vector::{Cold, F32s, Rare, Table, Vector};

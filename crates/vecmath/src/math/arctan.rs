@@ -1,9 +1,10 @@
 //! arctan and arctan2 by tables, in f64 and in f32.
 //!
-//! Numbers are cut into sixteen parts, for each of which a table has a number c in it whose arctan the type holds nearly exactly:
-//! arctan x = arctan c + arctan((x - c) / (1 + x c)), and that of a number below a third is a short polynomial. Small numbers
-//! have c = 0; for large ones c is next to the tangent of the right angle. The quotient of arctan2 is cut likewise, without
-//! dividing for it: the difference of two numbers' bits is nearly that of their logarithms.
+//! Numbers are cut into sixteen parts, for each of which a table has a number c in it whose arctan the type holds
+//! nearly exactly: arctan x = arctan c + arctan((x - c) / (1 + x c)), and that of a number below a third is a short
+//! polynomial. Small numbers have c = 0; for large ones c is next to the tangent of the right angle. The quotient of
+//! arctan2 is cut likewise, without dividing for it: the difference of two numbers' bits is nearly that of their
+//! logarithms.
 
 /// Writes the algorithms for one type.
 macro_rules! angles {
@@ -38,8 +39,8 @@ macro_rules! angles {
                 (V::lookup(&ARCTAN_ANGLE, part) + (t + arctan_rest(t))).copysign(x)
             }
 
-            /// Larger and smaller of two magnitudes, brought to where products and quotients of them are safe, infinities made
-            /// finite without changing the angle.
+            /// Larger and smaller of two magnitudes, brought to where products and quotients of them are safe,
+            /// infinities made finite without changing the angle.
             #[inline(always)]
             fn balanced<V: $bound>(big: V, small: V) -> (V, V) {
                 let (one, inf) = (V::of(1.0), V::of($t::INFINITY));
@@ -53,12 +54,13 @@ macro_rules! angles {
                 (big * factor * again, small * factor * again)
             }
 
-            /// The angle of the point whose larger coordinate is `big` and whose smaller one is `small`, by size: of (x, y), that are
-            /// exchanged where `swap` is.
+            /// The angle of the point whose larger coordinate is `big` and whose smaller one is `small`, by size: of
+            /// (x, y), that are exchanged where `swap` is.
             #[inline(always)]
             fn angle<V: $bound>(big: V, small: V, swap: V::Mask, x: V, y: V) -> V {
                 let zero = V::of(0.0);
-                // nearly the quotient's root, twice: the quotient is 0.887 to 1.061 of the number whose bits it has, halved
+                // nearly the quotient's root, twice: the quotient is 0.887 to 1.061 of the number whose bits it has,
+                // halved
                 let halves = V::isub(V::shr::<1>(small.bits()), V::shr::<1>(big.bits()));
                 let root = V::from_bits(V::iadd(halves, V::of(2.0).bits()));
                 let within = V::of(1.99).min(V::of(1.0).max(root));

@@ -66,15 +66,16 @@ pub(crate) fn exp_within<V: F64s>(x: V) -> V {
     (hi + lo).ldexp(k)
 }
 
-/// e^x where every lane's argument and result are far from the ends of the range, or the result is zero: the same bits as
-/// [`exp`] in two thirds of its instructions, and nothing to report.
+/// e^x where every lane's argument and result are far from the ends of the range, or the result is zero: the same bits
+/// as [`exp`] in two thirds of its instructions, and nothing to report.
 #[inline(always)]
 pub(crate) fn exp_inside<V: F64s>(x: V) -> Option<V> {
     let outside = outside(x);
     if !V::any(outside) {
         return Some(exp_middle(x));
     }
-    // what is hidden by minus infinity comes in long rows; numbers on the way to zero take the processor a hundred cycles
+    // what is hidden by minus infinity comes in long rows; numbers on the way to zero take the processor a hundred
+    // cycles
     let gone = V::lt(x, V::of(-746.0));
     let rest = V::both(outside, V::not(gone));
     if V::any(rest) { None } else { Some(V::select(gone, V::of(0.0), exp_middle(V::of(-708.0).max(x)))) }
@@ -100,7 +101,8 @@ fn exp_middle<V: F64s>(x: V) -> V {
 /// Sums with this number have units of one.
 pub(super) const UNIT: f64 = 6_755_399_441_055_744.0;
 
-/// What e^x is made of where its argument and result are far from the ends of the range, for who puts the steps in place.
+/// What e^x is made of where its argument and result are far from the ends of the range, for who puts the steps in
+/// place.
 #[derive(Debug)]
 pub struct Exponential {
     /// No argument is larger in size.
@@ -248,8 +250,8 @@ fn odd_and_even<V: F64s>(x: &Reduced<V>) -> (V, V) {
     ((x.r * z).fma(poly(z, SINH), -x.low), z * poly(z, COSH))
 }
 
-/// Hyperbolic sine as a cosh r + b sinh r for a = sinh(k ln 2) and b = cosh(k ln 2), made of these halves of powers of two. Only
-/// the last sum's rounding counts: what is added to `a` is at most 0.71 of the result, or the sum is exact.
+/// Hyperbolic sine as a cosh r + b sinh r for a = sinh(k ln 2) and b = cosh(k ln 2), made of these halves of powers of
+/// two. Only the last sum's rounding counts: what is added to `a` is at most 0.71 of the result, or the sum is exact.
 #[inline(always)]
 fn sinh_of<V: F64s>(x: &Reduced<V>, (up, down): (V, V)) -> V {
     let (odd, even) = odd_and_even(x);
@@ -281,7 +283,8 @@ pub(crate) fn sinh_quick<V: F64s>(x: V) -> Option<V> {
     Some(sinh_of(&reduced, powers::<V>(reduced.last)).copysign(x))
 }
 
-/// Hyperbolic cosine as the sum of 2^(k-1) e^r and 2^(-k-1) e^-r, for these halves of powers of two, whose sum comes last.
+/// Hyperbolic cosine as the sum of 2^(k-1) e^r and 2^(-k-1) e^-r, for these halves of powers of two, whose sum comes
+/// last.
 #[inline(always)]
 fn cosh_of<V: F64s>(x: &Reduced<V>, (up, down): (V, V)) -> V {
     let (odd, even) = odd_and_even(x);

@@ -1,8 +1,8 @@
-//! Logarithms of sums of powers, in f64 and in f32: log(e^x + e^y) = m + log(1 + e^-d) for the larger m of x and y and their
-//! difference d.
+//! Logarithms of sums of powers, in f64 and in f32: log(e^x + e^y) = m + log(1 + e^-d) for the larger m of x and y and
+//! their difference d.
 //!
-//! Difference, exponential and logarithm are sums of two numbers, so that only the last rounding counts, and results near to
-//! zero, where m and the logarithm cancel, are right to some 2^-60 (2^-30) of m.
+//! Difference, exponential and logarithm are sums of two numbers, so that only the last rounding counts, and results
+//! near to zero, where m and the logarithm cancel, are right to some 2^-60 (2^-30) of m.
 
 /// Writes the algorithm for one type.
 macro_rules! log_of_sum {

@@ -1,8 +1,9 @@
 //! Logarithms by a table, in f64 and in f32.
 //!
-//! x = 2^k m, and the octave of m is cut into sixteen parts, for each of which a table has r = 1/m, nearly, and t = -log r.
-//! What is left is the logarithm of 1 + f = m r, a short polynomial: log x = k log 2 + t + log(1 + f). 1 is in the middle of
-//! its part, where r is 1 and t is 0, so that logarithms of numbers near to 1 are exact in their last places, too.
+//! x = 2^k m, and the octave of m is cut into sixteen parts, for each of which a table has r = 1/m, nearly, and t =
+//! -log r. What is left is the logarithm of 1 + f = m r, a short polynomial: log x = k log 2 + t + log(1 + f). 1 is in
+//! the middle of its part, where r is 1 and t is 0, so that logarithms of numbers near to 1 are exact in their last
+//! places, too.
 
 /// Writes the algorithm for one type.
 macro_rules! logarithm {
@@ -28,8 +29,8 @@ macro_rules! logarithm {
             /// Half of the largest number.
             const END: $t = $t::MAX / 2.0;
 
-            /// The parts of a normal number 2^k m from the smallest one up to [`END`]: k, m, and a number whose lowest four bits
-            /// say in which sixteenth m is.
+            /// The parts of a normal number 2^k m from the smallest one up to [`END`]: k, m, and a number whose lowest
+            /// four bits say in which sixteenth m is.
             #[inline(always)]
             pub(in crate::math) fn parts<V: $bound>(x: V) -> (V, V, V::Int) {
                 let above = V::iadd(x.bits(), V::int($one - $bottom));
@@ -46,8 +47,8 @@ macro_rules! logarithm {
                 }
             }
 
-            /// k log 2 + t + log(1 + f) + low, for a small `low`, as a sum that has not been rounded. The largest parts are added
-            /// exactly. The chains of operations that wait for each other are as short as the sum allows.
+            /// k log 2 + t + log(1 + f) + low, for a small `low`, as a sum that has not been rounded. The largest parts
+            /// are added exactly. The chains of operations that wait for each other are as short as the sum allows.
             #[inline(always)]
             fn assemble<V: $bound>(base: &Base, k: V, t: V, f: V, mut low: Option<V>) -> (V, V) {
                 let [octave, octave_low] = base.octave;
@@ -121,8 +122,9 @@ macro_rules! logarithm {
                 V::select(V::lt(x, zero), V::of($t::NAN), r)
             }
 
-            /// log(2^k m) to base e as a pair with about eleven bits more than the type has, for an m of that sixteenth.
-            /// `lacking` is what the table of `t` lacks, `rest` is (log(1 + f) - f + f^2 / 2) / f^3 in powers of f.
+            /// log(2^k m) to base e as a pair with about eleven bits more than the type has, for an m of that
+            /// sixteenth. `lacking` is what the table of `t` lacks, `rest` is (log(1 + f) - f + f^2 / 2) / f^3 in
+            /// powers of f.
             #[inline(always)]
             pub(in crate::math) fn log_pair<V: $bound, const N: usize>(
                 base: &Base,
@@ -159,8 +161,8 @@ macro_rules! logarithm {
                 hi + lo
             }
 
-            /// log(1 + u + ul) to base e for u > -1 below 2^60 and a small `ul`. 1 + u only chooses k and r; what is left,
-            /// 2^-k r (1 + u) - 1, is computed from u.
+            /// log(1 + u + ul) to base e for u > -1 below 2^60 and a small `ul`. 1 + u only chooses k and r; what is
+            /// left, 2^-k r (1 + u) - 1, is computed from u.
             #[inline(always)]
             pub(in crate::math) fn log_beyond_one<V: $bound>(base: &Base, u: V, ul: Option<V>) -> V {
                 let (hi, lo) = sum_beyond_one(base, u, ul);

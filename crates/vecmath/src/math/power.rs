@@ -50,8 +50,8 @@ pub(super) fn is_short<V: Vector>(x: V, y: V) -> V::Mask {
     V::both(V::both(range, steps), defined)
 }
 
-/// [`pow_short`], bit for bit, where all lanes go that way and have one exponent: nothing has to be selected. Compiled kernels
-/// do the same in place.
+/// [`pow_short`], bit for bit, where all lanes go that way and have one exponent: nothing has to be selected. Compiled
+/// kernels do the same in place.
 #[inline(always)]
 fn pow_common<V: F64s, const PAIR: bool>(x: V, y: V) -> Option<V> {
     let exponent = y.first();
@@ -85,7 +85,8 @@ fn pow_common<V: F64s, const PAIR: bool>(x: V, y: V) -> Option<V> {
     Some(if twice < 0 { inverse(h, l) } else { h + l })
 }
 
-/// The root of x and, with `PAIR`, its error: the difference between x and the root's square, divided by twice the root.
+/// The root of x and, with `PAIR`, its error: the difference between x and the root's square, divided by twice the
+/// root.
 #[inline(always)]
 fn root<V: F64s, const PAIR: bool>(x: V) -> (V, V) {
     let root = x.sqrt();

@@ -1,8 +1,8 @@
 //! Cube roots by a table, in f64 and in f32.
 //!
-//! x = 2^(3 q + n) m with n of -1, 0, 1, and the octave of m is cut into sixteen parts, for each of which a table has r = 1/m,
-//! nearly, and the cube root t of 1/r. What is left is the cube root of 1 + f = m r, a short polynomial:
-//! cbrt x = 2^q 2^(n/3) t cbrt(1 + f). A second table has 2^(n/3) in two parts.
+//! x = 2^(3 q + n) m with n of -1, 0, 1, and the octave of m is cut into sixteen parts, for each of which a table has r
+//! = 1/m, nearly, and the cube root t of 1/r. What is left is the cube root of 1 + f = m r, a short polynomial: cbrt x
+//! = 2^q 2^(n/3) t cbrt(1 + f). A second table has 2^(n/3) in two parts.
 
 /// Writes the algorithm for one type.
 macro_rules! cube_root {

@@ -193,8 +193,8 @@ fn odd_and_even<V: F32s>(x: &Reduced<V>) -> (V, V) {
     ((x.r * z).fma(horner(z, SINH_F32), -x.low), z * horner(z, COSH_F32))
 }
 
-/// Hyperbolic sine as a cosh r + b sinh r for a = sinh(k ln 2) and b = cosh(k ln 2), made of these halves of powers of two. Only
-/// the last sum's rounding counts: what is added to `a` is at most 0.71 of the result, or the sum is exact.
+/// Hyperbolic sine as a cosh r + b sinh r for a = sinh(k ln 2) and b = cosh(k ln 2), made of these halves of powers of
+/// two. Only the last sum's rounding counts: what is added to `a` is at most 0.71 of the result, or the sum is exact.
 #[inline(always)]
 fn sinh_of<V: F32s>(x: &Reduced<V>, (up, down): (V, V)) -> V {
     let (odd, even) = odd_and_even(x);
@@ -223,7 +223,8 @@ pub(crate) fn sinh_quick<V: F32s>(x: V) -> Option<V> {
     Some(sinh_of(&reduced, powers::<V>(reduced.last)).copysign(x))
 }
 
-/// Hyperbolic cosine as the sum of 2^(k-1) e^r and 2^(-k-1) e^-r, for these halves of powers of two, whose sum comes last.
+/// Hyperbolic cosine as the sum of 2^(k-1) e^r and 2^(-k-1) e^-r, for these halves of powers of two, whose sum comes
+/// last.
 #[inline(always)]
 fn cosh_of<V: F32s>(x: &Reduced<V>, (up, down): (V, V)) -> V {
     let (odd, even) = odd_and_even(x);

@@ -1,7 +1,7 @@
 //! Logarithms in native f32 lanes: log, log2, log10, log1p, arcsinh, arccosh, arctanh.
 //!
-//! All are made of the logarithm by a table (`log_table`). Each function has a part for arguments inside its domain, which
-//! is all that `*_quick` computes, and the values elsewhere.
+//! All are made of the logarithm by a table (`log_table`). Each function has a part for arguments inside its domain,
+//! which is all that `*_quick` computes, and the values elsewhere.
 
 use super::log_table;
 use super::log_table::single::{

@@ -1,9 +1,10 @@
 //! Tangents by a table, in f64 and in f32.
 //!
-//! |x| = k pi/16 + r, and a table has the sine S and the cosine C of k pi/16 for the sixteen k that differ, times a factor that
-//! makes both of them nearly numbers of the type. With t = tan r, which is a short polynomial because r is small, the tangent
-//! is (S + C t) / (C - S t). This is right next to the poles, too, where C is zero. Numerator and denominator are kept with their
-//! rounding errors, which the quotient is then corrected for, so that only the last addition's rounding counts.
+//! |x| = k pi/16 + r, and a table has the sine S and the cosine C of k pi/16 for the sixteen k that differ, times a
+//! factor that makes both of them nearly numbers of the type. With t = tan r, which is a short polynomial because r is
+//! small, the tangent is (S + C t) / (C - S t). This is right next to the poles, too, where C is zero. Numerator and
+//! denominator are kept with their rounding errors, which the quotient is then corrected for, so that only the last
+//! addition's rounding counts.
 
 /// Writes the algorithm for one type.
 macro_rules! tangent {

@@ -1,8 +1,8 @@
 //! sin, cos, tan in f64.
 //!
-//! For sin and cos, arguments up to 2^25 are reduced by k pi/2 with two constants; the table of `tangent` does it for tan. Lanes
-//! that are larger, or within x 2^-45 of such a multiple, go one by one through the exact reduction of [`super::reduce`]. Each
-//! lane's path depends on that lane alone.
+//! For sin and cos, arguments up to 2^25 are reduced by k pi/2 with two constants; the table of `tangent` does it for
+//! tan. Lanes that are larger, or within x 2^-45 of such a multiple, go one by one through the exact reduction of
+//! [`super::reduce`]. Each lane's path depends on that lane alone.
 
 use super::reduce;
 use super::tangent::double::tan_by_table;
@@ -116,7 +116,8 @@ pub(crate) fn tan_quadrant<V: F64s>(r: V, rl: V, q: V::Int) -> V {
     if !V::any(odd) {
         return t + tl;
     }
-    // other lanes may be tiny, and their inverse would raise flags; a selected divisor would be divided by before the selection
+    // other lanes may be tiny, and their inverse would raise flags; a selected divisor would be divided by before the
+    // selection
     let c = -one / V::of(TINY).max(t.abs()).copysign(t);
     let rest = c.fma(tl, c.fma(t, one));
     V::select(odd, c.fma(rest, c), t + tl)

@@ -166,8 +166,8 @@ pub fn ulp_error<T: Real>(got: T, truth: &Float) -> f64 {
     error_in_units(got, truth, T::ulp_exponent(truth))
 }
 
-/// The same of a function of two numbers. Logarithms of sums are sums of the larger number and a logarithm, which may cancel:
-/// their unit is at least that of half this number.
+/// The same of a function of two numbers. Logarithms of sums are sums of the larger number and a logarithm, which may
+/// cancel: their unit is at least that of half this number.
 pub fn ulp_error2<T: Real>(f: Func2, x: T, y: T, got: T, truth: &Float) -> f64 {
     let mut unit = T::ulp_exponent(truth);
     if got.wide() == 0.0 && T::nearest(truth).wide() == 0.0 && !truth.is_zero() {

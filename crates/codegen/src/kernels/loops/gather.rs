@@ -17,8 +17,8 @@ const AHEAD: i64 = 12;
 const LINES: i64 = 4;
 
 impl Gen<'_> {
-    /// Where an index picks whole rows, fetches a row that comes soon: rows picked here and there are a wait for memory each,
-    /// and few of them are under way at a time otherwise. `left` rows of `points` points are not done.
+    /// Where an index picks whole rows, fetches a row that comes soon: rows picked here and there are a wait for memory
+    /// each, and few of them are under way at a time otherwise. `left` rows of `points` points are not done.
     pub(crate) fn fetch_ahead(&self, left: Val, points: Val) {
         let b = self.b;
         for (id, node) in self.kernel.body.iter().enumerate() {

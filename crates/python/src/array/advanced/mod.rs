@@ -26,8 +26,8 @@ use pyo3::types::PyList;
 pub use functions::register;
 pub use scatter::{set, set_few};
 
-/// `array[key]` for an array of few positions, or a mask, all of it in memory; `None` for all others. It runs no pending
-/// work and no Python code.
+/// `array[key]` for an array of few positions, or a mask, all of it in memory; `None` for all others. It runs no
+/// pending work and no Python code.
 pub fn get_few<'py>(py: Python<'py>, view: &ArrayView, key: &ArrayView) -> Option<PyResult<Bound<'py, PyAny>>> {
     if !key.base.is_readable() {
         return None;

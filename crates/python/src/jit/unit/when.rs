@@ -97,9 +97,9 @@ impl JitUnit {
     }
 
     /// How long the program waits now for code that is being compiled. A loop that is as long as it seems to be gains
-    /// nothing from running in CPython meanwhile, and compiling takes longer then. So the program waits twice as long as
-    /// CPython has taken for the loop, this run included, and again when that time has doubled. It does not wait while
-    /// it has waited longer in all than compiled code has gained.
+    /// nothing from running in CPython meanwhile, and compiling takes longer then. So the program waits twice as long
+    /// as CPython has taken for the loop, this run included, and again when that time has doubled. It does not wait
+    /// while it has waited longer in all than compiled code has gained.
     pub(super) fn patience(&self) -> Duration {
         let waited = get(&self.waited);
         let allowance = code::allowance(PATIENCE);
