@@ -197,7 +197,7 @@ impl Lookup {
         all.extend(truths.map(|(_, n)| std::slice::from_ref(n)));
         let picked = shape::broadcast(&all).ok_or_else(|| {
             let list: String = all.iter().map(|s| shape_text(s) + " ").collect();
-            Error::Index(format!("shape mismatch: indexing arrays could not be broadcast adjacency with shapes {list}"))
+            Error::Index(format!("shape mismatch: indexing arrays could not be broadcast together with shapes {list}"))
         })?;
         let rank = picked.len() + self.rest.0.len();
         if rank > MAX_RANK {
