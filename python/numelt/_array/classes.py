@@ -236,10 +236,20 @@ def seal() -> None:
         setattr(ArrayType, changes, refuse)
 
 
+def _numpys(name: str) -> property:
+    """Return the property of a metaclass whose value is the attribute of NumPy's class of ufuncs."""
+    return property(lambda cls: getattr(numpy.ufunc, name))
+
+
 class UfuncType(type):
     """Metaclass under which NumPy's ufuncs, also those of installed libraries, are instances of numelt's."""
 
-    __doc__ = property(lambda cls: numpy.ufunc.__doc__)
+    # as attributes of the class, those of ufuncs have NumPy's documentation and signatures
+    __doc__ = _numpys("__doc__")
+    identity, signature = _numpys("identity"), _numpys("signature")
+    nargs, nin, nout = _numpys("nargs"), _numpys("nin"), _numpys("nout")
+    ntypes, types = _numpys("ntypes"), _numpys("types")
+    resolve_dtypes = _numpys("resolve_dtypes")
 
     def __getattr__(cls, name: str) -> Any:
         return getattr(numpy.ufunc, name)

@@ -346,3 +346,15 @@ def test_scans_compute_in_the_dtype_of_their_output(name, dtype, wide):
         results.append([numpy.array(flat), numpy.array(rows)])
     for theirs, ours in zip(*results, strict=True):
         numpy.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    "name", ["identity", "signature", "nargs", "nin", "nout", "ntypes", "types", "resolve_dtypes", "reduce"]
+)
+def test_attributes_of_the_class_are_described_as_numpys(name: str) -> None:
+    ours, numpys = getattr(numelt.ufunc, name), getattr(numpy.ufunc, name)
+    assert ours.__doc__ == numpys.__doc__
+    if callable(numpys):
+        assert inspect.signature(ours) == inspect.signature(numpys)
+    if name != "reduce":
+        assert repr(getattr(numelt.add, name)) == repr(getattr(numpy.add, name))
