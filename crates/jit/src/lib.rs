@@ -52,7 +52,7 @@ pub use made::{MADE, VIEW};
 pub use outside::{Argument, Form, IterationsAhead, ObjectKind, Param, World};
 pub use sources::count as source_parts;
 pub use tree::{Expr, Index, Operator, Stmt, StmtKind, Target, Unit, parse_unit};
-pub use types::{Type, places};
+pub use types::{Type, numpy_name, places};
 pub use walk::{AheadNote, Exit, Source};
 
 use emit::Emitter;

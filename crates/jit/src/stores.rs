@@ -164,9 +164,8 @@ impl<'a> StoreWalk<'a> {
     }
 
     /// Can another store, which comes later, write to the same element, and not a number that is computed from what the
-    /// element is before? Elements of arrays whose addresses have nothing
-    /// in common may be the same, but LLVM does not know that. `outer` has, for each store, the values from outside the
-    /// iteration from which its address is computed.
+    /// element is before? Elements of arrays whose addresses have nothing in common may be the same, but LLVM does not
+    /// know that. `outer` has, for each store, the values from outside the iteration from which its address is computed.
     fn is_overwritten(&self, number: usize, outer: &[BTreeSet<Value>]) -> bool {
         let place = &self.places[number];
         self.places.iter().enumerate().any(|(other_number, other)| {

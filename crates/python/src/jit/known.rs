@@ -3,7 +3,7 @@
 //! In: an object. Out: what it is to the specializer.
 
 use numelt_ir::DType;
-use numelt_jit::ObjectKind;
+use numelt_jit::{ObjectKind, numpy_name};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use rustc_hash::FxHashMap;
@@ -135,30 +135,11 @@ fn collect(py: Python<'_>) -> PyResult<KnownObjects> {
             add(module.getattr(*name)?, ObjectKind::Numpy(name));
         }
         for dtype in DType::ALL {
-            let name = if dtype == DType::Bool { "bool_" } else { dtype_name(dtype) };
+            let name = if dtype == DType::Bool { "bool_" } else { numpy_name(dtype) };
             add(module.getattr(name)?, ObjectKind::Class(dtype));
         }
     }
     Ok(KnownObjects { kinds, _objects: objects })
-}
-
-fn dtype_name(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Bool => "bool",
-        DType::I8 => "int8",
-        DType::U8 => "uint8",
-        DType::I16 => "int16",
-        DType::U16 => "uint16",
-        DType::I32 => "int32",
-        DType::U32 => "uint32",
-        DType::I64 => "int64",
-        DType::U64 => "uint64",
-        DType::F16 => "float16",
-        DType::F32 => "float32",
-        DType::F64 => "float64",
-        DType::C64 => "complex64",
-        DType::C128 => "complex128",
-    }
 }
 
 /// Classifies an object that is not a value; `None` if the specializer does not know it.
