@@ -332,8 +332,7 @@ FUNCTION void piece_$T($T number, $T run, $T stretch, $T piece, $T *start, $T *s
 }
 ";
     "descend" &[DType::I32, DType::I64], "\
-// The part of a piece that a node of its tree stands for, by the turns on the way there; false where a leaf lies above
-// it.
+// The part of a piece that a node of its tree stands for, by the turns on the way there; false if a leaf lies above.
 FUNCTION bool descend_$T($T path, $T depth, $T lanes, $T *start, $T *size)
 {
     for ($T level = depth - 1; level >= 0; level--) {

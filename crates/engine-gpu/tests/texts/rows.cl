@@ -54,7 +54,7 @@ FUNCTION void piece_i32(i32 number, i32 run, i32 stretch, i32 piece, i32 *start,
     *size = end - *start < piece ? end - *start : piece;
 }
 
-// The part of a piece that a node of its tree stands for, by the turns on the way there; false where a leaf lies above it.
+// The part of a piece that a node of its tree stands for, by the turns on the way there; false if a leaf lies above.
 FUNCTION bool descend_i32(i32 path, i32 depth, i32 lanes, i32 *start, i32 *size)
 {
     for (i32 level = depth - 1; level >= 0; level--) {
@@ -96,7 +96,7 @@ FUNCTION void piece_i64(i64 number, i64 run, i64 stretch, i64 piece, i64 *start,
     *size = end - *start < piece ? end - *start : piece;
 }
 
-// The part of a piece that a node of its tree stands for, by the turns on the way there; false where a leaf lies above it.
+// The part of a piece that a node of its tree stands for, by the turns on the way there; false if a leaf lies above.
 FUNCTION bool descend_i64(i64 path, i64 depth, i64 lanes, i64 *start, i64 *size)
 {
     for (i64 level = depth - 1; level >= 0; level--) {
