@@ -110,26 +110,28 @@ def _give_our_ufuncs(cls: type) -> None:
     type.__setattr__(cls, "__array_ufunc__", overrides.knows_ours(__array_ufunc__))
 
 
-def _accept_our_functions(cls: type[Any]) -> None:
-    """Let the ``__array_function__`` that a class with its own inherits accept our functions and arrays.
+_NUMPYS_FUNCTIONS = numpy.ndarray.__array_function__
 
-    The base that the class got when it was made is replaced by one with such a method. Of a class that is
-    derived from another class of the program, it is the base of the latter.
-    """
-    if cls.__array_function__ is numpy.ndarray.__array_function__:
-        return
-    for kind in cls.__mro__:
-        if kind not in _BASES and not _WITH_FUNCTIONS.keys().isdisjoint(kind.__bases__):
-            kind.__bases__ = tuple(_WITH_FUNCTIONS.get(base, base) for base in kind.__bases__)
+
+def _call_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    # if our arrays were among the operands, NumPy would call their ``__array_ufunc__``
+    return fallback.uncounted(super(SubclassBase, self).__array_ufunc__, (ufunc, method, *inputs), kwargs)
+
+
+def _call_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    return fallback.uncounted(super(SubclassBase, self).__array_function__, (func, types, args, kwargs), {})
 
 
 class SubclassBase(numpy.ndarray):
-    """Base of classes derived from our ``ndarray``: NumPy's array, whose `view` accepts our class."""
+    """Base of classes derived from our ``ndarray``: NumPy's array, whose methods accept what is ours.
+
+    The method of a protocol in a derived class may call the one here by `super`. NumPy looks for such methods
+    on the class, where it finds its own, so that it calls none if a derived class has none.
+    """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         _give_our_ufuncs(cls)
-        _accept_our_functions(cls)
 
     def _view(self, *args: Any, **kwargs: Any) -> Any:
         """Return a view of the same memory as another dtype or class."""
@@ -138,51 +140,15 @@ class SubclassBase(numpy.ndarray):
     view = _core.method("ndarray.view", numpy.ndarray.view, _view, "uncounted")
     del _view
 
-
-class UfuncsBase(SubclassBase):
-    """The same for classes with an ``__array_ufunc__`` of their own, which may call this one by `super`."""
-
-
-class FunctionsBase(SubclassBase):
-    """The same for classes with an ``__array_function__`` of their own, which may call this one by `super`.
-
-    Other classes have NumPy's, because NumPy's functions call each other, and a method that is not NumPy's is
-    called every time.
-    """
+    __array_ufunc__ = _core.inherited(numpy.ndarray.__array_ufunc__, _call_ufunc)
+    __array_function__ = _core.inherited(
+        _NUMPYS_FUNCTIONS,
+        _core.method("ndarray.__array_function__", _NUMPYS_FUNCTIONS, _call_function, "general"),
+    )
 
 
-class ProtocolsBase(UfuncsBase, FunctionsBase):
-    """The same for classes with both."""
-
-
-def _overridden(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    # if our arrays were among the operands, NumPy would call their ``__array_ufunc__``
-    inherited = super(UfuncsBase, self).__array_ufunc__
-    return fallback.uncounted(inherited, (ufunc, method, *inputs), kwargs)
-
-
-def _asked(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    inherited = super(FunctionsBase, self).__array_function__
-    return fallback.uncounted(inherited, (func, types, args, kwargs), {})
-
-
-# set after the classes have been made, so that `__init_subclass__` treats none of them as a program's class
-UfuncsBase.__array_ufunc__ = _overridden  # type: ignore[method-assign]
-FunctionsBase.__array_function__ = overrides.default(  # type: ignore[method-assign]
-    _core.method("ndarray.__array_function__", numpy.ndarray.__array_function__, _asked, "general")
-)
-
-_BASES = (SubclassBase, UfuncsBase, FunctionsBase, ProtocolsBase)
-# the base of a class with an ``__array_function__``, by the base that it got when it was made
-_WITH_FUNCTIONS: dict[type, type] = {SubclassBase: FunctionsBase, UfuncsBase: ProtocolsBase}
-
-
-overrides.inherit_by(_accept_our_functions)
-
-
-for _base in _BASES:
-    _base.__name__ = _base.__qualname__ = "ndarray"
-    _base.__module__ = "numpy"
+SubclassBase.__name__ = SubclassBase.__qualname__ = "ndarray"
+SubclassBase.__module__ = "numpy"
 
 
 def call_view(view: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -217,8 +183,7 @@ class ArrayType(_core.ArrayMeta):
     """
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> Any:
-        stand_in = UfuncsBase if "__array_ufunc__" in namespace else SubclassBase
-        plain = tuple(stand_in if base is ndarray else base for base in bases)
+        plain = tuple(SubclassBase if base is ndarray else base for base in bases)
         return types.new_class(name, plain, kwargs, lambda body: body.update(namespace))
 
     def __subclasscheck__(cls, subclass: type) -> bool:

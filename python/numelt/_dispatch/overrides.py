@@ -24,10 +24,8 @@ __all__ = [
     "as_called",
     "asked",
     "calls_ufunc",
-    "default",
     "dispatch",
     "find_ufuncs_by",
-    "inherit_by",
     "knows_ours",
     "overriding",
     "stand_ins",
@@ -40,26 +38,8 @@ _PLAIN: frozenset[type] = frozenset(
     }
 )  # fmt: skip
 
-# the implementations of `__array_function__` that do the same as NumPy's: NumPy's own, and our wrappers of it
-_defaults: list[Any] = []
-
-
-def default(method: Any) -> Any:
-    """Mark a class's ``__array_function__`` as doing what NumPy's array does."""
-    _defaults.append(method)
-    _core.default_protocol(method)
-    return method
-
-
-default(numpy.ndarray.__array_function__)
-
-_accept_our_functions: Callable[[type], None]
-
-
-def inherit_by(function: Callable[[type], None]) -> None:
-    """Set the function that prepares what a derived class inherits, in a module that imports this one."""
-    global _accept_our_functions
-    _accept_our_functions = function
+# the method of classes that leave functions to NumPy
+_NUMPYS_METHOD = numpy.ndarray.__array_function__
 
 
 def _participates(value: Any) -> bool:
@@ -91,7 +71,7 @@ def asked(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     return [
         value
         for value in _arguments(args, kwargs)
-        if _participates(value) and type(value).__array_function__ not in _defaults
+        if _participates(value) and type(value).__array_function__ is not _NUMPYS_METHOD
     ]
 
 
@@ -139,13 +119,10 @@ def dispatch(
     kinds = tuple(type(value) for value in order)
     arrays = (_core.ndarray, numpy.ndarray)
     for value in order:
-        if type(value) in arrays or type(value).__array_function__ in _defaults:
+        if type(value) in arrays or type(value).__array_function__ is _NUMPYS_METHOD:
             if all(kind in arrays or issubclass(kind, numpy.ndarray) for kind in kinds):
                 return NotImplemented
             continue
-        if isinstance(value, numpy.ndarray):
-            # the class may have got its method after it was made
-            _accept_our_functions(type(value))
         result = value.__array_function__(ours, kinds, *as_called(numpys, args, kwargs))
         if result is not NotImplemented:
             return result

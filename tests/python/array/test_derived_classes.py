@@ -283,7 +283,12 @@ class First(np.ndarray):
 
 class Second(First):
     def __array_function__(self, func, types, args, kwargs):
-        return First.__array_function__(self, func, types, args, kwargs)
+        return super().__array_function__(func, types, args, kwargs)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        assert ufunc is np.add
+        plain = [np.asarray(x) if isinstance(x, Second) else x for x in inputs]
+        return super().__array_ufunc__(ufunc, method, *plain, **kwargs)
 
 class Both(Mixed, np.ndarray):
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
@@ -302,6 +307,7 @@ results += [np.concatenate([mixed, a]), np.concatenate([a, mixed])]
 results += [np.zeros_like(mixed), np.zeros_like(plain)]
 second, both = a.view(Second), a.view(Both)
 results += [np.concatenate([second, a]), np.concatenate([a, second]), np.zeros_like(second)]
+results += [second + a, a + second, second + second]
 results += [np.concatenate([both, a]), np.zeros_like(both), both + a, a + both]
 own_method = Plain.__array_function__ is {numpys}.ndarray.__array_function__
 print(own_method, [(type(made).__name__, made.tolist()) for made in results])

@@ -6,6 +6,7 @@
 //! `__array_function__` of their own are left to the package.
 
 use crate::cpython::Quick;
+use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
 use crate::numpy::convert::Numpy;
 use crate::object::ndarray::NdArray;
@@ -17,19 +18,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
-use std::sync::{Mutex, PoisonError};
 
 /// Longest list or tuple that is searched for arrays of derived classes.
 const ITEMS: usize = 16;
-
-/// The `__array_function__` methods of classes that do what the method of NumPy's array class does.
-static DEFAULTS: Mutex<Vec<Py<PyAny>>> = Mutex::new(Vec::new());
-
-/// Marks an `__array_function__` method as doing what the method of NumPy's array class does.
-#[pyfunction]
-fn default_protocol(method: Bound<'_, PyAny>) {
-    DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner).push(method.unbind());
-}
 
 /// Whether this class is derived from NumPy's array class.
 pub fn is_class(class: &Bound<'_, PyType>) -> bool {
@@ -75,8 +66,8 @@ pub fn is_instance(value: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// Whether the class of an array has an `__array_function__` that does what NumPy's does.
 fn leaves_functions_to_numpy(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let method = value.get_type().getattr_opt(intern!(value.py(), "__array_function__"))?;
-    let known = DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(method.is_some_and(|method| known.iter().any(|known| known.is(&method))))
+    let numpys = numpys_method(value.py())?;
+    Ok(method.is_some_and(|method| method.is(numpys)))
 }
 
 /// Whether this is an array as in [`is_instance`], or a short list or tuple with one in it.
@@ -166,7 +157,6 @@ pub fn viewed<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
 /// `subclass.__array_function__(function, types, args, kwargs)`: the answer of NumPy's array class, if the function
 /// is NumPy's and no numelt array is among the arguments. `None` for other calls, which the package answers.
 pub fn asked<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
-    static ANSWER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let Some([_, function, types, _, _]) = given.exactly() else { return Ok(None) };
     let py = given.py();
     let Ok(types) = types.cast_exact::<PyTuple>() else { return Ok(None) };
@@ -176,11 +166,42 @@ pub fn asked<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     if own || types.iter_borrowed().any(|class| class.is(&ours)) {
         return Ok(None);
     }
-    let find = || Numpy::get(py)?.ndarray.bind(py).getattr("__array_function__").map(Bound::unbind);
-    given.pass_to(ANSWER.get_or_try_init(py, find)?.bind(py)).map(Some)
+    given.pass_to(numpys_method(py)?).map(Some)
 }
 
-/// Adds the function to the module.
+/// `numpy.ndarray.__array_function__`.
+fn numpys_method(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static METHOD: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let find = || Numpy::get(py)?.ndarray.bind(py).getattr("__array_function__").map(Bound::unbind);
+    Ok(METHOD.get_or_try_init(py, find)?.bind(py))
+}
+
+/// A method of the base class of derived classes. NumPy looks its protocols' methods up on the class of each array,
+/// and there it finds its own method, which it does not call. A method of a program that calls `super()` looks it up
+/// for an object, and gets ours.
+#[pyclass(name = "inherited", module = "numelt._core", frozen)]
+struct InheritedMethod {
+    numpys: Py<PyAny>,
+    ours: Py<PyAny>,
+}
+
+#[pymethods]
+impl InheritedMethod {
+    #[new]
+    fn new(numpys: Py<PyAny>, ours: Py<PyAny>) -> InheritedMethod {
+        InheritedMethod { numpys, ours }
+    }
+
+    fn __get__<'py>(&self, instance: &Bound<'py, PyAny>, _owner: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = instance.py();
+        if instance.is_none() {
+            return Ok(self.numpys.bind(py).clone());
+        }
+        calls::bound_method(self.ours.bind(py), instance)
+    }
+}
+
+/// Adds the class to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(default_protocol, module)?)
+    module.add_class::<InheritedMethod>()
 }
