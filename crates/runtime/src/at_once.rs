@@ -43,6 +43,10 @@ const GROWTH: u32 = 4;
 /// Bases of at most this many bytes get their memory here.
 const LARGEST: usize = 16 * SmallCall::MOST;
 
+/// So many small operations in succession may wait for pending work before that work runs. Setting the edges of a large
+/// array between two operations on all of it takes fewer, and those two can still be planned together.
+pub(crate) const WAITING: u32 = 16;
+
 /// A batch of more instructions than this, on `elements` elements each, is better fused than run operation by
 /// operation.
 fn long(elements: i64) -> usize {
@@ -102,6 +106,8 @@ pub(crate) enum Outcome {
     Done(i64),
     /// It is small and its operands are in memory, but the engine only runs it as an instruction.
     NeedsInstruction,
+    /// It is small and must be recorded, because it has to wait for pending work.
+    Waits,
     /// It must be recorded.
     Record,
 }
@@ -134,7 +140,8 @@ pub(crate) fn run(
     if !is_few && (!short || elements > most || !allowed || has_siblings(op, ty, ins)) {
         return Ok(Outcome::Record);
     }
-    let Some(operands) = operands_in_memory(epoch, ins) else { return Ok(Outcome::Record) };
+    let waits = if is_few { Outcome::Waits } else { Outcome::Record };
+    let Some(operands) = operands_in_memory(epoch, ins) else { return Ok(waits) };
     let cell = &out.base.0;
     // an operation that a guard blocks is recorded and waits
     if cell.heap.guards.any() && is_blocked(out, ins) {
@@ -142,13 +149,11 @@ pub(crate) fn run(
     }
     let known = cell.host_address();
     let fresh = known.is_null();
-    if cell.slot_in(epoch).is_some()
-        || cell.bonds.any()
-        || fresh && cell.nbytes > LARGEST
-        || cell.has(note::FAILED)
-        || cell.has(note::AWAY)
-    {
+    if cell.has(note::FAILED) || cell.has(note::AWAY) {
         return Ok(Outcome::Record);
+    }
+    if cell.slot_in(epoch).is_some() || cell.bonds.any() || fresh && cell.nbytes > LARGEST {
+        return Ok(waits);
     }
     let otherwise = if is_few { Outcome::NeedsInstruction } else { Outcome::Record };
     cell.touch();

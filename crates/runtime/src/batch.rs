@@ -62,6 +62,8 @@ pub(crate) struct Batch {
     passing: PassingBases,
     /// Whether it runs because one value is read, so that it may try to put other values off.
     pub may_put_off: bool,
+    /// How many of the last instructions are small and had to wait for the work before them.
+    pub waiting: u32,
 }
 
 /// Bases that their holders are about to release.
@@ -121,6 +123,7 @@ impl Batch {
             edits: 0,
             passing: PassingBases::new(),
             may_put_off: false,
+            waiting: 0,
         }
     }
 
@@ -148,7 +151,7 @@ impl Batch {
         self.full_reductions.clear();
         self.positions.clear();
         self.calls.clear();
-        (self.remaining, self.edits) = (0, 0);
+        (self.remaining, self.edits, self.waiting) = (0, 0, 0);
     }
 
     /// Sets the plans that an empty batch is expected to repeat, the most likely first.

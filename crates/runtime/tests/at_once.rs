@@ -1,8 +1,8 @@
 //! Which operations run when they are recorded and which stay pending, on an engine that computes nothing and has no
 //! fast paths.
 
-use numelt_ir::{Axes, DType, Dims, Op};
-use numelt_runtime::{ArrayView, Config, Input, NullEngine, Runtime};
+use numelt_ir::{Axes, DType, Dims, Op, Scalar};
+use numelt_runtime::{ArrayView, Config, Input, NullEngine, Reason, Runtime};
 use std::sync::Arc;
 
 /// Operations on at most this many elements run at once.
@@ -93,6 +93,41 @@ fn a_large_operation_that_waits_does_not_keep_others() {
     assert!(later.base.is_pending() && rt.pending_work() > pending);
     rt.write(&later.base).unwrap();
     assert!(!later.base.is_pending());
+}
+
+#[test]
+fn walking_through_a_pending_array_runs_it() {
+    let rt = runtime(|_| ());
+    let large = array(&rt, 100_000);
+    let waits = sum(&rt, &large, &large);
+    let row = |at: i64| ArrayView { offset: 64 * at, shape: Dims::from_slice(&[8]), ..waits.clone() };
+    let negate = |at| {
+        let row = row(at);
+        rt.record(Op::Negative, DType::F64, &row, &[Input::Array(&row)], Axes::default()).unwrap()
+    };
+    let wanted: Vec<_> = (0..17).map(negate).collect();
+    assert!(wanted[..16].iter().all(Option::is_none) && rt.stats().at_once == 0);
+    assert_eq!(wanted[16], Some(Reason::Instructions));
+    rt.flush(Reason::Instructions).unwrap();
+    assert_eq!(negate(17), None);
+    assert_eq!(rt.stats().at_once, 1);
+    assert!(!waits.base.is_pending());
+}
+
+#[test]
+fn setting_the_edges_of_a_pending_array_leaves_it_pending() {
+    let rt = runtime(|_| ());
+    let mut large = array(&rt, 100_000);
+    for _ in 0..20 {
+        large = sum(&rt, &large, &large);
+        for at in [0, 99_999] {
+            let edge = ArrayView { offset: 8 * at, shape: Dims::from_slice(&[1]), ..large.clone() };
+            let zero = Input::Const(Scalar::F64(0.0));
+            let asked = rt.record(Op::Copy, DType::F64, &edge, &[zero], Axes::default()).unwrap();
+            assert_eq!(asked, None);
+        }
+    }
+    assert!(large.base.is_pending());
 }
 
 #[test]

@@ -207,6 +207,7 @@ impl Batch {
         }
         followed.done += 1;
         self.work += step.work;
+        self.waiting = 0;
         Some(Repeated { base, dtype: step.dtype, shape_of })
     }
 }

@@ -69,6 +69,7 @@ impl Runtime {
             refuse_overlap(out)?;
         }
         state.stats.instructions += 1;
+        let mut waits = false;
         if self.runs_at_once() {
             let limits = (&state.chains, state.config.at_once as i64);
             match at_once::run(&*state.engine, limits, state.batch.epoch, what, out, ins)? {
@@ -78,6 +79,7 @@ impl Runtime {
                     return Ok(None);
                 }
                 Outcome::NeedsInstruction => return self.run_alone(state, what, out, ins),
+                Outcome::Waits => waits = true,
                 Outcome::Record => {}
             }
         }
@@ -91,9 +93,10 @@ impl Runtime {
         // SAFETY: the caller's contract.
         let visible = unsafe { state.batch.push(what, out, ins, alone)? };
         self.work.store(state.batch.work, Ordering::Relaxed);
+        state.batch.waiting = if waits { state.batch.waiting + 1 } else { 0 };
         Ok(if visible {
             Some(Reason::Visible)
-        } else if state.is_too_long(&state.batch) {
+        } else if state.batch.waiting > at_once::WAITING || state.is_too_long(&state.batch) {
             Some(Reason::Instructions)
         } else if self.heap.held.load(Ordering::Relaxed) > state.held_budget {
             Some(Reason::Bytes)
