@@ -11,9 +11,9 @@ use numelt_ir::{DType, Op};
 #[derive(Debug, Clone)]
 pub struct Element {
     /// The number of the array (see `made`).
-    which: Value,
-    address: Value,
-    dtype: DType,
+    pub which: Value,
+    pub address: Value,
+    pub dtype: DType,
 }
 
 /// The target of an assignment to an array.
@@ -21,6 +21,8 @@ pub struct Element {
 pub enum StoreTarget {
     /// One element.
     Element(Element),
+    /// A number in a list.
+    Item(Element),
     /// All elements of a view with one axis.
     Slice(Val),
 }
@@ -47,6 +49,7 @@ impl Walk<'_> {
                 let view = self.view(base, indices)?;
                 self.scalar_or_view(view)
             }
+            Type::List { .. } => self.list_item(base, indices),
             Type::Tuple(_) => {
                 let [Index::At(index)] = indices else { return unsupported("a slice of a tuple") };
                 let index = self.expr(index)?;
@@ -103,6 +106,9 @@ impl Walk<'_> {
     /// The element or the view to which an assignment `base[indices] = …` writes.
     pub fn target_of(&mut self, base: &Expr, indices: &[Index]) -> Res<StoreTarget> {
         let base = self.expr(base)?;
+        if matches!(base.ty, Type::List { .. }) {
+            return self.list_target(&base, indices);
+        }
         if !matches!(base.ty, Type::Array { .. }) {
             return unsupported(format!("writing to {}", base.ty));
         }
@@ -132,6 +138,7 @@ impl Walk<'_> {
     pub fn written_value(&mut self, target: &StoreTarget) -> Res<Val> {
         match target {
             StoreTarget::Element(element) => self.load(element.address, element.dtype),
+            StoreTarget::Item(element) => self.load_item(element.address, element.dtype),
             StoreTarget::Slice(view) => Ok(view.clone()),
         }
     }
@@ -156,11 +163,18 @@ impl Walk<'_> {
 
     /// Prepares a store: converts the value to the dtype of the target, and writes all checks.
     pub fn prepare_store(&mut self, target: StoreTarget, value: &Val, in_place: bool) -> Res<Store> {
-        let element = match target {
-            StoreTarget::Element(element) => element,
+        let (element, value) = match target {
             StoreTarget::Slice(view) => return Ok(Store::Slice(self.prepare_slice(view, value, in_place)?)),
+            StoreTarget::Item(element) => {
+                let value = self.each(value, &mut |walk, value| walk.as_list_item(&value, element.dtype))?;
+                (element, value)
+            }
+            StoreTarget::Element(element) => {
+                let value = Self::as_float(value);
+                let value = self.each(&value, &mut |walk, value| walk.as_element(&value, element.dtype))?;
+                (element, value)
+            }
         };
-        let value = self.each(&Self::as_float(value), &mut |walk, value| walk.as_element(&value, element.dtype))?;
         self.written.insert(self.argument_of_array(element.which));
         Ok(Store::Element(element.address, value))
     }
@@ -223,7 +237,7 @@ impl Walk<'_> {
     }
 
     /// Converts an index to I64.
-    fn index(&mut self, index: &Val) -> Res<Value> {
+    pub fn index(&mut self, index: &Val) -> Res<Value> {
         match index.ty {
             Type::Int | Type::Scalar(DType::I64) => Ok(index.parts[0]),
             Type::Scalar(dtype) if dtype.is_integer() => {
@@ -279,7 +293,8 @@ impl Walk<'_> {
         front
     }
 
-    fn step_in(&mut self, array: &Val, index: Value) -> Val {
+    /// The view at a position along the first axis.
+    pub fn step_in(&mut self, array: &Val, index: Value) -> Val {
         self.step_in_axis(array, 0, index)
     }
 

@@ -15,7 +15,7 @@ fn class_of(ty: &Type) -> Res<Option<ObjectKind>> {
         Type::Float => Some(ObjectKind::Builtin("float")),
         Type::Complex => Some(ObjectKind::Builtin("complex")),
         Type::Scalar(dtype) => Some(ObjectKind::Class(*dtype)),
-        Type::None | Type::Tuple(_) | Type::Array { .. } | Type::Range => None,
+        Type::None | Type::Tuple(_) | Type::Array { .. } | Type::List { .. } | Type::Range => None,
         other => return unsupported(format!("the class of {other}")),
     })
 }

@@ -6,11 +6,11 @@
 //! do exactly what CPython does, it has an *exit*, at which CPython goes on. Not here: Python objects, machine code,
 //! memory, threads, unsafe code.
 //!
-//! - `tree` has the syntax tree and its parser, `types` the types of values, and `outside` the interface to the loop's
-//!   surroundings.
+//! - `tree` has the syntax tree and its parser, `types` the types of values, `uses` tells how variables are used, and
+//!   `outside` is the interface to the loop's surroundings.
 //! - `walk` holds the state of the specializer at a point of the program, and joins control flow paths. `statements`,
 //!   `expressions`, `numbers`, `either`, `quotients`, `comparisons`, `complexes`, `conversions`, `arrays`, `virtuals`,
-//!   `reductions`, `made`, `sources`, `calls` and `classes` compile the constructs of the language. `watch` adds the
+//!   `reductions`, `made`, `lists`, `sources`, `calls` and `classes` compile the constructs of the language. `watch` adds the
 //!   checks for floating-point conditions.
 //! - `loops` compiles loops. `ahead` adds *iterations ahead*, a speculative version of a loop without exits. For these,
 //!   `region` records the memory accesses, `affine` finds bounds of integer expressions, `free` decides whether
@@ -30,6 +30,7 @@ mod either;
 mod emit;
 mod expressions;
 mod free;
+mod lists;
 mod loops;
 mod made;
 mod needed;
@@ -43,6 +44,7 @@ mod statements;
 mod stores;
 mod tree;
 mod types;
+mod uses;
 mod virtuals;
 mod walk;
 mod watch;
@@ -53,6 +55,7 @@ pub use outside::{Argument, Form, IterationsAhead, ObjectKind, Param, World};
 pub use sources::count as source_parts;
 pub use tree::{Expr, Index, Operator, Stmt, StmtKind, Target, Unit, parse_unit};
 pub use types::{Type, numpy_name, places};
+pub use uses::used_as_values;
 pub use walk::{AheadNote, Exit, Source};
 
 use emit::Emitter;
@@ -71,7 +74,7 @@ pub struct Specialized {
     pub arguments: Vec<Argument>,
     /// The meaning of each exit, by its number.
     pub exits: Vec<Exit>,
-    /// The numbers of the arguments that are arrays and may be written.
+    /// The numbers of the arguments that are arrays or lists and may be written.
     pub written: Vec<u32>,
     /// For each `for` loop, how its iterations run.
     pub ahead: Vec<AheadNote>,
@@ -127,7 +130,8 @@ pub fn specialize(unit: &Unit, arguments: Vec<Argument>, world: &mut dyn World) 
         walk.exit_at(0, &place, "the end");
     }
     let arrays = walk.arguments.iter().enumerate().filter(|(_, argument)| {
-        matches!(argument.kind, ObjectKind::Value) && matches!(argument.ty, Type::Array { writeable: true, .. })
+        let may_be = matches!(argument.ty, Type::Array { writeable: true, .. } | Type::List { .. });
+        matches!(argument.kind, ObjectKind::Value) && may_be
     });
     let any = walk.written.contains(&None);
     let written = arrays.map(|(number, _)| number as u32).filter(|number| any || walk.written.contains(&Some(*number)));

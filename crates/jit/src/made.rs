@@ -102,7 +102,7 @@ impl Walk<'_> {
     /// The argument that has this array number, or whose view has it, if that is known.
     pub fn argument_of_array(&self, which: Value) -> Option<u32> {
         let which = self.e.source_of(which);
-        let is_it = |val: &Val| matches!(val.ty, Type::Array { .. }) && val.parts[0] == which;
+        let is_it = |val: &Val| matches!(val.ty, Type::Array { .. } | Type::List { .. }) && val.parts[0] == which;
         self.argument_vals.iter().position(is_it).map(|number| number as u32)
     }
 

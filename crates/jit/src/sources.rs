@@ -46,7 +46,7 @@ impl Walk<'_> {
         };
         let val = self.in_memory_if_virtual(&val)?;
         match &val.ty {
-            Type::Range | Type::Array { .. } => {}
+            Type::Range | Type::Array { .. } | Type::List { .. } => {}
             Type::Tuple(types) if !types.is_empty() && types.windows(2).all(|two| two[0] == two[1]) => {}
             other => return unsupported(format!("iterating over {other}")),
         }
@@ -97,10 +97,13 @@ impl Walk<'_> {
                 Ok(self.chosen(&items, position))
             }
             Source::Items(ty) => {
-                let array = Val::new(ty.clone(), parts.to_vec());
+                let items = Val::new(ty.clone(), parts.to_vec());
                 // the shortest iterable ends the loop, so the position is within bounds
                 self.inside.insert((position, parts[2]));
-                self.row(&array, position)
+                match ty {
+                    Type::List { .. } => self.list_item_at(&items, position),
+                    _ => self.row(&items, position),
+                }
             }
             Source::Enumerate(inner) => {
                 let (start, parts) = parts.split_last().expect("the start");
@@ -155,7 +158,7 @@ impl Walk<'_> {
     pub fn length(&mut self, val: &Val) -> Res<Value> {
         match &val.ty {
             Type::Tuple(items) => Ok(self.e.int(items.len() as i64)),
-            Type::Array { ndim: 1.., .. } => Ok(val.parts[2]),
+            Type::Array { ndim: 1.., .. } | Type::List { .. } => Ok(val.parts[2]),
             Type::Range => Ok(self.range_length(&val.parts)),
             other => unsupported(format!("len of {other}")),
         }

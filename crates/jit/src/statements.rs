@@ -4,7 +4,7 @@ use crate::arrays::Store;
 use crate::tree::{Expr, Index, Operator, Stmt, StmtKind, Target};
 use crate::types::{Type, Val};
 use crate::virtuals::is_array;
-use crate::walk::{Edge, Res, Stop, Walk, unsupported};
+use crate::walk::{Edge, Res, Source, Stop, Walk, unsupported};
 use numelt_ir::Op;
 use std::collections::BTreeSet;
 
@@ -181,14 +181,16 @@ impl Walk<'_> {
         if let Some(items) = value.items() {
             return if items.len() == count { Ok(items) } else { unsupported("a tuple of another length") };
         }
-        if !matches!(value.ty, Type::Array { .. }) {
+        if !matches!(value.ty, Type::Array { .. } | Type::List { .. }) {
             return unsupported(format!("unpacking {}", value.ty));
         }
         let length = self.length(value)?;
         let wanted = self.e.int(count as i64);
         let differs = self.e.ints(Op::NotEqual, &[length, wanted]);
-        self.exit_if(differs, "an array of another length");
-        (0..count).map(|k| self.e.int(k as i64)).collect::<Vec<_>>().into_iter().map(|k| self.row(value, k)).collect()
+        self.exit_if(differs, "items of another number");
+        let source = Source::Items(value.ty.clone());
+        let positions: Vec<_> = (0..count).map(|k| self.e.int(k as i64)).collect();
+        positions.into_iter().map(|k| self.item(&source, &value.parts, k)).collect()
     }
 
     /// Performs the writes at the end of a statement. No exit may follow them.

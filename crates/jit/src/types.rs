@@ -35,6 +35,14 @@ pub enum Type {
         /// Whether it is NumPy's own array, and not one of numelt. Results computed from it would be NumPy's, too.
         foreign: bool,
     },
+    /// A list of numbers of one type, or a list of such lists of equal length. It is represented like an array of its
+    /// numbers: see `lists`.
+    List {
+        /// How a number is represented: as `Bool`, `I64` or `F64`.
+        dtype: DType,
+        /// 1 for a list of numbers, 2 for a list of lists.
+        depth: u8,
+    },
     /// `range(start, stop, step)`.
     Range,
     /// A tuple.
@@ -67,6 +75,7 @@ impl Type {
             Type::Scalar(DType::C64) => vec![DType::F32; 2],
             Type::Scalar(dtype) => vec![*dtype],
             Type::Array { ndim, .. } => vec![DType::I64; 2 + 2 * usize::from(*ndim)],
+            Type::List { depth, .. } => vec![DType::I64; 2 + 2 * usize::from(*depth)],
             Type::Range => vec![DType::I64; 3],
             Type::Tuple(items) => items.iter().flat_map(Type::parts).collect(),
             Type::Choice(types) => pool(types),
@@ -146,6 +155,8 @@ impl fmt::Display for Type {
             Type::Complex => write!(f, "complex"),
             Type::Scalar(dtype) => write!(f, "np.{}", numpy_name(*dtype)),
             Type::Array { dtype, ndim, .. } => write!(f, "array<{}, {ndim}>", numpy_name(*dtype)),
+            Type::List { dtype, depth: 1 } => write!(f, "list<{}>", crate::lists::number_type(*dtype)),
+            Type::List { dtype, .. } => write!(f, "list<list<{}>>", crate::lists::number_type(*dtype)),
             Type::Range => write!(f, "range"),
             Type::Tuple(items) => write!(f, "tuple<{}>", list(items)),
             Type::Object(_) => write!(f, "object"),

@@ -531,7 +531,8 @@ impl Walk<'_> {
     }
 }
 
-/// Is this one of the numbers of an array that are its extents?
+/// Is this one of the numbers of an array or a list that are its extents?
 fn is_extent(ty: &Type, part: usize) -> bool {
-    matches!(ty, Type::Array { ndim, .. } if (2..2 + usize::from(*ndim)).contains(&part))
+    let (Type::Array { ndim: axes, .. } | Type::List { depth: axes, .. }) = ty else { return false };
+    (2..2 + usize::from(*axes)).contains(&part)
 }

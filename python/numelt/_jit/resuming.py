@@ -25,9 +25,9 @@ def begun(source: Any) -> Any:
     """Return an iterable that tells compiled code how many items have been taken, where that is possible."""
     if type(source) is range or (type(source) in (numpy.ndarray, _core.ndarray) and source.ndim):
         return _core.JitRest(source, 0)
-    # given a tuple, compiled code would start with its first item again; a tuple's iterator it does not
-    # accept
-    return iter(source) if type(source) is tuple else source
+    # given a tuple or a list, compiled code would start with its first item again; their iterators it does
+    # not accept
+    return iter(source) if type(source) in (tuple, list) else source
 
 
 def rest(kind: str, source: Any, position: int) -> Iterator[Any]:

@@ -113,9 +113,13 @@ class Writer:
     def _element(self) -> str:
         r = self._r
         name = r.choice(["x", "x", "y", "w", "m", "k", "b"])
-        if name == "m":
-            return f"m[{self._index()}, {self._index()}]"
-        return f"{name}[{self._index()}]"
+        return self._of_matrix() if name == "m" else f"{name}[{self._index()}]"
+
+    def _of_matrix(self) -> str:
+        return f"m[{self._index()}, {self._index()}]"
+
+    def _sum(self) -> str:
+        return f"x[{self._index()} :].sum()"
 
     def _value(self) -> str:
         r = self._r
@@ -159,7 +163,7 @@ class Writer:
                 f"abs({a})",
                 f"{a} if {b} > {d} else {b}",
                 f"math.exp({a})",
-                f"x[{self._index()} :].sum()",
+                self._sum(),
                 *self._dots(),
                 a,
             ]
@@ -177,7 +181,7 @@ class Writer:
         kind = r.randint(0, 15)
         if kind <= 4:
             name = r.choice(["x", "y", "w", "m"])
-            at = f"m[{self._index()}, {self._index()}]" if name == "m" else f"{name}[{self._index()}]"
+            at = self._of_matrix() if name == "m" else f"{name}[{self._index()}]"
             return [f"{space}{at} {r.choice(['=', '=', '=', '+=', '-=', '*='])} {self._expression()}"]
         if kind == 5:
             return [f"{space}{r.choice(['k', 'b'])}[{self._index()}] = {self._value()}"]

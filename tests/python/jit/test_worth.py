@@ -129,7 +129,7 @@ def test_code_that_stops_is_not_given_up_if_it_is_resumed(items):
 
 def test_loops_that_stop_in_their_inner_loops_are_not_compiled():
     text = "def f(m):\n    t = 0\n    for i in range(60):\n        for j in range(60):\n"
-    text += "            t += m[i][j]\n    return t\nall = [f([[1] * 60] * 60) for _ in range(k)]\n"
+    text += "            t += m[i][j]\n    return t\nall = [f(((1,) * 60,) * 60) for _ in range(k)]\n"
     found, runs = ran(text, k=100)
     assert (found["all"], runs) == ([3600] * 100, 0)
     assert all(not unit.report()["variants"] for unit in found[UNITS])

@@ -5,6 +5,7 @@
 //! alone is faster.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// How much longer an iteration takes in the form that can be resumed, in nanoseconds.
 const SLOWER: u64 = 60;
@@ -33,7 +34,12 @@ impl Account {
         self.continued.fetch_add(iterations, Ordering::Relaxed);
     }
 
-    /// Has CPython ever continued the loop?
+    /// Notes time that was spent so that compiled code could run.
+    pub fn lose_time(&self, time: Duration) {
+        self.lose(time.as_nanos() as u64 / SLOWER);
+    }
+
+    /// Has anything ever been lost?
     pub fn has_lost(&self) -> bool {
         self.continued.load(Ordering::Relaxed) > 0
     }

@@ -13,7 +13,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyModule, PyRange, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyModule, PyRange, PyTuple};
 use smallvec::SmallVec;
 
 /// The arguments of a loop, followed by the objects found outside.
@@ -45,6 +45,22 @@ pub struct Numbers {
     pub words: SmallVec<[u64; 48]>,
     /// The arrays among the arguments.
     pub arrays: SmallVec<[ArrayAt; 8]>,
+    /// The lists among the arguments. Their addresses are zero until `lists` has copied their numbers.
+    pub lists: SmallVec<[ListAt; 4]>,
+}
+
+impl Numbers {
+    /// How many words, arrays and lists there are.
+    pub fn counts(&self) -> [usize; 3] {
+        [self.words.len(), self.arrays.len(), self.lists.len()]
+    }
+
+    /// Removes all but so many of each.
+    pub fn truncate(&mut self, [words, arrays, lists]: [usize; 3]) {
+        self.words.truncate(words);
+        self.arrays.truncate(arrays);
+        self.lists.truncate(lists);
+    }
 }
 
 /// An array among the arguments.
@@ -54,6 +70,19 @@ pub struct ArrayAt {
     pub argument: u32,
     /// The index of its first number.
     pub at: usize,
+}
+
+/// A list among the arguments.
+#[derive(Debug)]
+pub struct ListAt {
+    /// The index of the argument.
+    pub argument: u32,
+    /// The index of its first number.
+    pub at: usize,
+    /// The type of the list's numbers, if they are all like the first one.
+    pub dtype: DType,
+    /// 1 for a list of numbers, 2 for a list of lists.
+    pub depth: u8,
 }
 
 fn value(ty: Type) -> Argument {
@@ -109,6 +138,9 @@ pub fn classify(object: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -
         numbers.words.extend([complex.real().to_bits(), complex.imag().to_bits()]);
         return Ok(value(Type::Complex));
     }
+    if let Ok(list) = object.cast_exact::<PyList>() {
+        return Ok(list_type(list, number, numbers).map_or_else(other, value));
+    }
     if let Ok(tuple) = object.cast_exact::<PyTuple>() {
         return tuple_type(tuple, numbers);
     }
@@ -151,16 +183,15 @@ fn push_scalar(scalar: Scalar, words: &mut SmallVec<[u64; 48]>) {
 const LONGEST: usize = 16;
 
 fn tuple_type(tuple: &Bound<'_, PyTuple>, numbers: &mut Numbers) -> PyResult<Argument> {
-    let start = (numbers.words.len(), numbers.arrays.len());
+    let start = numbers.counts();
     let mut types = Vec::with_capacity(tuple.len());
     for item in tuple.iter().take(LONGEST + 1) {
         let argument = classify(&item, u32::MAX, numbers)?;
         let is_simple = argument.kind == ObjectKind::Value
-            && !matches!(argument.ty, Type::Array { .. } | Type::Unbound)
+            && !matches!(argument.ty, Type::Array { .. } | Type::List { .. } | Type::Unbound)
             && types.len() < LONGEST;
         if !is_simple {
-            numbers.words.truncate(start.0);
-            numbers.arrays.truncate(start.1);
+            numbers.truncate(start);
             return Ok(Argument { kind: ObjectKind::Other, ty: Type::None });
         }
         types.push(argument.ty);
@@ -176,6 +207,36 @@ fn range_type(range: &Bound<'_, PyRange>, numbers: &mut Numbers) -> Option<Type>
         numbers.words.extend(parts.map(|part| part as u64));
         Type::Range
     })
+}
+
+/// The type of a list, by its first number. Whether the others are like it is seen when they are copied.
+fn list_type(list: &Bound<'_, PyList>, number: u32, numbers: &mut Numbers) -> Option<Type> {
+    let first = list.get_item(0).ok().filter(|_| number != u32::MAX)?;
+    let length = list.len() as i64;
+    let (shape, dtype): (SmallVec<[i64; 2]>, _) = match first.cast_exact::<PyList>() {
+        Ok(row) => (SmallVec::from_slice(&[length, row.len() as i64]), number_dtype(&row.get_item(0).ok()?)?),
+        Err(_) => (SmallVec::from_slice(&[length]), number_dtype(&first)?),
+    };
+    let size = dtype.size() as i64;
+    let strides = if shape.len() == 1 { vec![size] } else { vec![shape[1] * size, size] };
+    let depth = shape.len() as u8;
+    numbers.lists.push(ListAt { argument: number, at: numbers.words.len(), dtype, depth });
+    numbers.words.extend([u64::from(number), 0]);
+    numbers.words.extend(shape.iter().chain(&strides).map(|&n| n as u64));
+    Some(Type::List { dtype, depth })
+}
+
+/// How a number of Python is represented in a list.
+fn number_dtype(number: &Bound<'_, PyAny>) -> Option<DType> {
+    if number.is_exact_instance_of::<PyFloat>() {
+        Some(DType::F64)
+    } else if number.is_exact_instance_of::<PyInt>() {
+        Some(DType::I64)
+    } else if number.is_exact_instance_of::<PyBool>() {
+        Some(DType::Bool)
+    } else {
+        None
+    }
 }
 
 fn push_array(number: u32, shape: &[i64], strides: &[i64], numbers: &mut Numbers) {

@@ -6,7 +6,8 @@
 //!
 //! - `arguments` classifies the arguments (`known` lists the functions and classes that are known by name), `world`
 //!   looks up names and attributes outside of the loop, and `rest` and `results` make the objects that CPython gets
-//!   when the code stops. `pool` has the memory of arrays that the code makes.
+//!   when the code stops. `pool` has the memory of arrays that the code makes, `lists` copies the
+//!   numbers of lists there and back.
 //! - `code` has the machine code of a variant, which may be compiled in the background. `host_functions` has what that
 //!   code calls. By `forced`, tests decide where it stops and when it takes over.
 //! - `ahead` runs iterations ahead (speculatively), and restores the memory that they have written if they give up.
@@ -23,6 +24,7 @@ pub mod forced;
 pub mod host_functions;
 pub mod kept;
 pub mod known;
+pub mod lists;
 pub mod pool;
 pub mod rest;
 pub mod results;

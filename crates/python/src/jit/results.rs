@@ -100,6 +100,7 @@ impl<'py> ResultReader<'_, 'py> {
                 PyTuple::new(py, items)?.into_any()
             }
             Type::Array { dtype, ndim, writeable, .. } => self.array(*dtype, *ndim, *writeable)?,
+            Type::List { depth, .. } => self.list(*depth)?,
             Type::Choice(_) => {
                 let (pool, rest) = self.words.split_at(shape.count);
                 let (chosen, places) = &shape.alternatives[(pool[0] & 0xFF) as usize];
@@ -123,6 +124,21 @@ impl<'py> ResultReader<'_, 'py> {
             bytes[half..2 * half].copy_from_slice(&second[..half]);
         }
         Scalar::from_bytes(dtype, &bytes)
+    }
+
+    /// Reads a list: an argument, or an item of one.
+    fn list(&mut self, depth: u8) -> PyResult<Bound<'py, PyAny>> {
+        let (which, address) = (self.take() as i64, self.take());
+        let (which, is_item) = ((which & !VIEW) as u32, which & VIEW != 0);
+        let size: Vec<u64> = (0..2 * depth).map(|_| self.take()).collect();
+        let list = self.objects[which as usize].clone();
+        if !is_item {
+            return Ok(list);
+        }
+        // the list and its items lie one after the other
+        let bytes = size[0] * size[1];
+        let moved = address.wrapping_sub((self.starts)(which));
+        list.get_item(moved.checked_div(bytes).unwrap_or(0))
     }
 
     /// Reads an array. Equal views become the same object.

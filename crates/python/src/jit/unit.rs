@@ -9,6 +9,7 @@
 //! for them (`worth`, `when`). If that takes longer than CPython has, CPython runs them meanwhile. If the code often
 //! stops almost at once, the loop is left to CPython for good.
 
+mod copying;
 mod when;
 
 use crate::jit::account::{Account, add_one, get};
@@ -25,7 +26,7 @@ use crate::jit::world;
 use crate::jit::worth;
 use crate::numpy::coverage;
 use crate::record::{errstate, run};
-use numelt_jit::{Argument, Exit, ObjectKind, StmtKind, Unit, parse_unit};
+use numelt_jit::{Argument, Exit, ObjectKind, StmtKind, Type, Unit, parse_unit};
 use numelt_runtime::Reason;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -41,6 +42,8 @@ use std::time::Instant;
 pub struct JitUnit {
     tree: Unit,
     names: Vec<Py<PyString>>,
+    /// For each slot and each name: is it used as a value, and not only for its attributes?
+    uses: Vec<bool>,
     globals: Py<PyDict>,
     #[pyo3(get)]
     filename: String,
@@ -140,6 +143,7 @@ impl JitUnit {
         let fors = numelt_jit::fors_of(&tree).len();
         let names = tree.inputs.iter().map(|name| PyString::intern(py, name).unbind()).collect();
         Ok(JitUnit {
+            uses: numelt_jit::used_as_values(&tree),
             tree,
             names,
             globals: globals.unbind(),
@@ -206,13 +210,18 @@ impl JitUnit {
         let mut numbers = Numbers::default();
         let mut arguments: SmallVec<[Argument; 12]> = SmallVec::new();
         for (number, object) in objects.iter().enumerate() {
-            arguments.push(arguments::classify(object, number as u32, &mut numbers)?);
+            // to copy the items of a list takes time
+            let unread = !self.uses[number] && object.is_exact_instance_of::<PyList>();
+            arguments.push(match unread {
+                true => Argument { kind: ObjectKind::Other, ty: Type::None },
+                false => arguments::classify(object, number as u32, &mut numbers)?,
+            });
         }
         match self.variant(py, arguments, &mut objects, &mut numbers)? {
             Found::Code(variant) => {
                 self.refusals.store(0, Ordering::Relaxed);
                 accounts.push(variant.account.clone());
-                self.run(py, &variant, &objects, numbers, &accounts).map(Some)
+                self.run(py, &variant, &objects, numbers, &accounts)
             }
             Found::Later if self.is_resumed => Ok(None),
             Found::Later => self.begin_in_python(py, slots).map(Some),
@@ -345,7 +354,7 @@ impl JitUnit {
         numbers: &mut Numbers,
     ) -> PyResult<Found> {
         let count = objects.len();
-        let (words, arrays) = (numbers.words.len(), numbers.arrays.len());
+        let counts = numbers.counts();
         let last = locked(&self.last).clone();
         let others = || locked(&self.variants).clone();
         for variant in last.into_iter().chain(std::iter::once_with(others).flatten()) {
@@ -375,8 +384,7 @@ impl JitUnit {
                 return Ok(Found::Code(variant));
             }
             objects.truncate(count);
-            numbers.words.truncate(words);
-            numbers.arrays.truncate(arrays);
+            numbers.truncate(counts);
         }
         if !self.is_requested && !self.is_resumed && !self.is_worth_it(&arguments, numbers) {
             let is_while = matches!(self.tree.body.kind, StmtKind::While { .. });
@@ -459,6 +467,7 @@ impl JitUnit {
         note.call1((&self.tree.name, &self.filename, line, why, self.is_strict)).map(|_| ())
     }
 
+    /// Runs the loop; `None` if CPython has to, because of what the lists hold.
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -466,7 +475,15 @@ impl JitUnit {
         objects: &[Bound<'py, PyAny>],
         mut numbers: Numbers,
         accounts: &[Arc<Account>],
-    ) -> PyResult<Bound<'py, PyTuple>> {
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let begun = Instant::now();
+        let work = self.work(variant, &numbers);
+        let Some(lists) = self.copied_lists(work, variant, objects, &mut numbers) else {
+            add_one(&variant.runs);
+            add_one(&variant.early);
+            return Ok(None);
+        };
+        let mut copying = begun.elapsed();
         if arguments::any_pending(objects, &numbers) {
             run::flush(py, Reason::Read)?;
         }
@@ -495,6 +512,11 @@ impl JitUnit {
             took = start.elapsed();
             variant.code.note_time(took, ahead::spent());
         }
+        if !numbers.lists.is_empty() {
+            let begun = Instant::now();
+            lists.write_back()?;
+            copying += begun.elapsed();
+        }
         if PyErr::occurred(py) {
             let error = PyErr::fetch(py);
             PENDING.with(|pending| *pending.borrow_mut() = Some(error));
@@ -515,8 +537,13 @@ impl JitUnit {
             Some(None) => took.as_nanos() < AT_ONCE,
             None => took.as_nanos() < AT_ONCE_WHILE,
         };
-        if exit.statement != 0 && stopped_at_once || is_tiny {
-            add_one(&variant.early);
+        let in_vain = if numbers.lists.is_empty() {
+            0
+        } else {
+            copying::in_vain(&variant.account, copying, work.filter(|_| exit.statement == 0), took)
+        };
+        if exit.statement != 0 && stopped_at_once || is_tiny || in_vain > 0 {
+            variant.early.fetch_add(in_vain.max(1), Ordering::Relaxed);
         } else if self.is_resumed {
             self.wait(false);
         }
@@ -525,7 +552,8 @@ impl JitUnit {
             _ => None,
         };
         let words = &frame[1..];
-        self.result(py, exit, variant, &variant.shapes[frame[0] as usize], objects, &numbers, words, pool.as_deref())
+        let shapes = &variant.shapes[frame[0] as usize];
+        self.result(py, exit, variant, shapes, objects, &numbers, words, pool.as_deref()).map(Some)
     }
 
     /// Adds the work of a run to the accounts, if CPython has ever continued the loop, or does so now.
@@ -559,7 +587,8 @@ impl JitUnit {
     ) -> PyResult<Bound<'py, PyTuple>> {
         let starts = |which: u32| {
             let array = numbers.arrays.iter().find(|array| array.argument == which);
-            array.map_or(0, |array| numbers.words[array.at + 1])
+            let list = || numbers.lists.iter().find(|list| list.argument == which).map(|list| list.at);
+            array.map(|array| array.at).or_else(list).map_or(0, |at| numbers.words[at + 1])
         };
         let (made, views) = (RefCell::default(), RefCell::default());
         let mut results = ResultReader { py, objects, words, starts: &starts, pool, made: &made, views: &views };

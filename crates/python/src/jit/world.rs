@@ -231,8 +231,9 @@ impl World for Outside<'_, '_> {
     }
 
     fn word(&self, argument: u32, part: u32) -> Option<i64> {
-        let array = self.numbers.arrays.iter().find(|array| array.argument == argument)?;
-        self.numbers.words.get(array.at + part as usize).map(|word| *word as i64)
+        let array = self.numbers.arrays.iter().find(|array| array.argument == argument).map(|array| array.at);
+        let list = || self.numbers.lists.iter().find(|list| list.argument == argument).map(|list| list.at);
+        self.numbers.words.get(array.or_else(list)? + part as usize).map(|word| *word as i64)
     }
 
     fn iterations_ahead(&self) -> IterationsAhead {

@@ -65,7 +65,9 @@ impl KnownValues<'_> {
     /// The extent of an array's axis.
     fn extent(&self, array: &Expr, axis: usize) -> Option<i64> {
         match self.parts(array)? {
-            (Type::Array { ndim, .. }, parts) if axis < usize::from(*ndim) => Some(*parts.get(2 + axis)? as i64),
+            (Type::Array { ndim: axes, .. } | Type::List { depth: axes, .. }, parts) if axis < usize::from(*axes) => {
+                Some(*parts.get(2 + axis)? as i64)
+            }
             _ => None,
         }
     }

@@ -1,0 +1,79 @@
+//! Lists of numbers, and lists of such lists.
+//!
+//! While a loop runs, the numbers of a list lie in memory as those of an array do ([`Type::List`]), so that accesses to
+//! them are accesses to that array. Unlike an array's elements, they are numbers of Python, and all of one type: a
+//! number of another type cannot be stored. A list keeps its length. Not here: copying the numbers from the list and
+//! back to it.
+
+use crate::arrays::{Element, StoreTarget};
+use crate::tree::{Expr, Index};
+use crate::types::{Type, Val};
+use crate::walk::{Res, Walk, unsupported};
+use numelt_func::Value;
+use numelt_ir::DType;
+
+/// The type of a list's numbers.
+pub fn number_type(dtype: DType) -> Type {
+    match dtype {
+        DType::Bool => Type::Bool,
+        DType::I64 => Type::Int,
+        DType::F64 => Type::Float,
+        _ => unreachable!("lists hold numbers of Python"),
+    }
+}
+
+/// The array in which the numbers of a list lie.
+fn memory_of(list: &Val) -> Val {
+    let Type::List { dtype, depth } = list.ty else { unreachable!("only lists have such memory") };
+    Val::new(Type::Array { dtype, ndim: depth, writeable: true, foreign: false }, list.parts.clone())
+}
+
+impl Walk<'_> {
+    /// `list[index]`
+    pub fn list_item(&mut self, list: &Val, indices: &[Index]) -> Res<Val> {
+        let index = self.list_index(list, indices)?;
+        self.list_item_at(list, index)
+    }
+
+    /// The item of a list at an index, which must be within bounds.
+    pub fn list_item_at(&mut self, list: &Val, index: Value) -> Res<Val> {
+        let Type::List { dtype, depth } = list.ty else { unreachable!("only lists have items") };
+        let view = self.step_in(&memory_of(list), index);
+        if depth > 1 {
+            return Ok(Val::new(Type::List { dtype, depth: depth - 1 }, view.parts));
+        }
+        self.load_item(view.parts[1], dtype)
+    }
+
+    /// Loads a number of a list.
+    pub fn load_item(&mut self, address: Value, dtype: DType) -> Res<Val> {
+        let number = self.load(address, dtype)?;
+        Ok(Val::new(number_type(dtype), number.parts))
+    }
+
+    /// The target of an assignment `list[index] = …`.
+    pub fn list_target(&mut self, list: &Val, indices: &[Index]) -> Res<StoreTarget> {
+        let Type::List { dtype, depth: 1 } = list.ty else { return unsupported("replacing a list in a list") };
+        if !self.inlined.is_empty() {
+            return unsupported("a function that writes to lists");
+        }
+        let index = self.list_index(list, indices)?;
+        let view = self.step_in(&memory_of(list), index);
+        Ok(StoreTarget::Item(Element { which: view.parts[0], address: view.parts[1], dtype }))
+    }
+
+    /// A value that is stored in a list, as the element of the array in which the list's numbers lie.
+    pub fn as_list_item(&mut self, value: &Val, dtype: DType) -> Res<Val> {
+        if value.ty != number_type(dtype) {
+            return unsupported(format!("{} in a list of {}", value.ty, number_type(dtype)));
+        }
+        Ok(Val::new(Type::Scalar(dtype), value.parts.clone()))
+    }
+
+    fn list_index(&mut self, list: &Val, indices: &[Index]) -> Res<Value> {
+        let [Index::At(index)] = indices else { return unsupported("a slice of a list") };
+        let index = self.expr(index as &Expr)?;
+        let index = self.index(&index)?;
+        Ok(self.inside_of(index, list.parts[2]))
+    }
+}

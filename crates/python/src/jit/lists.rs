@@ -1,0 +1,162 @@
+//! The numbers of lists: copied from the lists before compiled code runs, and back to them afterwards.
+//!
+//! In: the lists among the arguments of a loop. Out: their numbers in memory, one after the other, as the code expects
+//! them ([`numelt_jit::Type::List`]). Python's code does not run in the meantime, except for signal handlers, which see
+//! the numbers of before. Afterwards, an item is replaced only if its number has changed. One list has one copy, by
+//! however many ways the loop reaches it.
+
+use crate::jit::arguments::{ListAt, Numbers};
+use numelt_ir::DType;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList};
+use std::collections::HashSet;
+use std::time::Duration;
+
+/// Copying a number there and back takes about this many nanoseconds.
+const NANOSECONDS: f64 = 10.0;
+
+/// The numbers of a list.
+enum Numbered {
+    Words(Vec<u64>),
+    Bools(Vec<u8>),
+}
+
+/// The copy of a list of numbers, or of a list of lists.
+struct ListCopy<'py> {
+    list: Bound<'py, PyList>,
+    /// The lists of numbers: the list itself, or its items.
+    rows: Vec<Bound<'py, PyList>>,
+    dtype: DType,
+    /// The length of each row.
+    length: usize,
+    numbers: Numbered,
+    is_written: bool,
+}
+
+/// The copies of all lists among the arguments.
+#[derive(Default)]
+pub struct Lists<'py> {
+    copies: Vec<ListCopy<'py>>,
+}
+
+/// The time that copying the lists takes.
+pub fn copying_time(numbers: &Numbers) -> Duration {
+    let shape = |list: &ListAt| &numbers.words[list.at + 2..][..usize::from(list.depth)];
+    let count = |list: &ListAt| shape(list).iter().map(|&extent| extent as f64).product::<f64>();
+    Duration::from_nanos((NANOSECONDS * numbers.lists.iter().map(count).sum::<f64>()) as u64)
+}
+
+impl<'py> Lists<'py> {
+    /// Copies the lists, and fills in their addresses. `None` if a list holds numbers of several types, rows of several
+    /// lengths, or a row that is also an item of another list.
+    pub fn copied(objects: &[Bound<'py, PyAny>], written: &[u32], numbers: &mut Numbers) -> Option<Lists<'py>> {
+        let mut lists = Lists::default();
+        // a list of numbers may be an item of a list of lists
+        for depth in [2, 1] {
+            for number in 0..numbers.lists.len() {
+                let at = &numbers.lists[number];
+                if at.depth != depth {
+                    continue;
+                }
+                let list = objects[at.argument as usize].cast_exact::<PyList>().ok()?;
+                let is_written = written.contains(&at.argument);
+                let place = match lists.place_of(list, is_written) {
+                    Some(place) => place,
+                    None => {
+                        let copy = ListCopy::of(list, at, is_written)?;
+                        lists.copies.push(copy);
+                        lists.place_of(list, is_written)?
+                    }
+                };
+                let extent = numbers.words[at.at + 2];
+                if list.len() as u64 != extent {
+                    return None;
+                }
+                let word = at.at + 1;
+                numbers.words[word] = place;
+            }
+        }
+        let mut seen = HashSet::new();
+        let mut rows = lists.copies.iter().flat_map(|copy| &copy.rows);
+        rows.all(|row| seen.insert(row.as_ptr())).then_some(lists)
+    }
+
+    /// Where the numbers of a list lie, if they have been copied.
+    fn place_of(&mut self, list: &Bound<'py, PyList>, is_written: bool) -> Option<u64> {
+        for copy in &mut self.copies {
+            let row = if copy.list.is(list) { Some(0) } else { copy.rows.iter().position(|row| row.is(list)) };
+            if let Some(row) = row {
+                copy.is_written |= is_written;
+                return Some(copy.address() + (row * copy.length * copy.dtype.size()) as u64);
+            }
+        }
+        None
+    }
+
+    /// Replaces the items of lists whose numbers have changed.
+    pub fn write_back(&self) -> PyResult<()> {
+        self.copies.iter().filter(|copy| copy.is_written).try_for_each(ListCopy::write_back)
+    }
+}
+
+impl<'py> ListCopy<'py> {
+    fn of(list: &Bound<'py, PyList>, at: &ListAt, is_written: bool) -> Option<ListCopy<'py>> {
+        let rows: Vec<Bound<'py, PyList>> = match at.depth {
+            1 => vec![list.clone()],
+            _ => list.iter().map(|row| row.cast_into_exact().ok()).collect::<Option<_>>()?,
+        };
+        let length = rows.first()?.len();
+        if rows.iter().any(|row| row.len() != length) {
+            return None;
+        }
+        let items = rows.iter().flat_map(|row| row.iter());
+        let numbers = match at.dtype {
+            DType::Bool => {
+                Numbered::Bools(items.map(|item| Some(bits(&item, DType::Bool)? as u8)).collect::<Option<_>>()?)
+            }
+            dtype => Numbered::Words(items.map(|item| bits(&item, dtype)).collect::<Option<_>>()?),
+        };
+        Some(ListCopy { list: list.clone(), rows, dtype: at.dtype, length, numbers, is_written })
+    }
+
+    fn address(&mut self) -> u64 {
+        match &mut self.numbers {
+            Numbered::Words(words) => words.as_mut_ptr() as u64,
+            Numbered::Bools(bools) => bools.as_mut_ptr() as u64,
+        }
+    }
+
+    fn write_back(&self) -> PyResult<()> {
+        let at = |position: usize| match &self.numbers {
+            Numbered::Words(words) => words[position],
+            Numbered::Bools(bools) => bools[position].into(),
+        };
+        for (row, start) in self.rows.iter().zip((0..).step_by(self.length)) {
+            for (k, item) in row.iter().enumerate().take(self.length) {
+                let new = at(start + k);
+                if bits(&item, self.dtype) != Some(new) {
+                    row.set_item(k, number(row.py(), new, self.dtype)?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The representation of a number of Python; `None` if it has another type, or does not fit.
+fn bits(item: &Bound<'_, PyAny>, dtype: DType) -> Option<u64> {
+    match dtype {
+        DType::F64 => Some(item.cast_exact::<PyFloat>().ok()?.value().to_bits()),
+        DType::Bool => Some(item.cast_exact::<PyBool>().ok()?.is_true().into()),
+        _ => Some(item.cast_exact::<PyInt>().ok()?.extract::<i64>().ok()? as u64),
+    }
+}
+
+/// The number of Python with this representation.
+fn number(py: Python<'_>, bits: u64, dtype: DType) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match dtype {
+        DType::F64 => PyFloat::new(py, f64::from_bits(bits)).into_any(),
+        DType::Bool => PyBool::new(py, bits & 1 != 0).to_owned().into_any(),
+        _ => (bits as i64).into_pyobject(py)?.into_any(),
+    })
+}

@@ -1,0 +1,55 @@
+//! Whether copying the lists among the arguments of a loop pays.
+
+use super::{JitUnit, Variant};
+use crate::jit::account::Account;
+use crate::jit::arguments::Numbers;
+use crate::jit::lists::{self, Lists};
+use crate::jit::worth;
+use numelt_jit::StmtKind;
+use pyo3::prelude::*;
+use std::time::Duration;
+
+/// Where CPython's time for a loop is not known, copies of lists have paid if they took at most this many times as long
+/// as the code that ran on them.
+const LISTS_PAY: u32 = 20;
+/// Copies of lists that take less than this count as nothing.
+const LEAST_COPYING: Duration = Duration::from_micros(2);
+
+/// Copies of lists that have not paid count as one run in vain for each of these times that they took.
+const ONE_RUN: Duration = Duration::from_micros(500);
+
+/// Notes that copies of lists have taken a time, and returns as how many runs in vain that counts. The code has taken
+/// `took`, for what takes CPython `work`, if that is known.
+pub(super) fn in_vain(account: &Account, copying: Duration, work: Option<Duration>, took: Duration) -> u64 {
+    let work = work.unwrap_or(LISTS_PAY * took);
+    account.lose_time(copying);
+    account.gain(work.as_nanos() as f64);
+    if copying > LEAST_COPYING + work { 1 + copying.div_duration_f64(ONE_RUN) as u64 } else { 0 }
+}
+
+impl JitUnit {
+    /// The time that CPython takes for the loop, if there are lists to be copied for it, and if it can be estimated.
+    pub(super) fn work(&self, variant: &Variant, numbers: &Numbers) -> Option<Duration> {
+        if numbers.lists.is_empty() || matches!(self.tree.body.kind, StmtKind::While { .. }) {
+            return None;
+        }
+        let arguments = &variant.arguments[..self.tree.slots.len() + self.tree.inputs.len()];
+        worth::nanoseconds(&self.tree, arguments, numbers).map(|work| Duration::from_nanos(work as u64))
+    }
+
+    /// Copies the numbers of lists among the arguments; `None` if that is not possible, or takes longer than CPython
+    /// takes for the loop.
+    pub(super) fn copied_lists<'py>(
+        &self,
+        work: Option<Duration>,
+        variant: &Variant,
+        objects: &[Bound<'py, PyAny>],
+        numbers: &mut Numbers,
+    ) -> Option<Lists<'py>> {
+        if numbers.lists.is_empty() {
+            return Some(Lists::default());
+        }
+        let pays = self.is_requested || work.is_none_or(|work| work > lists::copying_time(numbers));
+        pays.then(|| Lists::copied(objects, &variant.written, numbers)).flatten()
+    }
+}
