@@ -229,3 +229,21 @@ def test_bits_do_not_depend_on_threads(threads):
         assert_bits(numelt.asarray(base)[1:-1, 1:-1].sum(), base[1:-1, 1:-1].sum(), "window")
     finally:
         numelt.config.threads = before
+
+
+@pytest.mark.parametrize("shape", [(40, 2), (3, 2000, 3), (2, 500, 7), (2, 500, 8), (1500, 9)])
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int64", "complex128"])
+def test_scans_of_few_neighbouring_lines(shape, dtype):
+    """A result in its own operand, and parts of records, whose elements are not aligned."""
+    rng = numpy.random.default_rng(8)
+    axis = len(shape) - 2
+    x = values(rng, "float64", shape).astype(dtype)
+    want = numpy.cumsum(x, axis=axis)
+    ours = numelt.array(x)
+    assert numpy.asarray(numelt.cumsum(ours, axis=axis)).tobytes() == want.tobytes()
+    numelt.cumsum(ours, axis=axis, out=ours)
+    assert numpy.asarray(ours).tobytes() == want.tobytes()
+    records = numpy.zeros(shape, [("byte", "u1"), ("x", dtype)])
+    records["x"] = x
+    got = numelt.cumsum(numelt.array(records)["x"], axis=axis)
+    assert numpy.asarray(got).tobytes() == want.tobytes()

@@ -16,11 +16,17 @@ use std::hint::black_box;
 /// The number of elements that are processed at a time.
 const CHUNK: usize = 1024;
 
+/// Fewer neighbouring lines than this are scanned one by one.
+const NARROW: usize = 8;
+
+/// An address, and the bytes from one element to the next.
+type Strided<P> = (P, isize);
+
 /// `to[i] = to[i - 1] + from[i]`, starting from `carry` unless it is `fresh`; the last result goes to `carry`.
 ///
 /// # Safety
-/// `from` and `to` are `n` elements of the scan's dtype each, apart or the same; `carry` is one.
-type Along = unsafe fn(carry: *mut u8, fresh: bool, from: *const u8, to: *mut u8, n: usize);
+/// `from` and `to` are `n` aligned elements of the scan's dtype each, apart or the same; `carry` is one.
+type Along = unsafe fn(carry: *mut u8, fresh: bool, from: Strided<*const u8>, to: Strided<*mut u8>, n: usize);
 /// `values[i] = carry[i] + values[i]`; all results go to `carry`.
 ///
 /// # Safety
@@ -96,15 +102,22 @@ fn raise_overflow() {
 ///
 /// # Safety
 /// As for [`Along`], with elements of `T`, at least one.
-unsafe fn along<T: Elem, S: Step<T>>(carry: *mut u8, fresh: bool, from: *const u8, to: *mut u8, n: usize) {
-    let (carry, from, to) = (carry.cast::<T>(), from.cast::<T>(), to.cast::<T>());
+unsafe fn along<T: Elem, S: Step<T>>(
+    carry: *mut u8,
+    fresh: bool,
+    (from, from_next): Strided<*const u8>,
+    (to, to_next): Strided<*mut u8>,
+    n: usize,
+) {
+    let carry = carry.cast::<T>();
     // SAFETY: the caller's elements.
     unsafe {
-        let mut acc = if fresh { from.read() } else { S::step(carry.read(), from.read()) };
-        to.write(acc);
-        for i in 1..n {
-            acc = S::step(acc, from.add(i).read());
-            to.add(i).write(acc);
+        let first = from.cast::<T>().read();
+        let mut acc = if fresh { first } else { S::step(carry.read(), first) };
+        to.cast::<T>().write(acc);
+        for i in 1..n as isize {
+            acc = S::step(acc, from.offset(i * from_next).cast::<T>().read());
+            to.offset(i * to_next).cast::<T>().write(acc);
         }
         carry.write(acc);
     }
@@ -265,22 +278,30 @@ impl Scan {
         (a, b)
     }
 
+    /// Whether the elements of lines from these addresses on can be used where they are: they have the dtype of the
+    /// loop and are aligned. `strides` are those between lines.
+    fn is_direct(&self, from: *mut u8, to: *mut u8, strides: [isize; 2]) -> bool {
+        let size = self.ty.size();
+        let addresses = [from.addr(), to.addr()];
+        let strides = strides.into_iter().chain([self.input.stride, self.output.stride]);
+        (self.input.dtype, self.output.dtype) == (self.ty, self.ty)
+            && addresses.into_iter().chain(strides.map(isize::unsigned_abs)).all(|bytes| bytes.is_multiple_of(size))
+    }
+
     /// Scans one line.
     ///
     /// # Safety
     /// The operands keep the promises of a library call; no other thread touches the line.
     unsafe fn line(&self, line: usize) {
         let (from, to) = self.origin(line);
+        if self.is_direct(from, to, [0; 2]) {
+            let mut carry = [0u64; 2];
+            let (from, to) = ((from.cast_const(), self.input.stride), (to, self.output.stride));
+            // SAFETY: the line's aligned elements; the operands are apart or the same.
+            return unsafe { (self.along)(carry.as_mut_ptr().cast(), true, from, to, self.len) };
+        }
         let mut buffers = Buffers::new();
         let size = self.ty.size() as isize;
-        if (self.input.dtype, self.output.dtype) == (self.ty, self.ty)
-            && (self.input.stride, self.output.stride) == (size, size)
-            && from.addr() % self.ty.size() == 0
-            && to.addr() % self.ty.size() == 0
-        {
-            // SAFETY: the line's elements, dense in both operands, which are apart or the same.
-            return unsafe { (self.along)(buffers.carry.as_ptr(), true, from, to, self.len) };
-        }
         for start in (0..self.len).step_by(CHUNK) {
             let n = CHUNK.min(self.len - start);
             let at = |base: *mut u8, stride: isize| Rect {
@@ -293,7 +314,7 @@ impl Scan {
             // SAFETY: the chunk lies in the line; it is read before it is written.
             unsafe {
                 let values = self.read(at(from, self.input.stride), &mut buffers);
-                (self.along)(buffers.carry.as_ptr(), start == 0, values, values, n);
+                (self.along)(buffers.carry.as_ptr(), start == 0, (values, size), (values, size), n);
                 self.write(at(to, self.output.stride), values, &mut buffers);
             }
         }
@@ -306,7 +327,26 @@ impl Scan {
     unsafe fn block(&self, line: usize, n: usize) {
         let (from, to) = self.origin(line);
         let (_, from_next, to_next) = self.others[self.others.len() - 1];
+        if n < NARROW && self.is_direct(from, to, [from_next, to_next]) {
+            // SAFETY: the caller's lines.
+            return unsafe { self.narrow((from, from_next), (to, to_next), n) };
+        }
         let mut buffers = Buffers::new();
+        let size = self.ty.size();
+        if (from_next, to_next) == (size as isize, size as isize) && self.is_direct(from, to, [0; 2]) {
+            for step in 0..self.len {
+                let from = from.wrapping_offset(step as isize * self.input.stride);
+                let to = to.wrapping_offset(step as isize * self.output.stride);
+                // SAFETY: the elements lie in the lines; the operands are apart or the same.
+                unsafe {
+                    if from != to {
+                        to.copy_from_nonoverlapping(from, n * size);
+                    }
+                    (self.across)(buffers.carry.as_ptr(), step == 0, to, n);
+                }
+            }
+            return;
+        }
         for step in 0..self.len {
             let at = |base: *mut u8, stride: isize, next: isize| Rect {
                 base: base.wrapping_offset(step as isize * stride),
@@ -320,6 +360,25 @@ impl Scan {
                 let values = self.read(at(from, self.input.stride, from_next), &mut buffers);
                 (self.across)(buffers.carry.as_ptr(), step == 0, values, n);
                 self.write(at(to, self.output.stride, to_next), values, &mut buffers);
+            }
+        }
+    }
+
+    /// Scans a few neighbouring lines, some steps of each at a time, so that they are in the cache when the next line
+    /// is scanned. The strides are those from line to line.
+    ///
+    /// # Safety
+    /// As for `line`, of each of these `n` lines, whose elements can be used where they are.
+    unsafe fn narrow(&self, (from, from_next): Strided<*mut u8>, (to, to_next): Strided<*mut u8>, n: usize) {
+        let mut carries = [[0u64; 2]; NARROW];
+        for start in (0..self.len).step_by(CHUNK) {
+            let steps = CHUNK.min(self.len - start);
+            for (line, carry) in (0..n as isize).zip(&mut carries) {
+                let from = from.wrapping_offset(start as isize * self.input.stride + line * from_next);
+                let to = to.wrapping_offset(start as isize * self.output.stride + line * to_next);
+                let (from, to) = ((from.cast_const(), self.input.stride), (to, self.output.stride));
+                // SAFETY: these elements lie in the line.
+                unsafe { (self.along)(carry.as_mut_ptr().cast(), start == 0, from, to, steps) };
             }
         }
     }
