@@ -1,6 +1,8 @@
 """Loops over lists of numbers, and over lists of such lists, compiled."""
 
 import os
+import signal
+import threading
 
 import pytest
 
@@ -140,6 +142,36 @@ def seen_lists(function):
     now, then = numbers(50, 0.5), numbers(50, 0.25)
     function(now, then, 7)
     return now, then
+
+
+def waited_for(flag, count):
+    while not flag[0]:
+        count[0] += 1
+    return count
+
+
+@pytest.mark.parametrize("by", ["thread", "signal"])
+def test_loops_see_what_others_write_to_lists(by):
+    compiled, flag, seen = np.jit(waited_for), [False], [0, 0]
+
+    def stop(*_):
+        flag[0] = True
+        seen[1] = 7
+
+    if by == "thread":
+        timer = threading.Timer(0.3, stop)
+        timer.start()
+        compiled(flag, seen)
+        timer.join()
+    else:
+        before = signal.signal(signal.SIGALRM, stop)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            compiled(flag, seen)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+    assert seen[0] > 100_000
+    assert seen[1] == 7
 
 
 def position(items, wanted):

@@ -158,17 +158,54 @@ pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
 /// interval: by then a waiting thread has requested the GIL, and otherwise this thread would get it back at once.
 const SWITCH: Duration = Duration::from_millis(7);
 
+/// How long compiled code works on copies of lists before it stops, so that it sees what signal handlers have changed in
+/// the lists. If there are other threads, it stops where it would otherwise let them run.
+const REREAD: Duration = Duration::from_millis(100);
+
 thread_local! {
     /// When this thread has last released the GIL.
     static SWITCHED: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// When the lists were copied with which this thread's compiled code works, if there are any.
+    static COPIED: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Compiled code of this thread works on copies of lists as long as this lives: it does not let other threads run.
+pub struct OnCopies {
+    before: Option<Instant>,
+}
+
+impl OnCopies {
+    /// From now on.
+    pub fn new() -> OnCopies {
+        OnCopies { before: COPIED.replace(Some(Instant::now())) }
+    }
+}
+
+impl Drop for OnCopies {
+    fn drop(&mut self) {
+        COPIED.set(self.before);
+    }
+}
+
+/// Does this interpreter have one thread only?
+fn is_alone() -> bool {
+    // SAFETY: the GIL is held, so that no thread comes or goes.
+    unsafe {
+        let first = ffi::PyInterpreterState_ThreadHead(ffi::PyInterpreterState_Get());
+        ffi::PyThreadState_Next(first).is_null()
+    }
 }
 
 /// Runs the handlers of signals that have arrived, and lets other threads run every few milliseconds. Compiled code
-/// calls this from time to time. Returns true if a handler has raised an exception, which
-/// [`crate::jit::unit::jit_pending`] will raise.
+/// calls this from time to time. Returns true if the code shall stop: if a handler has raised an exception, which
+/// [`crate::jit::unit::jit_pending`] will raise, or if it is time to look at lists again.
 pub extern "C" fn poll() -> u8 {
     let now = Instant::now();
-    if SWITCHED.get().is_none_or(|last| now - last > SWITCH) {
+    if let Some(copied) = COPIED.get() {
+        if now - copied > if is_alone() { REREAD } else { SWITCH } {
+            return 1;
+        }
+    } else if SWITCHED.get().is_none_or(|last| now - last > SWITCH) {
         SWITCHED.set(Some(now));
         // SAFETY: compiled code calls this with the GIL held, and does nothing while this call has released it.
         // References keep its objects alive, and guards keep the memory of arrays in place.

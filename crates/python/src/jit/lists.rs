@@ -2,8 +2,8 @@
 //!
 //! In: the lists among the arguments of a loop. Out: their numbers in memory, one after the other, as the code expects
 //! them ([`numelt_jit::Type::List`]). Python's code does not run in the meantime, except for signal handlers, which see
-//! the numbers of before. Afterwards, an item is replaced only if its number has changed. One list has one copy, by
-//! however many ways the loop reaches it.
+//! the numbers of before. Afterwards, an item is replaced only if compiled code has changed its number. One list has
+//! one copy, by however many ways the loop reaches it.
 
 use crate::jit::arguments::{ListAt, Numbers};
 use numelt_ir::DType;
@@ -16,6 +16,7 @@ use std::time::Duration;
 const NANOSECONDS: f64 = 10.0;
 
 /// The numbers of a list.
+#[derive(Clone)]
 enum Numbered {
     Words(Vec<u64>),
     Bools(Vec<u8>),
@@ -30,7 +31,8 @@ struct ListCopy<'py> {
     /// The length of each row.
     length: usize,
     numbers: Numbered,
-    is_written: bool,
+    /// The numbers as they were, if some of them may be written.
+    before: Option<Numbered>,
 }
 
 /// The copies of all lists among the arguments.
@@ -63,7 +65,7 @@ impl<'py> Lists<'py> {
                 let place = match lists.place_of(list, is_written) {
                     Some(place) => place,
                     None => {
-                        let copy = ListCopy::of(list, at, is_written)?;
+                        let copy = ListCopy::of(list, at)?;
                         lists.copies.push(copy);
                         lists.place_of(list, is_written)?
                     }
@@ -86,7 +88,9 @@ impl<'py> Lists<'py> {
         for copy in &mut self.copies {
             let row = if copy.list.is(list) { Some(0) } else { copy.rows.iter().position(|row| row.is(list)) };
             if let Some(row) = row {
-                copy.is_written |= is_written;
+                if is_written && copy.before.is_none() {
+                    copy.before = Some(copy.numbers.clone());
+                }
                 return Some(copy.address() + (row * copy.length * copy.dtype.size()) as u64);
             }
         }
@@ -95,12 +99,21 @@ impl<'py> Lists<'py> {
 
     /// Replaces the items of lists whose numbers have changed.
     pub fn write_back(&self) -> PyResult<()> {
-        self.copies.iter().filter(|copy| copy.is_written).try_for_each(ListCopy::write_back)
+        self.copies.iter().try_for_each(ListCopy::write_back)
+    }
+}
+
+impl Numbered {
+    fn at(&self, position: usize) -> u64 {
+        match self {
+            Numbered::Words(words) => words[position],
+            Numbered::Bools(bools) => bools[position].into(),
+        }
     }
 }
 
 impl<'py> ListCopy<'py> {
-    fn of(list: &Bound<'py, PyList>, at: &ListAt, is_written: bool) -> Option<ListCopy<'py>> {
+    fn of(list: &Bound<'py, PyList>, at: &ListAt) -> Option<ListCopy<'py>> {
         let rows: Vec<Bound<'py, PyList>> = match at.depth {
             1 => vec![list.clone()],
             _ => list.iter().map(|row| row.cast_into_exact().ok()).collect::<Option<_>>()?,
@@ -116,7 +129,7 @@ impl<'py> ListCopy<'py> {
             }
             dtype => Numbered::Words(items.map(|item| bits(&item, dtype)).collect::<Option<_>>()?),
         };
-        Some(ListCopy { list: list.clone(), rows, dtype: at.dtype, length, numbers, is_written })
+        Some(ListCopy { list: list.clone(), rows, dtype: at.dtype, length, numbers, before: None })
     }
 
     fn address(&mut self) -> u64 {
@@ -127,16 +140,13 @@ impl<'py> ListCopy<'py> {
     }
 
     fn write_back(&self) -> PyResult<()> {
-        let at = |position: usize| match &self.numbers {
-            Numbered::Words(words) => words[position],
-            Numbered::Bools(bools) => bools[position].into(),
-        };
-        for (row, start) in self.rows.iter().zip((0..).step_by(self.length)) {
-            for (k, item) in row.iter().enumerate().take(self.length) {
-                let new = at(start + k);
-                if bits(&item, self.dtype) != Some(new) {
-                    row.set_item(k, number(row.py(), new, self.dtype)?)?;
-                }
+        let Some(before) = &self.before else { return Ok(()) };
+        for position in 0..self.rows.len() * self.length {
+            let new = self.numbers.at(position);
+            let (row, k) = (&self.rows[position / self.length], position % self.length);
+            // a signal handler may have made the list shorter
+            if new != before.at(position) && k < row.len() {
+                row.set_item(k, number(row.py(), new, self.dtype)?)?;
             }
         }
         Ok(())

@@ -17,7 +17,7 @@ use crate::jit::ahead;
 use crate::jit::arguments::{self, Numbers, Objects};
 use crate::jit::code;
 use crate::jit::forced;
-use crate::jit::host_functions::HostFunction;
+use crate::jit::host_functions::{HostFunction, OnCopies};
 use crate::jit::pool::Pool;
 use crate::jit::rest::Rest;
 use crate::jit::results::{ResultReader, Shape};
@@ -476,23 +476,28 @@ impl JitUnit {
         mut numbers: Numbers,
         accounts: &[Arc<Account>],
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let begun = Instant::now();
-        let work = self.work(variant, &numbers);
-        let Some(lists) = self.copied_lists(work, variant, objects, &mut numbers) else {
-            add_one(&variant.runs);
-            add_one(&variant.early);
-            return Ok(None);
-        };
-        let mut copying = begun.elapsed();
         if arguments::any_pending(objects, &numbers) {
             run::flush(py, Reason::Read)?;
         }
-        let took;
+        let work = self.work(variant, &numbers);
+        let (took, lists, mut copying);
         let pool = HostFunction::Pool(Mutex::default());
         let code = variant.code.current().expect("only code that is ready is run");
         let mut frame: SmallVec<[u64; 64]> = SmallVec::from_elem(0, code.words());
         {
             let _held = arguments::hold(py, objects, &variant.written, &mut numbers)?;
+            let begun = Instant::now();
+            // no other thread runs from here on, until the numbers have been written back
+            lists = match self.copied_lists(work, variant, objects, &mut numbers) {
+                Some(lists) => lists,
+                None => {
+                    add_one(&variant.runs);
+                    add_one(&variant.early);
+                    return Ok(None);
+                }
+            };
+            let _on_copies = (!numbers.lists.is_empty()).then(OnCopies::new);
+            copying = begun.elapsed();
             let mut scratch: Vec<Box<HostFunction>> = Vec::new();
             for (word, source) in frame.iter_mut().zip(&variant.params) {
                 *word = match source {
