@@ -51,7 +51,7 @@ mod watch;
 mod work;
 
 pub use made::{MADE, VIEW};
-pub use outside::{Argument, Form, IterationsAhead, ObjectKind, Param, World};
+pub use outside::{APPENDED, Argument, Form, IterationsAhead, ObjectKind, Param, World};
 pub use sources::count as source_parts;
 pub use tree::{Expr, Index, Operator, Stmt, StmtKind, Target, Unit, parse_unit};
 pub use types::{Type, numpy_name, places};
@@ -76,6 +76,8 @@ pub struct Specialized {
     pub exits: Vec<Exit>,
     /// The numbers of the arguments that are arrays or lists and may be written.
     pub written: Vec<u32>,
+    /// The numbers of the arguments that are lists to which the code appends.
+    pub appended: Vec<u32>,
     /// For each `for` loop, how its iterations run.
     pub ahead: Vec<AheadNote>,
 }
@@ -137,12 +139,14 @@ pub fn specialize(unit: &Unit, arguments: Vec<Argument>, world: &mut dyn World) 
     let written = arrays.map(|(number, _)| number as u32).filter(|number| any || walk.written.contains(&Some(*number)));
     let written = written.collect();
     let (function, params) = (walk.e.finish(), walk.params);
+    let appended = |param: &Param| if let Param::Append(number) = param { Some(*number) } else { None };
+    let appended = params.iter().filter_map(appended).collect();
     for ahead in iterations_ahead(&function.body) {
         let note = walk.labels.get(&ahead.label).and_then(|number| walk.ahead.get_mut(number));
         note.into_iter().for_each(|note| note.is_free = ahead.is_free);
     }
     let ahead = walk.ahead.into_values().collect();
-    Ok(Specialized { function, params, arguments: walk.arguments, exits: walk.exits, written, ahead })
+    Ok(Specialized { function, params, arguments: walk.arguments, exits: walk.exits, written, appended, ahead })
 }
 
 /// The numbers of all `for` statements in a loop, in order, the loop itself included.

@@ -2,10 +2,13 @@
 //!
 //! While a loop runs, the numbers of a list lie in memory as those of an array do ([`Type::List`]), so that accesses to
 //! them are accesses to that array. Unlike an array's elements, they are numbers of Python, and all of one type: a
-//! number of another type cannot be stored. A list keeps its length. Not here: copying the numbers from the list and
-//! back to it.
+//! number of another type cannot be stored. A list keeps its length.
+//!
+//! Numbers of any type can be appended to a list of which a loop uses nothing else; they are appended when the code has
+//! stopped. Not here: copying the numbers from lists and back to them.
 
 use crate::arrays::{Element, StoreTarget};
+use crate::outside::{APPENDED, ObjectKind, Param};
 use crate::tree::{Expr, Index};
 use crate::types::{Type, Val};
 use crate::walk::{Res, Walk, unsupported};
@@ -68,6 +71,33 @@ impl Walk<'_> {
             return unsupported(format!("{} in a list of {}", value.ty, number_type(dtype)));
         }
         Ok(Val::new(Type::Scalar(dtype), value.parts.clone()))
+    }
+
+    /// Compiles the statement `list.append(number)`; false for all other calls.
+    pub fn appends(&mut self, function: &Expr, args: &[Expr], keywords: &[(String, Expr)]) -> Res<bool> {
+        let (Expr::Attr(base, name), [arg], []) = (function, args, keywords) else { return Ok(false) };
+        // the arguments of an inlined function are those of its caller, which may use them otherwise
+        if name != "append" || !matches!(**base, Expr::Slot(_) | Expr::Input(_)) || !self.inlined.is_empty() {
+            return Ok(false);
+        }
+        let base = self.expr(base)?;
+        let Type::Object(number) = base.ty else { return Ok(false) };
+        if self.object_kind(&base) != ObjectKind::List {
+            return Ok(false);
+        }
+        let number_appended = self.expr(arg)?;
+        self.flush_watched();
+        self.fail_region("it appends to a list");
+        let list = self.outside(Param::Append(number));
+        self.each(&number_appended, &mut |walk, val| {
+            let Some(kind) = APPENDED.iter().position(|ty| *ty == val.ty) else {
+                return unsupported(format!("appending {}", val.ty));
+            };
+            let kind = walk.e.int(kind as i64);
+            walk.e.call_loop(list, &[kind, val.parts[0]], DType::I64);
+            Ok(Val::empty(Type::None))
+        })?;
+        Ok(true)
     }
 
     fn list_index(&mut self, list: &Val, indices: &[Index]) -> Res<Value> {

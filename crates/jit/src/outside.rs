@@ -22,6 +22,8 @@ pub enum ObjectKind {
     Module,
     /// A Python function.
     Function,
+    /// A list of which the loop uses nothing but methods. Its items are not known.
+    List,
     /// Something else.
     Other,
 }
@@ -73,7 +75,27 @@ pub enum Param {
     /// in `DType::ALL`), a length, the count of arrays in use, and the numbers of these. It returns the number of an
     /// array that is not in use, or zero if there is no memory.
     Pool,
+    /// The address of the description of the numbers that are appended to a list: the argument of this number. It is
+    /// called with the position of a type in [`APPENDED`] and a number of that type, and returns zero.
+    Append(u32),
 }
+
+/// The types of numbers that can be appended to a list.
+pub const APPENDED: [Type; 13] = [
+    Type::Bool,
+    Type::Int,
+    Type::Float,
+    Type::Scalar(DType::Bool),
+    Type::Scalar(DType::I8),
+    Type::Scalar(DType::U8),
+    Type::Scalar(DType::I16),
+    Type::Scalar(DType::U16),
+    Type::Scalar(DType::I32),
+    Type::Scalar(DType::U32),
+    Type::Scalar(DType::I64),
+    Type::Scalar(DType::U64),
+    Type::Scalar(DType::F64),
+];
 
 /// How a loop of a ufunc is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -68,6 +68,7 @@ impl Walk<'_> {
             StmtKind::Pass => Ok(()),
             StmtKind::Exit(why) => unsupported(why.clone()),
             StmtKind::Expr(Expr::Str(_)) => Ok(()),
+            StmtKind::Expr(Expr::Call(function, args, keywords)) if self.appends(function, args, keywords)? => Ok(()),
             StmtKind::Expr(value) => {
                 self.expr(value)?;
                 self.flush_watched();

@@ -30,7 +30,12 @@ class Writer(random_loops.Writer):
         if self._r.random() < 0.8:
             # its result is NumPy's, which the code does not store in a list of Python's numbers
             text = text.replace("np.sqrt", "math.sqrt")
-        text = text.replace("return t,", "return [w is row for row in m], w is x, x is y, t,")
+        text = text.replace(
+            "return t,",
+            "return [w is row for row in m if type(row) is list], type(w) is tuple or w is x, x is y, log, more, t,",
+        )
+        log, more = self._r.choice(["[]", "[n]"]), self._r.choice(["[]", "log"])
+        text = text.replace("    i = j = 0", f"    i = j = 0\n    log = {log}\n    more = {more}")
         return text.replace(
             "w = np.zeros(len(x))", self._r.choice(["w = [0.0] * len(x)", "w = x", "w = m[-1]"])
         )
@@ -42,6 +47,8 @@ class Writer(random_loops.Writer):
         return f"sum(x[{self._index()} :])"
 
     def _statement(self, space: str) -> list[str]:
+        if self._r.random() < 0.07:
+            return [f"{space}{self._r.choice(['log', 'log', 'more'])}.append({self._expression()})"]
         if self._r.random() < 0.05:
             return [f"{space}{self._r.choice(['w = m[' + self._index() + ']', 'x, y = y, x', 'x = w'])}"]
         return super()._statement(space)

@@ -83,6 +83,16 @@ def differences(points):
     return total
 
 
+def positions(items, limit):
+    found, others = [], []
+    for i in range(len(items)):
+        if items[i] > limit:
+            found.append(i)
+        else:
+            others.append(items[i] * 0.5)
+    return found, others
+
+
 def numbers(count, factor):
     return [(k * 7919 % 1009) * factor for k in range(count)]
 
@@ -99,9 +109,11 @@ def rows(count, columns, factor):
         (sorted_by_exchange, lambda: (numbers(200, 3),)),
         (sorted_by_exchange, lambda: (numbers(200, 0.1),)),
         (most_valuable, lambda: ([3, 4, 5, 9], [3, 4, 4, 10], 300)),
+        (positions, lambda: (numbers(500, 0.25), 80)),
+        (positions, lambda: (np.array(numbers(500, 0.25)), 80)),
         (differences, lambda: ([[0.5 * k, 100.0 - k] for k in range(60)],)),
     ],
-    ids=["sieve", "product", "ints", "floats", "knapsack", "points"],
+    ids=["sieve", "product", "ints", "floats", "knapsack", "append", "append scalars", "points"],
 )  # fmt: skip
 @pytest.mark.usefixtures("ahead")
 def test_functions_of_lists(function, args):
@@ -142,6 +154,30 @@ def seen_lists(function):
     now, then = numbers(50, 0.5), numbers(50, 0.25)
     function(now, then, 7)
     return now, then
+
+
+def extended(items, out, rows, more):
+    for i in range(40):
+        out.append(items[i] + 1.0)
+        more.append(i)
+        out.append(rows[0][i])
+    return items, out, rows, more
+
+
+@pytest.mark.parametrize("same", ["items", "row", "more", "nothing"])
+def test_lists_that_grow_and_are_read_in_other_ways(same):
+    def args():
+        items, out, row, more = numbers(50, 0.5), [], numbers(60, 0.25), []
+        rows = [row, numbers(60, 2.0)]
+        if same == "nothing":
+            return items, out, rows, more
+        out = {"items": items, "row": row, "more": more}[same]
+        return items, out, rows, more
+
+    compiled = np.jit(extended)
+    for _ in range(3):
+        assert outcome(compiled, args()) == outcome(extended, args())
+    assert stops(compiled) == []
 
 
 def waited_for(flag, count):

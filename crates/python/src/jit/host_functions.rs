@@ -5,7 +5,7 @@
 use crate::jit::pool::Pool;
 use crate::numpy::convert::Numpy;
 use numelt_ir::DType;
-use numelt_jit::{Form, Param};
+use numelt_jit::{APPENDED, Form, Param};
 use numpy::npyffi::PyUFuncObject;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -31,6 +31,8 @@ pub enum HostFunction {
     Scratch(Mutex<Vec<u128>>),
     /// The arrays that the run makes.
     Pool(Mutex<Pool>),
+    /// The numbers that the run appends to a list: the position of their type in [`APPENDED`], and their bits.
+    Append(Mutex<Vec<(u8, u64)>>),
 }
 
 impl HostFunction {
@@ -50,6 +52,7 @@ impl HostFunction {
             }
             Param::Scratch(_) => Some(HostFunction::Scratch(Mutex::default())),
             Param::Pool => Some(HostFunction::Pool(Mutex::default())),
+            Param::Append(_) => Some(HostFunction::Append(Mutex::default())),
         })
     }
 }
@@ -143,6 +146,15 @@ pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
                     *memory = vec![0; words.next_power_of_two()];
                 }
                 *(*args.add(1)).cast::<u64>() = memory.as_mut_ptr() as u64;
+            }
+            HostFunction::Append(numbers) => {
+                let kind = word(0) as usize;
+                let mut bits = [0; 8];
+                let size = APPENDED[kind].parts()[0].size();
+                std::ptr::copy_nonoverlapping(*args.add(1), bits.as_mut_ptr(), size);
+                let mut numbers = numbers.lock().unwrap_or_else(PoisonError::into_inner);
+                numbers.push((kind as u8, u64::from_le_bytes(bits)));
+                *(*args.add(2)).cast::<u64>() = 0;
             }
             HostFunction::Pool(pool) => {
                 let mut pool = pool.lock().unwrap_or_else(PoisonError::into_inner);

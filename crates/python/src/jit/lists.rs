@@ -6,10 +6,14 @@
 //! one copy, by however many ways the loop reaches it.
 
 use crate::jit::arguments::{ListAt, Numbers};
-use numelt_ir::DType;
+use crate::jit::host_functions::HostFunction;
+use crate::numpy::convert;
+use numelt_ir::{DType, Scalar};
+use numelt_jit::{APPENDED, Type};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList};
 use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Copying a number there and back takes about this many nanoseconds.
@@ -50,8 +54,14 @@ pub fn copying_time(numbers: &Numbers) -> Duration {
 
 impl<'py> Lists<'py> {
     /// Copies the lists, and fills in their addresses. `None` if a list holds numbers of several types, rows of several
-    /// lengths, or a row that is also an item of another list.
-    pub fn copied(objects: &[Bound<'py, PyAny>], written: &[u32], numbers: &mut Numbers) -> Option<Lists<'py>> {
+    /// lengths, or a row that is also an item of another list, or if the code appends to one of them, or in two ways to
+    /// one list.
+    pub fn copied(
+        objects: &[Bound<'py, PyAny>],
+        written: &[u32],
+        appended: &[u32],
+        numbers: &mut Numbers,
+    ) -> Option<Lists<'py>> {
         let mut lists = Lists::default();
         // a list of numbers may be an item of a list of lists
         for depth in [2, 1] {
@@ -80,7 +90,10 @@ impl<'py> Lists<'py> {
         }
         let mut seen = HashSet::new();
         let mut rows = lists.copies.iter().flat_map(|copy| &copy.rows);
-        rows.all(|row| seen.insert(row.as_ptr())).then_some(lists)
+        let are_distinct = rows.all(|row| seen.insert(row.as_ptr()));
+        let mut others = appended.iter().map(|argument| objects[*argument as usize].as_ptr());
+        let is_matrix = |list| lists.copies.iter().any(|copy| copy.list.as_ptr() == list);
+        (are_distinct && others.all(|list| seen.insert(list) && !is_matrix(list))).then_some(lists)
     }
 
     /// Where the numbers of a list lie, if they have been copied.
@@ -150,6 +163,41 @@ impl<'py> ListCopy<'py> {
             }
         }
         Ok(())
+    }
+}
+
+/// The numbers that a run appends to lists.
+pub struct Appended(Vec<(u32, HostFunction)>);
+
+impl Appended {
+    /// For the lists among the arguments to which the code appends.
+    pub fn new(arguments: &[u32]) -> Appended {
+        Appended(arguments.iter().map(|argument| (*argument, HostFunction::Append(Mutex::default()))).collect())
+    }
+
+    /// The address that the code of the run needs to append to a list.
+    pub fn address(&self, argument: u32) -> u64 {
+        let found = self.0.iter().find(|(own, _)| *own == argument).expect("one for each list");
+        std::ptr::from_ref(&found.1) as u64
+    }
+
+    /// Appends the numbers to their lists.
+    pub fn append(&self, objects: &[Bound<'_, PyAny>]) -> PyResult<()> {
+        for (argument, function) in &self.0 {
+            let HostFunction::Append(numbers) = function else { unreachable!("made above") };
+            let list = objects[*argument as usize].cast_exact::<PyList>()?;
+            for (kind, bits) in numbers.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+                list.append(appended_number(list.py(), &APPENDED[usize::from(*kind)], *bits)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn appended_number<'py>(py: Python<'py>, ty: &Type, bits: u64) -> PyResult<Bound<'py, PyAny>> {
+    match ty {
+        Type::Scalar(dtype) => convert::to_numpy_scalar(py, Scalar::from_bytes(*dtype, &bits.to_le_bytes())),
+        ty => number(py, bits, ty.parts()[0]),
     }
 }
 

@@ -18,6 +18,7 @@ use crate::jit::arguments::{self, Numbers, Objects};
 use crate::jit::code;
 use crate::jit::forced;
 use crate::jit::host_functions::{HostFunction, OnCopies};
+use crate::jit::lists::Appended;
 use crate::jit::pool::Pool;
 use crate::jit::rest::Rest;
 use crate::jit::results::{ResultReader, Shape};
@@ -213,7 +214,7 @@ impl JitUnit {
             // to copy the items of a list takes time
             let unread = !self.uses[number] && object.is_exact_instance_of::<PyList>();
             arguments.push(match unread {
-                true => Argument { kind: ObjectKind::Other, ty: Type::None },
+                true => Argument { kind: ObjectKind::List, ty: Type::None },
                 false => arguments::classify(object, number as u32, &mut numbers)?,
             });
         }
@@ -480,6 +481,7 @@ impl JitUnit {
             run::flush(py, Reason::Read)?;
         }
         let work = self.work(variant, &numbers);
+        let appended = Appended::new(&variant.appended);
         let (took, lists, mut copying);
         let pool = HostFunction::Pool(Mutex::default());
         let code = variant.code.current().expect("only code that is ready is run");
@@ -496,7 +498,8 @@ impl JitUnit {
                     return Ok(None);
                 }
             };
-            let _on_copies = (!numbers.lists.is_empty()).then(OnCopies::new);
+            let has_lists = !numbers.lists.is_empty() || !variant.appended.is_empty();
+            let _on_copies = has_lists.then(OnCopies::new);
             copying = begun.elapsed();
             let mut scratch: Vec<Box<HostFunction>> = Vec::new();
             for (word, source) in frame.iter_mut().zip(&variant.params) {
@@ -504,6 +507,7 @@ impl JitUnit {
                     ParamSource::Number(at) => numbers.words[*at],
                     ParamSource::Constant(value) => *value,
                     ParamSource::Pool => std::ptr::from_ref(&pool) as u64,
+                    ParamSource::Append(argument) => appended.address(*argument),
                     ParamSource::Scratch => {
                         scratch.push(Box::new(HostFunction::Scratch(Mutex::default())));
                         std::ptr::from_ref(&**scratch.last().expect("just pushed")) as u64
@@ -517,6 +521,7 @@ impl JitUnit {
             took = start.elapsed();
             variant.code.note_time(took, ahead::spent());
         }
+        appended.append(objects)?;
         if !numbers.lists.is_empty() {
             let begun = Instant::now();
             lists.write_back()?;

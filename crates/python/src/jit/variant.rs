@@ -35,6 +35,7 @@ pub struct Variant {
     /// The types of the variables at each exit.
     pub shapes: Vec<Vec<Shape>>,
     pub written: Vec<u32>,
+    pub appended: Vec<u32>,
     pub code: Arc<Code>,
     pub text: String,
     /// For each loop, how its iterations run.
@@ -59,6 +60,8 @@ pub enum ParamSource {
     Scratch,
     /// The pool of arrays that the run makes.
     Pool,
+    /// The numbers that the run appends to a list, by the number of the argument.
+    Append(u32),
 }
 
 /// Can the code reach the end of an iteration? There, it has an exit for signals.
@@ -142,9 +145,9 @@ impl Variant {
             starts.push(next);
             next += one.numbers();
         }
-        let is_scratch = |param: &Param| matches!(param, Param::Scratch(_) | Param::Pool);
+        let is_of_run = |param: &Param| matches!(param, Param::Scratch(_) | Param::Pool | Param::Append(_));
         let mut host_functions = Vec::new();
-        for param in made.params.iter().filter(|param| !matches!(param, Param::Part { .. }) && !is_scratch(param)) {
+        for param in made.params.iter().filter(|param| !matches!(param, Param::Part { .. }) && !is_of_run(param)) {
             let found = HostFunction::of(py, param).ok().flatten();
             host_functions.push(found.ok_or_else(|| failed("a loop of a NumPy ufunc does not exist any more".into()))?);
         }
@@ -154,11 +157,12 @@ impl Variant {
             Param::Part { argument, part } => ParamSource::Number(starts[*argument as usize] + *part as usize),
             Param::Scratch(_) => ParamSource::Scratch,
             Param::Pool => ParamSource::Pool,
+            Param::Append(argument) => ParamSource::Append(*argument),
             _ => ParamSource::Constant(addresses.next().expect("one per parameter")),
         });
         let params = params.collect();
         let identities = made.arguments.iter().zip(objects.iter()).map(|(argument, object)| {
-            let is_one = !matches!(argument.kind, ObjectKind::Value | ObjectKind::Other);
+            let is_one = !matches!(argument.kind, ObjectKind::Value | ObjectKind::List | ObjectKind::Other);
             is_one.then(|| Identity::of(object, &argument.kind)).transpose()
         });
         let identities = identities.collect::<PyResult<_>>().map_err(|error| failed(error.to_string()))?;
@@ -172,6 +176,7 @@ impl Variant {
             shapes: made.exits.iter().map(|exit| exit.slots.iter().map(Shape::of).collect()).collect(),
             exits: made.exits,
             written: made.written,
+            appended: made.appended,
             text: made.function.to_string(),
             code: Code::new(made.function),
             ahead: made.ahead,

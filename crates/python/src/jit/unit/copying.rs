@@ -46,10 +46,10 @@ impl JitUnit {
         objects: &[Bound<'py, PyAny>],
         numbers: &mut Numbers,
     ) -> Option<Lists<'py>> {
-        if numbers.lists.is_empty() {
+        if numbers.lists.is_empty() && variant.appended.is_empty() {
             return Some(Lists::default());
         }
         let pays = self.is_requested || work.is_none_or(|work| work > lists::copying_time(numbers));
-        pays.then(|| Lists::copied(objects, &variant.written, numbers)).flatten()
+        pays.then(|| Lists::copied(objects, &variant.written, &variant.appended, numbers)).flatten()
     }
 }
