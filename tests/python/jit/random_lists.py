@@ -30,10 +30,8 @@ class Writer(random_loops.Writer):
         if self._r.random() < 0.8:
             # its result is NumPy's, which the code does not store in a list of Python's numbers
             text = text.replace("np.sqrt", "math.sqrt")
-        text = text.replace(
-            "return t,",
-            "return [w is row for row in m if type(row) is list], type(w) is tuple or w is x, x is y, log, more, t,",
-        )
+        same = "[w is row for row in m if type(row) is list], type(w) is tuple or w is x, x is y"
+        text = text.replace("return t,", f"return {same}, log, more, t,")
         log, more = self._r.choice(["[]", "[n]"]), self._r.choice(["[]", "log"])
         text = text.replace("    i = j = 0", f"    i = j = 0\n    log = {log}\n    more = {more}")
         return text.replace(

@@ -43,7 +43,7 @@ def with_while(n):
     while i < n:
         i += 1
         if i % 999 == 0:
-            seen.append(i)
+            seen.append(str(i))
         if i == n - 5:
             seen.append("last")
             break
@@ -69,7 +69,7 @@ def changed_variable(n):
         first = i
         i = i * 2
         if first % 500 == 0:
-            seen.append(i)
+            seen.append(str(i))
         i += 1
     return seen, i, first
 
