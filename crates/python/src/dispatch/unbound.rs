@@ -18,12 +18,14 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyCFunction, PyDict, PyTuple, PyType};
+use pyo3::types::{PyCFunction, PyDict, PyString, PyTuple, PyType};
 use std::ffi::c_int;
 use std::mem::offset_of;
 
 /// The methods, by name.
 static METHODS: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+/// The method for ufuncs, and its name: for each operator with one of its scalars on the left, NumPy looks it up twice.
+static FOR_UFUNCS: PyOnceLock<(Py<PyString>, Py<PyAny>)> = PyOnceLock::new();
 /// NumPy's array class.
 static ARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
@@ -106,6 +108,10 @@ fn set_unbound(py: Python<'_>, methods: Bound<'_, PyDict>) -> PyResult<()> {
         // before Python 3.12, a class does not inherit this from its base
         vectorcall::call_by_entry::<UnboundCall>(&method.get_type())?;
     }
+    let name = PyString::intern(py, "__array_ufunc__");
+    if let Some(method) = methods.get_item(&name)? {
+        let _ = FOR_UFUNCS.set(py, (name.unbind(), method.unbind()));
+    }
     METHODS.set(py, methods.unbind()).map_err(|_| PyRuntimeError::new_err("the methods have been set"))
 }
 
@@ -152,6 +158,11 @@ unsafe extern "C" fn getattro(cls: *mut ffi::PyObject, name: *mut ffi::PyObject)
     // lives as long as the process; a reference is taken to its borrowed item before anything else runs.
     unsafe {
         let py = Python::assume_attached();
+        if let Some((known, method)) = FOR_UFUNCS.get(py)
+            && known.as_ptr() == name
+        {
+            return ffi::Py_NewRef(method.as_ptr());
+        }
         if let Some(methods) = METHODS.get(py) {
             let found = ffi::PyDict_GetItemWithError(methods.as_ptr(), name);
             if !found.is_null() {

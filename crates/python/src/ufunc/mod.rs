@@ -35,7 +35,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Whether the package composes the ufunc of this name of native operations.
 fn is_composed(name: &str) -> bool {
@@ -363,19 +363,35 @@ pub fn dispatched<'py>(
 }
 
 /// `array.__array_ufunc__(ufunc, "__call__", *inputs)` for a ufunc of NumPy that the fast path of calls answers; `None`
-/// for all other calls, which [`dispatched`] answers.
+/// for all other calls, which [`dispatched`] answers. NumPy makes such a call for every operator with one of its
+/// scalars on the left.
 pub fn asked<'py>(given: &Given<'_, 'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let Some(&[_, function, method, ref inputs @ ..]) = given.plain() else { return Ok(None) };
-    if !is_call(&given.value(method)) || inputs.iter().any(|&input| subclass::is_derived(&given.value(input))) {
+    if !is_call(&given.value(method)) {
         return Ok(None);
     }
     let Some(op) = op_of(&given.value(function))? else { return Ok(None) };
-    if inputs.len() != op.arity() {
+    match *inputs {
+        [a] => asked_for(op, [given.value(a)]),
+        [a, b] => asked_for(op, [given.value(a), given.value(b)]),
+        _ => Ok(None),
+    }
+}
+
+fn asked_for<'py, const N: usize>(
+    op: Op,
+    inputs: [Borrowed<'_, 'py, PyAny>; N],
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if N != op.arity() || inputs.iter().any(|input| subclass::is_derived(input)) {
         return Ok(None);
     }
-    let inputs = inputs.iter().map(|&input| without_axes(given.value(input).to_owned()));
-    let inputs: SmallVec<[Bound<'py, PyAny>; 3]> = inputs.collect::<PyResult<_>>()?;
-    let plain: SmallVec<[_; 3]> = inputs.iter().map(Bound::as_borrowed).collect();
+    let numpy = Numpy::get(inputs[0].py())?.ndarray.as_ptr().cast();
+    if inputs.iter().all(|input| input.get_type_ptr() != numpy) {
+        return quick_call(op, &inputs).transpose();
+    }
+    let inputs = inputs.into_iter().map(|input| without_axes(input.to_owned()));
+    let inputs: SmallVec<[Bound<'py, PyAny>; 2]> = inputs.collect::<PyResult<_>>()?;
+    let plain: SmallVec<[_; 2]> = inputs.iter().map(Bound::as_borrowed).collect();
     quick_call(op, &plain).transpose()
 }
 
@@ -413,21 +429,27 @@ type KnownUfunc = (Py<PyAny>, Py<PyString>, Option<Op>);
 
 /// The name of NumPy's ufunc.
 fn name_of<'py>(function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
-    known(function, |(_, name, _)| name.bind(function.py()).clone())
+    known(function).map(|(_, name, _)| name.bind(function.py()).clone())
 }
 
 /// The operation of NumPy's ufunc.
 fn op_of(function: &Bound<'_, PyAny>) -> PyResult<Option<Op>> {
-    known(function, |(_, _, op)| *op)
+    known(function).map(|(_, _, op)| *op)
 }
 
-/// Reads what is known of NumPy's ufunc, which is remembered by its address.
-fn known<T>(function: &Bound<'_, PyAny>, read: impl FnOnce(&KnownUfunc) -> T) -> PyResult<T> {
-    static KNOWN: Mutex<BTreeMap<usize, KnownUfunc>> = Mutex::new(BTreeMap::new());
+/// What is known of NumPy's ufunc, which is remembered by its address.
+fn known(function: &Bound<'_, PyAny>) -> PyResult<&'static KnownUfunc> {
+    static KNOWN: Mutex<BTreeMap<usize, &'static KnownUfunc>> = Mutex::new(BTreeMap::new());
+    /// Most ufuncs are found here, by some bits of their address, without the lock.
+    static FIRST: [OnceLock<&'static KnownUfunc>; 64] = [const { OnceLock::new() }; 64];
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let (py, key) = (function.py(), function.as_ptr() as usize);
+    let first = &FIRST[key / 32 % FIRST.len()];
+    if let Some(entry) = first.get().filter(|entry| entry.0.is(function)) {
+        return Ok(entry);
+    }
     if let Some(entry) = known().get(&key) {
-        return Ok(read(entry));
+        return Ok(entry);
     }
     let label = function.getattr(intern!(py, "__name__"))?.cast_into::<PyString>()?;
     let name = label.to_str()?;
@@ -435,8 +457,7 @@ fn known<T>(function: &Bound<'_, PyAny>, read: impl FnOnce(&KnownUfunc) -> T) ->
     let own = errors::unless(py, Numpy::get(py)?.attr(py, name), &[errors::ATTRIBUTE])?;
     let numpys = own.is_some_and(|own| own.is(function));
     let op = if numpys { op_of_ufunc(name) } else { None };
-    let entry = (function.clone().unbind(), label.clone().unbind(), op);
-    let told = read(&entry);
-    known().insert(key, entry);
-    Ok(told)
+    let entry: &KnownUfunc = Box::leak(Box::new((function.clone().unbind(), label.clone().unbind(), op)));
+    let _ = first.set(entry);
+    Ok(*known().entry(key).or_insert(entry))
 }
