@@ -90,7 +90,7 @@ impl Walk<'_> {
         self.fail_region("it appends to a list");
         let list = self.outside(Param::Append(number));
         self.each(&number_appended, &mut |walk, val| {
-            let Some(kind) = APPENDED.iter().position(|ty| *ty == val.ty) else {
+            let Some(kind) = APPENDED.iter().position(|(ty, _)| *ty == val.ty) else {
                 return unsupported(format!("appending {}", val.ty));
             };
             let kind = walk.e.int(kind as i64);

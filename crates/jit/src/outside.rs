@@ -80,21 +80,21 @@ pub enum Param {
     Append(u32),
 }
 
-/// The types of numbers that can be appended to a list.
-pub const APPENDED: [Type; 13] = [
-    Type::Bool,
-    Type::Int,
-    Type::Float,
-    Type::Scalar(DType::Bool),
-    Type::Scalar(DType::I8),
-    Type::Scalar(DType::U8),
-    Type::Scalar(DType::I16),
-    Type::Scalar(DType::U16),
-    Type::Scalar(DType::I32),
-    Type::Scalar(DType::U32),
-    Type::Scalar(DType::I64),
-    Type::Scalar(DType::U64),
-    Type::Scalar(DType::F64),
+/// The types of numbers that can be appended to a list, and how their numbers are represented.
+pub static APPENDED: [(Type, DType); 13] = [
+    (Type::Bool, DType::Bool),
+    (Type::Int, DType::I64),
+    (Type::Float, DType::F64),
+    (Type::Scalar(DType::Bool), DType::Bool),
+    (Type::Scalar(DType::I8), DType::I8),
+    (Type::Scalar(DType::U8), DType::U8),
+    (Type::Scalar(DType::I16), DType::I16),
+    (Type::Scalar(DType::U16), DType::U16),
+    (Type::Scalar(DType::I32), DType::I32),
+    (Type::Scalar(DType::U32), DType::U32),
+    (Type::Scalar(DType::I64), DType::I64),
+    (Type::Scalar(DType::U64), DType::U64),
+    (Type::Scalar(DType::F64), DType::F64),
 ];
 
 /// How a loop of a ufunc is called.

@@ -150,7 +150,7 @@ pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
             HostFunction::Append(numbers) => {
                 let kind = word(0) as usize;
                 let mut bits = [0; 8];
-                let size = APPENDED[kind].parts()[0].size();
+                let size = APPENDED[kind].1.size();
                 std::ptr::copy_nonoverlapping(*args.add(1), bits.as_mut_ptr(), size);
                 let mut numbers = numbers.lock().unwrap_or_else(PoisonError::into_inner);
                 numbers.push((kind as u8, u64::from_le_bytes(bits)));

@@ -194,10 +194,10 @@ impl Appended {
     }
 }
 
-fn appended_number<'py>(py: Python<'py>, ty: &Type, bits: u64) -> PyResult<Bound<'py, PyAny>> {
+fn appended_number<'py>(py: Python<'py>, (ty, dtype): &(Type, DType), bits: u64) -> PyResult<Bound<'py, PyAny>> {
     match ty {
-        Type::Scalar(dtype) => convert::to_numpy_scalar(py, Scalar::from_bytes(*dtype, &bits.to_le_bytes())),
-        ty => number(py, bits, ty.parts()[0]),
+        Type::Scalar(_) => convert::to_numpy_scalar(py, Scalar::from_bytes(*dtype, &bits.to_le_bytes())),
+        _ => number(py, bits, *dtype),
     }
 }
 

@@ -16,7 +16,7 @@ const LISTS_PAY: u32 = 20;
 const LEAST_COPYING: Duration = Duration::from_micros(2);
 
 /// Copies of lists that have not paid count as one run in vain for each of these times that they took.
-const ONE_RUN: Duration = Duration::from_micros(500);
+const ONE_RUN: Duration = Duration::from_micros(50);
 
 /// Notes that copies of lists have taken a time, and returns as how many runs in vain that counts. The code has taken
 /// `took`, for what takes CPython `work`, if that is known.
