@@ -1,4 +1,4 @@
-//! Lists of numbers, and lists of such lists.
+//! Lists of numbers, long tuples of numbers, and lists of such lists or of tuples.
 //!
 //! While a loop runs, the numbers of a list lie in memory as those of an array do ([`Type::List`]), so that accesses to
 //! them are accesses to that array. Unlike an array's elements, they are numbers of Python, and all of one type: a
@@ -27,7 +27,7 @@ pub fn number_type(dtype: DType) -> Type {
 
 /// The array in which the numbers of a list lie.
 fn memory_of(list: &Val) -> Val {
-    let Type::List { dtype, depth } = list.ty else { unreachable!("only lists have such memory") };
+    let Type::List { dtype, depth, .. } = list.ty else { unreachable!("only lists have such memory") };
     Val::new(Type::Array { dtype, ndim: depth, writeable: true, foreign: false }, list.parts.clone())
 }
 
@@ -40,10 +40,10 @@ impl Walk<'_> {
 
     /// The item of a list at an index, which must be within bounds.
     pub fn list_item_at(&mut self, list: &Val, index: Value) -> Res<Val> {
-        let Type::List { dtype, depth } = list.ty else { unreachable!("only lists have items") };
+        let Type::List { dtype, depth, fixed } = list.ty else { unreachable!("only lists have items") };
         let view = self.step_in(&memory_of(list), index);
         if depth > 1 {
-            return Ok(Val::new(Type::List { dtype, depth: depth - 1 }, view.parts));
+            return Ok(Val::new(Type::List { dtype, depth: depth - 1, fixed }, view.parts));
         }
         self.load_item(view.parts[1], dtype)
     }
@@ -56,7 +56,9 @@ impl Walk<'_> {
 
     /// The target of an assignment `list[index] = …`.
     pub fn list_target(&mut self, list: &Val, indices: &[Index]) -> Res<StoreTarget> {
-        let Type::List { dtype, depth: 1 } = list.ty else { return unsupported("replacing a list in a list") };
+        let Type::List { dtype, depth: 1, fixed: false } = list.ty else {
+            return unsupported("replacing an item of a list that is not a number, or of a tuple");
+        };
         if !self.inlined.is_empty() {
             return unsupported("a function that writes to lists");
         }

@@ -42,6 +42,8 @@ pub enum Type {
         dtype: DType,
         /// 1 for a list of numbers, 2 for a list of lists.
         depth: u8,
+        /// Are the numbers held by tuples, so that they cannot be replaced?
+        fixed: bool,
     },
     /// `range(start, stop, step)`.
     Range,
@@ -155,8 +157,11 @@ impl fmt::Display for Type {
             Type::Complex => write!(f, "complex"),
             Type::Scalar(dtype) => write!(f, "np.{}", numpy_name(*dtype)),
             Type::Array { dtype, ndim, .. } => write!(f, "array<{}, {ndim}>", numpy_name(*dtype)),
-            Type::List { dtype, depth: 1 } => write!(f, "list<{}>", crate::lists::number_type(*dtype)),
-            Type::List { dtype, .. } => write!(f, "list<list<{}>>", crate::lists::number_type(*dtype)),
+            Type::List { dtype, depth, fixed } => {
+                let row = if *fixed { "tuple" } else { "list" };
+                let number = crate::lists::number_type(*dtype);
+                if *depth == 1 { write!(f, "{row}<{number}...>") } else { write!(f, "list<{row}<{number}...>>") }
+            }
             Type::Range => write!(f, "range"),
             Type::Tuple(items) => write!(f, "tuple<{}>", list(items)),
             Type::Object(_) => write!(f, "object"),

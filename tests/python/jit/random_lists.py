@@ -86,4 +86,6 @@ def arguments(seed: int) -> tuple[Any, ...]:
         y = []
     elif kind == 8:
         m[r.randrange(length)] = tuple(m[0])
+    elif kind >= 10:
+        m = [tuple(row) for row in m]
     return x, y, m, k, b, r.randint(-2, length + 1), r.gauss(0.0, 1.0)

@@ -112,8 +112,9 @@ def rows(count, columns, factor):
         (positions, lambda: (numbers(500, 0.25), 80)),
         (positions, lambda: (np.array(numbers(500, 0.25)), 80)),
         (differences, lambda: ([[0.5 * k, 100.0 - k] for k in range(60)],)),
+        (differences, lambda: ([(0.5 * k, 100.0 - k) for k in range(60)],)),
     ],
-    ids=["sieve", "product", "ints", "floats", "knapsack", "append", "append scalars", "points"],
+    ids=["sieve", "product", "ints", "floats", "knapsack", "append", "append scalars", "points", "tuples"],
 )  # fmt: skip
 @pytest.mark.usefixtures("ahead")
 def test_functions_of_lists(function, args):

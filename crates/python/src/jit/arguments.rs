@@ -83,6 +83,8 @@ pub struct ListAt {
     pub dtype: DType,
     /// 1 for a list of numbers, 2 for a list of lists.
     pub depth: u8,
+    /// Are the numbers held by tuples?
+    pub fixed: bool,
 }
 
 fn value(ty: Type) -> Argument {
@@ -213,17 +215,25 @@ fn range_type(range: &Bound<'_, PyRange>, numbers: &mut Numbers) -> Option<Type>
 fn list_type(list: &Bound<'_, PyList>, number: u32, numbers: &mut Numbers) -> Option<Type> {
     let first = list.get_item(0).ok().filter(|_| number != u32::MAX)?;
     let length = list.len() as i64;
-    let (shape, dtype): (SmallVec<[i64; 2]>, _) = match first.cast_exact::<PyList>() {
-        Ok(row) => (SmallVec::from_slice(&[length, row.len() as i64]), number_dtype(&row.get_item(0).ok()?)?),
-        Err(_) => (SmallVec::from_slice(&[length]), number_dtype(&first)?),
-    };
+    if let Ok(row) = first.cast_exact::<PyList>() {
+        let dtype = number_dtype(&row.get_item(0).ok()?)?;
+        return Some(push_list(number, &[length, row.len() as i64], dtype, false, numbers));
+    }
+    if let Ok(row) = first.cast_exact::<PyTuple>() {
+        let dtype = number_dtype(&row.get_item(0).ok()?)?;
+        return Some(push_list(number, &[length, row.len() as i64], dtype, true, numbers));
+    }
+    Some(push_list(number, &[length], number_dtype(&first)?, false, numbers))
+}
+
+fn push_list(number: u32, shape: &[i64], dtype: DType, fixed: bool, numbers: &mut Numbers) -> Type {
     let size = dtype.size() as i64;
-    let strides = if shape.len() == 1 { vec![size] } else { vec![shape[1] * size, size] };
+    let strides: &[i64] = if let [_, columns] = shape { &[columns * size, size] } else { &[size] };
     let depth = shape.len() as u8;
-    numbers.lists.push(ListAt { argument: number, at: numbers.words.len(), dtype, depth });
+    numbers.lists.push(ListAt { argument: number, at: numbers.words.len(), dtype, depth, fixed });
     numbers.words.extend([u64::from(number), 0]);
-    numbers.words.extend(shape.iter().chain(&strides).map(|&n| n as u64));
-    Some(Type::List { dtype, depth })
+    numbers.words.extend(shape.iter().chain(strides).map(|&n| n as u64));
+    Type::List { dtype, depth, fixed }
 }
 
 /// How a number of Python is represented in a list.

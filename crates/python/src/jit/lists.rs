@@ -11,7 +11,7 @@ use crate::numpy::convert;
 use numelt_ir::{DType, Scalar};
 use numelt_jit::{APPENDED, Type};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyList};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple};
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -29,8 +29,10 @@ enum Numbered {
 /// The copy of a list of numbers, or of a list of lists.
 struct ListCopy<'py> {
     list: Bound<'py, PyList>,
-    /// The lists of numbers: the list itself, or its items.
-    rows: Vec<Bound<'py, PyList>>,
+    /// The lists or tuples of numbers: the list itself, or its items.
+    rows: Vec<Bound<'py, PyAny>>,
+    /// Are they tuples?
+    fixed: bool,
     dtype: DType,
     /// The length of each row.
     length: usize,
@@ -89,7 +91,7 @@ impl<'py> Lists<'py> {
             }
         }
         let mut seen = HashSet::new();
-        let mut rows = lists.copies.iter().flat_map(|copy| &copy.rows);
+        let mut rows = lists.copies.iter().filter(|copy| !copy.fixed).flat_map(|copy| &copy.rows);
         let are_distinct = rows.all(|row| seen.insert(row.as_ptr()));
         let mut others = appended.iter().map(|argument| objects[*argument as usize].as_ptr());
         let is_matrix = |list| lists.copies.iter().any(|copy| copy.list.as_ptr() == list);
@@ -127,22 +129,28 @@ impl Numbered {
 
 impl<'py> ListCopy<'py> {
     fn of(list: &Bound<'py, PyList>, at: &ListAt) -> Option<ListCopy<'py>> {
-        let rows: Vec<Bound<'py, PyList>> = match at.depth {
-            1 => vec![list.clone()],
-            _ => list.iter().map(|row| row.cast_into_exact().ok()).collect::<Option<_>>()?,
-        };
-        let length = rows.first()?.len();
-        if rows.iter().any(|row| row.len() != length) {
-            return None;
-        }
-        let items = rows.iter().flat_map(|row| row.iter());
-        let numbers = match at.dtype {
-            DType::Bool => {
-                Numbered::Bools(items.map(|item| Some(bits(&item, DType::Bool)? as u8)).collect::<Option<_>>()?)
+        let rows = if at.depth == 1 { vec![list.clone().into_any()] } else { list.iter().collect() };
+        let length = rows.first()?.len().ok()?;
+        let mut words = Vec::with_capacity(rows.len() * length);
+        for row in &rows {
+            if row.len().ok()? != length {
+                return None;
             }
-            dtype => Numbered::Words(items.map(|item| bits(&item, dtype)).collect::<Option<_>>()?),
+            let mut add = |item: Bound<'_, PyAny>| {
+                words.push(bits(&item, at.dtype)?);
+                Some(())
+            };
+            match at.fixed {
+                true => row.cast_exact::<PyTuple>().ok()?.iter().try_for_each(&mut add)?,
+                false => row.cast_exact::<PyList>().ok()?.iter().try_for_each(&mut add)?,
+            }
+        }
+        let numbers = match at.dtype {
+            DType::Bool => Numbered::Bools(words.into_iter().map(|word| word as u8).collect()),
+            _ => Numbered::Words(words),
         };
-        Some(ListCopy { list: list.clone(), rows, dtype: at.dtype, length, numbers, before: None })
+        let list = list.clone();
+        Some(ListCopy { list, rows, fixed: at.fixed, dtype: at.dtype, length, numbers, before: None })
     }
 
     fn address(&mut self) -> u64 {
@@ -156,10 +164,13 @@ impl<'py> ListCopy<'py> {
         let Some(before) = &self.before else { return Ok(()) };
         for position in 0..self.rows.len() * self.length {
             let new = self.numbers.at(position);
-            let (row, k) = (&self.rows[position / self.length], position % self.length);
-            // a signal handler may have made the list shorter
-            if new != before.at(position) && k < row.len() {
-                row.set_item(k, number(row.py(), new, self.dtype)?)?;
+            if new != before.at(position) {
+                let row = self.rows[position / self.length].cast_exact::<PyList>()?;
+                let k = position % self.length;
+                // a signal handler may have made the list shorter
+                if k < row.len() {
+                    row.set_item(k, number(row.py(), new, self.dtype)?)?;
+                }
             }
         }
         Ok(())

@@ -12,9 +12,11 @@ use std::time::Duration;
 /// Where CPython's time for a loop is not known, copies of lists have paid if they took at most this many times as long
 /// as the code that ran on them.
 const LISTS_PAY: u32 = 20;
-/// Copies of lists that take less than this count as nothing.
-const LEAST_COPYING: Duration = Duration::from_micros(2);
-
+/// Calling the unit, and returning from it, takes about this long.
+const CALL: Duration = Duration::from_micros(2);
+/// The estimate of CPython's time is made for loops over elements of arrays. Those over Python's numbers take about one
+/// part in this many of it.
+const OVERESTIMATED: u32 = 3;
 /// Copies of lists that have not paid count as one run in vain for each of these times that they took.
 const ONE_RUN: Duration = Duration::from_micros(50);
 
@@ -24,7 +26,7 @@ pub(super) fn in_vain(account: &Account, copying: Duration, work: Option<Duratio
     let work = work.unwrap_or(LISTS_PAY * took);
     account.lose_time(copying);
     account.gain(work.as_nanos() as f64);
-    if copying > LEAST_COPYING + work { 1 + copying.div_duration_f64(ONE_RUN) as u64 } else { 0 }
+    if copying + CALL > work { 1 + copying.div_duration_f64(ONE_RUN) as u64 } else { 0 }
 }
 
 impl JitUnit {
@@ -34,7 +36,7 @@ impl JitUnit {
             return None;
         }
         let arguments = &variant.arguments[..self.tree.slots.len() + self.tree.inputs.len()];
-        worth::nanoseconds(&self.tree, arguments, numbers).map(|work| Duration::from_nanos(work as u64))
+        worth::nanoseconds(&self.tree, arguments, numbers).map(|work| Duration::from_nanos(work as u64) / OVERESTIMATED)
     }
 
     /// Copies the numbers of lists among the arguments; `None` if that is not possible, or takes longer than CPython
@@ -49,7 +51,7 @@ impl JitUnit {
         if numbers.lists.is_empty() && variant.appended.is_empty() {
             return Some(Lists::default());
         }
-        let pays = self.is_requested || work.is_none_or(|work| work > lists::copying_time(numbers));
+        let pays = self.is_requested || work.is_none_or(|work| work > lists::copying_time(numbers) + CALL);
         pays.then(|| Lists::copied(objects, &variant.written, &variant.appended, numbers)).flatten()
     }
 }
