@@ -23,8 +23,8 @@ def test_a_long_loop_is_compiled_at_once():
     found, runs = ran("s = 0\nfor i in range(n):\n    s += i & 7\n", n=400_000)
     assert (found["s"], runs) == (sum(i & 7 for i in range(400_000)), 1)
     text = "s = 0\nfor i in range(len(a)):\n    for j in range(a.shape[1]):\n        s = s + a[i, j]\n"
-    found, runs = ran(text, a=np.ones((300, 400)))
-    assert (found["s"], runs) == (120_000.0, 1)
+    found, runs = ran(text, a=np.ones((3000, 400)))
+    assert (found["s"], runs) == (1_200_000.0, 1)
 
 
 def test_short_loops_are_compiled_when_they_have_run_often():
