@@ -23,6 +23,7 @@ macro_rules! sources {
 sources![
     "builder.rs",
     "functions/ahead.rs",
+    "functions/covering.rs",
     "functions/emit.rs",
     "functions/library.rs",
     "functions/mod.rs",

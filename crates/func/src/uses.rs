@@ -1,6 +1,7 @@
 //! Queries on code: the values that it defines and uses, and its iterations ahead.
 
-use crate::program::{Ahead, Indices, Instr, Value};
+use crate::program::{Ahead, Function, Indices, Instr, Value};
+use numelt_ir::{DType, Op};
 use std::collections::BTreeSet;
 
 /// The values that the instructions of a body define, and those that they use, nested bodies included.
@@ -37,6 +38,48 @@ pub fn writes_in_branches(body: &[Instr]) -> bool {
         Instr::Block { body, .. } | Instr::Loop { body, .. } => writes_in_branches(body),
         _ => false,
     })
+}
+
+/// Are polls the only reason for which iterations ahead with this body are given up, and does every loop in it poll
+/// before it begins? No operation in it can then meet a floating-point condition.
+pub fn only_polls_stop(function: &Function, body: &[Instr]) -> bool {
+    let mut polls = BTreeSet::new();
+    goes_on(function, body, &mut polls)
+}
+
+fn goes_on(function: &Function, body: &[Instr], polls: &mut BTreeSet<Value>) -> bool {
+    body.iter().all(|instr| match instr {
+        Instr::Poll { out, iterations } => polls.insert(*out) && iterations.is_some(),
+        Instr::If { condition, then, otherwise, .. } => {
+            let stops = polls.contains(condition) && then[..] == [Instr::GiveUp];
+            (stops || goes_on(function, then, polls)) && goes_on(function, otherwise, polls)
+        }
+        Instr::Block { body, .. } | Instr::Loop { body, .. } => goes_on(function, body, polls),
+        Instr::Apply { op, on, .. } => is_quiet(*op, *on),
+        // a float of another size may be a signaling NaN, and an integer may be too small for a float
+        Instr::Convert { from, .. } => !function.type_of(*from).is_float(),
+        Instr::Const { .. }
+        | Instr::Checked { .. }
+        | Instr::Bits { .. }
+        | Instr::Load { .. }
+        | Instr::Store { .. }
+        | Instr::Yield(_)
+        | Instr::Leave { .. }
+        | Instr::Again { .. } => true,
+        Instr::Call { .. }
+        | Instr::CallLoop { .. }
+        | Instr::Ahead(_)
+        | Instr::Suspect { .. }
+        | Instr::GiveUp
+        | Instr::Exit { .. } => false,
+    })
+}
+
+/// Does an operation never meet a floating-point condition that is reported? Comparisons with NaN are not.
+fn is_quiet(op: Op, on: DType) -> bool {
+    let is_comparison =
+        matches!(op, Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual);
+    !(on.is_float() || on.is_complex()) || is_comparison || matches!(op, Op::Where | Op::Absolute | Op::Negative)
 }
 
 fn has_effects(body: &[Instr]) -> bool {
@@ -120,6 +163,32 @@ fn collect(body: &[Instr], defined: &mut BTreeSet<Value>, used: &mut BTreeSet<Va
 mod tests {
     use super::*;
     use crate::program::Label;
+
+    #[test]
+    fn iterations_without_conditions_are_told_from_others() {
+        let mut f = Function::default();
+        let (x, i) = (f.value(DType::F64), f.value(DType::I64));
+        let stop = f.value(DType::Bool);
+        let poll = |iterations| Instr::Poll { out: stop, iterations };
+        let leave = |condition| {
+            let (then, otherwise) = (vec![Instr::GiveUp], vec![Instr::Yield(vec![])]);
+            Instr::If { condition, then, otherwise, outs: vec![], is_rare: true }
+        };
+        let apply = |op, on, out, arg| Instr::Apply { op, on, out, args: vec![arg; 2] };
+        let holds = f.value(DType::Bool);
+        let holds_for = |body: &[Instr]| only_polls_stop(&f, body);
+        assert!(holds_for(&[Instr::Load { out: x, address: i }, Instr::Store { address: i, value: x }]));
+        assert!(holds_for(&[poll(Some(i)), leave(stop)]));
+        assert!(!holds_for(&[poll(None), leave(stop)]), "the loop may be long");
+        assert!(!holds_for(&[apply(Op::Less, DType::I64, holds, i), leave(holds)]));
+        assert!(holds_for(&[apply(Op::Less, DType::F64, holds, x)]));
+        assert!(holds_for(&[apply(Op::Add, DType::I64, i, i)]));
+        assert!(!holds_for(&[apply(Op::Add, DType::F64, x, x)]));
+        assert!(holds_for(&[Instr::Convert { out: x, from: i }]));
+        assert!(!holds_for(&[Instr::Convert { out: i, from: x }]));
+        let body = vec![apply(Op::Multiply, DType::F64, x, x)];
+        assert!(!holds_for(&[Instr::Block { label: Label(0), body, outs: vec![] }]));
+    }
 
     fn branch(then: Vec<Instr>) -> Instr {
         let otherwise = vec![Instr::Yield(vec![])];

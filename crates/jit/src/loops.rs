@@ -68,9 +68,11 @@ impl Walk<'_> {
         let is_short = self.e.known(iterations.count).is_some_and(|count| count <= SHORT);
         if self.region.is_some() && !is_short {
             // one poll for all iterations, so that they can be vectorized
-            let most = self.e.int(MOST_UNPOLLED);
-            let is_long = self.e.ints(Op::Greater, &[iterations.count, most]);
-            self.exit_if(is_long, "a long loop");
+            if !self.is_at_most(iterations.count, MOST_UNPOLLED) {
+                let most = self.e.int(MOST_UNPOLLED);
+                let is_long = self.e.ints(Op::Greater, &[iterations.count, most]);
+                self.exit_if(is_long, "a long loop");
+            }
             let stop = self.e.poll(Some(iterations.count));
             self.exit_if(stop, "a signal");
         }

@@ -345,6 +345,16 @@ impl Walk<'_> {
         self.region.is_some() && less.is_some_and(|less| self.is_never_negative(&less))
     }
 
+    /// Is a number of iterations at most this whenever it is used in iterations ahead?
+    pub fn is_at_most(&mut self, count: Value, most: i64) -> bool {
+        // it is `max(0, span)` as a rule
+        let parts = self.e.facts.extreme(count).map_or(vec![count], Vec::from);
+        parts.into_iter().all(|part| {
+            let room = Affine::of(most).plus(&self.e.facts.sum(part), -1);
+            room.is_some_and(|room| self.is_never_negative(&room))
+        })
+    }
+
     /// Is an index inside of an extent whenever it is used in iterations ahead?
     pub fn is_inside(&mut self, index: Value, extent: Value) -> bool {
         if self.region.is_none() {

@@ -4,17 +4,20 @@
 //! ([`Host::run_ahead`](super::Host)) that runs it. Not here: how many iterations at a time, undoing them, threads.
 //!
 //! The function gets the address of words: the first iteration and the one to stop before, the values that change from
-//! iteration to iteration, the values of the code around that it uses. It replaces the first word by zero if all
+//! iteration to iteration, the values of the code around that it uses, and, if stores keep what they overwrite, for
+//! each written part of an array how far behind its elements they keep them. It replaces the first word by zero if all
 //! iterations have been done, otherwise by one, and the values by those after the last iteration.
 //!
 //! Its loops have no exits as a rule, so that LLVM can vectorize them. It knows which array each access goes to, and
 //! that what is written is not part of another array: the host looks at that before.
 
+use super::covering::Covering;
 use super::emit::Emit;
 use super::{Machine, RUN_AHEAD, Table};
-use crate::builder::{Block, Int, Val};
+use crate::builder::{Block, Int, Ty, Val};
 use numelt_func::{
-    Ahead, Carried, Function, Indices, Instr, Linear, Value, iterations_ahead, uses, writes_in_branches,
+    Ahead, Carried, Function, Indices, Instr, Linear, Value, iterations_ahead, only_polls_stop, uses,
+    writes_in_branches,
 };
 use numelt_ir::Result;
 use smallvec::SmallVec;
@@ -39,6 +42,10 @@ pub(super) struct Outlined<'a> {
     captured: Vec<Value>,
     /// Constants among these values.
     constants: Vec<(Value, u64)>,
+    /// Are polls the only reason for which an iteration is given up?
+    only_polls_stop: bool,
+    /// What is known if stores keep what they overwrite.
+    covering: Option<Covering<'a>>,
 }
 
 /// The iterations that a function does ahead, in the order in which they stand there.
@@ -55,7 +62,9 @@ pub(super) fn outlined(function: &Function) -> Vec<Outlined<'_>> {
         .into_iter()
         .map(|ahead| {
             let (captured, constants) = outline(ahead);
-            Outlined { ahead, captured, constants }
+            let only_polls_stop = only_polls_stop(function, &ahead.body) && !ahead.carried.contains(&Carried::Added);
+            let covering = if only_polls_stop { None } else { Covering::of(ahead) };
+            Outlined { ahead, captured, constants, only_polls_stop, covering }
         })
         .collect()
 }
@@ -83,6 +92,8 @@ pub(super) struct AheadFunction<'a> {
     /// Whether a condition has been met for which the iterations have to be given up; on the stack.
     is_suspect: Val,
     given_up: Block,
+    /// For each array: where the element that would be the first one is kept, if stores keep what they overwrite.
+    kept: Vec<Option<Val>>,
 }
 
 /// Iterations that are to be done ahead, as the host sees them.
@@ -103,6 +114,8 @@ pub struct Job {
     pub work: i64,
     /// Does no iteration depend on what another one does?
     pub is_free: bool,
+    /// Are polls the only reason for which an iteration is given up? If they are ignored, nothing has to be undone.
+    pub only_polls_stop: bool,
     /// What iterations make of each value that changes from iteration to iteration.
     pub carried: SmallVec<[Change; 16]>,
     /// The arrays that iterations use.
@@ -166,6 +179,8 @@ pub struct Place {
     pub array: usize,
     /// Of each axis: which indices.
     pub indices: SmallVec<[Span; 4]>,
+    /// If stores keep what they overwrite: how many elements an iteration writes, each of them once.
+    pub elements: Option<i64>,
 }
 
 /// Indices along an axis. A number that depends on the iteration is that of iteration zero, and how much greater it is
@@ -195,7 +210,8 @@ impl Job {
         let pointer = next() as *mut u64;
         let (count, changing) = (next() as usize, next() as usize);
         let iterations = next()..next();
-        let (work, is_free, arrays, written) = (next(), next() != 0, next(), next());
+        let (work, is_free, only_polls_stop) = (next(), next() != 0, next() != 0);
+        let (arrays, written) = (next(), next());
         let carried = (0..changing).map(|_| match next() as usize {
             0 => Change::Assigned,
             ADDED => Change::Added,
@@ -209,6 +225,7 @@ impl Job {
         let arrays: SmallVec<[ArrayMemory; 8]> = arrays.collect();
         let written = (0..written).map(|_| {
             let array = next() as usize;
+            let elements = Some(next()).filter(|elements| *elements >= 0);
             let indices = arrays[array].axes.iter().map(|_| {
                 let is_one = next() != 0;
                 let bounds = [(); 2].map(|()| {
@@ -220,18 +237,19 @@ impl Job {
                     bounds => Span::Within(bounds),
                 }
             });
-            Place { array, indices: indices.collect() }
+            Place { array, indices: indices.collect(), elements }
         });
         let written = written.collect();
-        Job { code, words: pointer, count, changing, iterations, work, is_free, carried, arrays, written }
+        let words = pointer;
+        Job { code, words, count, changing, iterations, work, is_free, only_polls_stop, carried, arrays, written }
     }
 }
 
 /// Writes the call, which gives the values after the iterations done ahead.
-pub(super) fn call(emit: &mut Emit<'_>, outlined: &Outlined<'_>, number: usize) {
+pub(super) fn call<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>, number: usize) -> Result<()> {
     let b = emit.b;
     let word = b.int(64);
-    let Outlined { ahead, captured, .. } = outlined;
+    let Outlined { ahead, captured, covering, .. } = outlined;
     let place = emit.place(&ahead.outs);
     let (end, phis) = (place.block, place.phis.clone());
     let (calls, skips) = (b.block(c"ahead"), b.block(c"skip"));
@@ -243,11 +261,14 @@ pub(super) fn call(emit: &mut Emit<'_>, outlined: &Outlined<'_>, number: usize) 
     emit.go_to(&place, &ahead.starts);
     b.enter(calls);
     // the words of the function
-    let count = HEAD + ahead.params.len() - 1 + captured.len();
+    let count = outlined.first_distance() + if covering.is_some() { ahead.written.len() } else { 0 };
     let words = b.scratch(b.array(word, count as u64));
     let at = |words: Val, number: usize| b.element(word, words, b.const_int(word, number as u64));
     for (k, value) in ahead.starts[1..].iter().chain(captured).enumerate() {
         b.store(emit.as_word(*value), at(words, HEAD + k), 8);
+    }
+    for instr in covering.iter().flat_map(|covering| &covering.slice) {
+        emit.instr(instr)?;
     }
     // the words of the call
     let which = number;
@@ -262,6 +283,7 @@ pub(super) fn call(emit: &mut Emit<'_>, outlined: &Outlined<'_>, number: usize) 
         emit.get(ahead.count),
         emit.get(ahead.work),
         number(ahead.is_free.into()),
+        number(outlined.only_polls_stop.into()),
         number(ahead.arrays.len()),
         number(ahead.written.len()),
     ];
@@ -278,8 +300,12 @@ pub(super) fn call(emit: &mut Emit<'_>, outlined: &Outlined<'_>, number: usize) 
         job.extend([emit.get(array.address), number(array.size as usize), number(array.axes.len())]);
         job.extend(array.axes.as_flattened().iter().map(|value| emit.get(*value)));
     }
-    for written in &ahead.written {
+    for (k, written) in ahead.written.iter().enumerate() {
         job.push(number(written.array));
+        job.push(match covering {
+            Some(covering) => covering.counts[k].iter().fold(number(1), |all, count| b.mul(all, emit.get(*count))),
+            None => b.const_int(word, u64::MAX),
+        });
         for indices in &written.indices {
             let (is_one, bounds) = match *indices {
                 Indices::At(index) => (true, [Some(index), None]),
@@ -304,6 +330,14 @@ pub(super) fn call(emit: &mut Emit<'_>, outlined: &Outlined<'_>, number: usize) 
     }
     b.jump(end);
     emit.finish_place(end, &ahead.outs, &phis);
+    Ok(())
+}
+
+impl Outlined<'_> {
+    /// The first of the words that say where stores keep what they overwrite.
+    fn first_distance(&self) -> usize {
+        HEAD + self.ahead.params.len() - 1 + self.captured.len()
+    }
 }
 
 /// Writes the function.
@@ -320,6 +354,14 @@ pub(super) fn generate<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>) -> Resu
         let val = emit.constant(emit.ty(*value), *bits);
         emit.set(*value, val);
     }
+    let mut kept = vec![None; ahead.arrays.len()];
+    if outlined.covering.is_some() {
+        for (k, written) in ahead.written.iter().enumerate() {
+            let distance = b.load(word, emit.word(outlined.first_distance() + k), 8);
+            let address = emit.get(ahead.arrays[written.array].address);
+            kept[written.array] = Some(b.pointer_to(b.add(address, distance)));
+        }
+    }
     let place = emit.place(&ahead.params);
     let (head, phis) = (place.block, place.phis.clone());
     b.incoming(phis[0], from, b.current());
@@ -332,7 +374,7 @@ pub(super) fn generate<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>) -> Resu
     let (iteration, done, given_up) = (b.block(c"iteration"), b.block(c"done"), b.block(c"give_up"));
     b.branch(b.icmp(Int::LLVMIntSLT, phis[0], to), iteration, done);
     b.enter(iteration);
-    emit.iterations = Some(AheadFunction { ahead, is_suspect, given_up });
+    emit.iterations = Some(AheadFunction { ahead, is_suspect, given_up, kept });
     emit.body(&ahead.body)?;
     b.enter(done);
     for (k, param) in ahead.params[1..].iter().enumerate() {
@@ -366,34 +408,53 @@ pub(super) fn given_up(emit: &Emit<'_>) -> Block {
     emit.iterations.as_ref().expect("only iterations done ahead are given up").given_up
 }
 
-/// The pointer that an address is, and to which array it belongs. In iterations done ahead it is written as what it was
-/// made from: the address of the array and distances, which is what LLVM's analyses understand.
-pub(super) fn pointer(emit: &Emit<'_>, address: Value) -> (Val, Option<usize>) {
-    let Some(iterations) = &emit.iterations else { return (emit.b.pointer_to(emit.get(address)), None) };
+/// The array to which an address belongs, and the distances of which it is made, in the order in which they were added.
+fn path(emit: &Emit<'_>, address: Value) -> Option<(usize, Vec<Value>)> {
+    let iterations = emit.iterations.as_ref()?;
     let mut distances = Vec::new();
     let mut start = address;
-    let piece = loop {
+    loop {
         let found = iterations.ahead.arrays.iter().position(|array| array.address == start);
         match (found, emit.sums.get(&start)) {
             (None, Some([before, distance])) => {
                 distances.push(*distance);
                 start = *before;
             }
-            (found, _) => break found,
+            (found, _) => break found.map(|piece| (piece, distances.into_iter().rev().collect())),
         }
-    };
-    let Some(piece) = piece else { return (emit.b.pointer_to(emit.get(address)), None) };
-    let mut pointer = emit.b.pointer_to(emit.get(start));
-    for distance in distances.into_iter().rev() {
-        pointer = emit.b.offset_inside(pointer, emit.get(distance));
     }
-    (pointer, Some(piece))
+}
+
+/// The pointer that an address is, and to which array it belongs. In iterations done ahead it is written as what it was
+/// made from: the address of the array and distances, which is what LLVM's analyses understand.
+pub(super) fn pointer(emit: &Emit<'_>, address: Value) -> (Val, Option<usize>) {
+    let (Some(iterations), Some((piece, distances))) = (&emit.iterations, path(emit, address)) else {
+        return (emit.b.pointer_to(emit.get(address)), None);
+    };
+    let start = emit.b.pointer_to(emit.get(iterations.ahead.arrays[piece].address));
+    let inside = |pointer, distance| emit.b.offset_inside(pointer, emit.get(distance));
+    (distances.into_iter().fold(start, inside), Some(piece))
+}
+
+/// Keeps the element that is about to be overwritten, if stores do that. `ty` is its type in memory.
+pub(super) fn keep(emit: &Emit<'_>, address: Value, ty: Ty, align: u32) {
+    let (Some(iterations), Some((piece, distances))) = (&emit.iterations, path(emit, address)) else { return };
+    let Some(start) = iterations.kept[piece] else { return };
+    let b = emit.b;
+    let old = b.load(ty, pointer(emit, address).0, align);
+    note(emit, old, Some(piece), false);
+    let place = distances.into_iter().fold(start, |place, distance| b.offset(place, emit.get(distance)));
+    let store = b.store_instruction(old, place, align);
+    let arrays = iterations.ahead.arrays.len();
+    b.set_piece(store, arrays + piece, &(0..arrays).collect::<Vec<_>>());
 }
 
 /// Says of a load or store which array it goes to.
 pub(super) fn note(emit: &Emit<'_>, access: Val, piece: Option<usize>, is_store: bool) {
     let (Some(iterations), Some(piece)) = (&emit.iterations, piece) else { return };
+    let arrays = iterations.ahead.arrays.len();
     let is_written = |array: &usize| iterations.ahead.written.iter().any(|written| written.array == *array);
-    let others = (0..iterations.ahead.arrays.len()).filter(|other| *other != piece && (is_store || is_written(other)));
-    emit.b.set_piece(access, piece, &others.collect::<Vec<_>>());
+    let others = (0..arrays).filter(|other| *other != piece && (is_store || is_written(other)));
+    let kept = (0..arrays).filter(|array| iterations.kept[*array].is_some()).map(|array| arrays + array);
+    emit.b.set_piece(access, piece, &others.chain(kept).collect::<Vec<_>>());
 }

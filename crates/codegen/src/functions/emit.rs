@@ -212,6 +212,8 @@ impl<'a> Emit<'a> {
             }
             Instr::Store { address, value } => {
                 let ty = self.ty(*value);
+                let in_memory = if ty == DType::Bool { self.b.int(8) } else { self.lower.scalar(ty) };
+                ahead::keep(self, *address, in_memory, ty.size() as u32);
                 let (pointer, piece) = ahead::pointer(self, *address);
                 let val = self.get(*value);
                 let val = if ty == DType::Bool { self.b.zext(val, self.b.int(8)) } else { val };
@@ -244,7 +246,7 @@ impl<'a> Emit<'a> {
             }
             Instr::Ahead(_) => {
                 let outlined = self.outlined.next().expect("the same iterations in the same order");
-                ahead::call(self, &outlined, self.calls);
+                ahead::call(self, &outlined, self.calls)?;
                 self.calls += 1;
             }
             Instr::Suspect { condition } => ahead::suspect(self, *condition),

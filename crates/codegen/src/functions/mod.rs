@@ -9,6 +9,7 @@
 //! Unlike kernels, functions pass through LLVM's passes: their code has not been laid out for the processor by hand.
 
 mod ahead;
+mod covering;
 mod emit;
 mod library;
 mod select;

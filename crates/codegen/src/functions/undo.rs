@@ -7,7 +7,6 @@
 use super::{ArrayMemory, Job, Place, Span};
 use smallvec::SmallVec;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 /// The size of a page of memory.
 const PAGE: usize = 4096;
@@ -66,6 +65,19 @@ impl Block {
         Block { address: memory.address.wrapping_add_signed(start), piece, axes }
     }
 
+    /// The first address, and the one behind the last one; equal if there are no pieces.
+    fn reach(&self) -> (u64, u64) {
+        let (mut low, mut high) = (self.address, self.address.wrapping_add(self.piece as u64));
+        for (extent, stride) in &self.axes {
+            if *extent <= 0 {
+                return (self.address, self.address);
+            }
+            let far = (extent - 1).wrapping_mul(*stride);
+            if far < 0 { low = low.wrapping_add_signed(far) } else { high = high.wrapping_add_signed(far) }
+        }
+        (low, high)
+    }
+
     fn bytes(&self) -> usize {
         self.axes.iter().fold(self.piece, |bytes, (extent, _)| bytes.saturating_mul((*extent).max(0) as usize))
     }
@@ -102,9 +114,14 @@ pub struct Blocks {
 }
 
 impl Blocks {
+    /// No memory.
+    pub fn none() -> Blocks {
+        Blocks { all: SmallVec::new(), bytes: 0, is_scattered: false }
+    }
+
     /// Of a range of iterations.
     pub fn of(job: &Job, iterations: &Range<i64>) -> Blocks {
-        let mut blocks = Blocks { all: SmallVec::new(), bytes: 0, is_scattered: false };
+        let mut blocks = Blocks::none();
         for part in &job.written {
             let memory = &job.arrays[part.array];
             let block = Block::of(memory, part, iterations);
@@ -137,6 +154,42 @@ impl Blocks {
                     to.extend_from_slice(unsafe { std::slice::from_raw_parts(address as *const u8, block.piece) });
                 }),
             }
+        }
+    }
+
+    /// The size of the memory in which stores keep what they overwrite, at the same distances from each other.
+    pub fn span(&self) -> usize {
+        let reaches = self.all.iter().map(Block::reach);
+        reaches.map(|(low, high)| (high.wrapping_sub(low) as usize).saturating_add(2 * PAGE)).sum()
+    }
+
+    /// Makes room for what stores keep. Writes for each part how far behind the elements they are kept.
+    pub fn make_room(&self, room: &mut Vec<u8>, distances: &mut [u64]) {
+        room.clear();
+        room.reserve(self.span());
+        let mut free = room.as_mut_ptr() as u64;
+        for (block, distance) in self.all.iter().zip(distances) {
+            let (low, high) = block.reach();
+            // Loads of elements must not wait for stores to addresses that differ in their high bits only, as far as the
+            // processor knows: half a page lies between them.
+            let start = free + (low.wrapping_add(PAGE as u64 / 2).wrapping_sub(free) % PAGE as u64);
+            *distance = start.wrapping_sub(low);
+            free = start + high.wrapping_sub(low);
+        }
+    }
+
+    /// Copies back what stores have kept.
+    ///
+    /// # Safety
+    /// All iterations have run, with the distances of [`Blocks::make_room`] for the same iterations, its room is still
+    /// there, and their stores have written each element.
+    pub unsafe fn restore_kept(&self, distances: &[u64]) {
+        for (block, distance) in self.all.iter().zip(distances) {
+            block.each(&mut |address| {
+                let kept = address.wrapping_add(*distance) as *const u8;
+                // SAFETY: the caller's promise: a piece of the array, and a copy of it in other memory.
+                unsafe { std::ptr::copy_nonoverlapping(kept, address as *mut u8, block.piece) };
+            });
         }
     }
 
@@ -195,9 +248,35 @@ fn touch(address: u64, bytes: usize) {
         return;
     }
     for at in (0..bytes).step_by(PAGE).chain([bytes - 1]) {
+        let byte = (address + at as u64) as *mut u8;
+        // An atomic operation would wait until the memory is in the cache, which takes longer than copying a page.
         // SAFETY: a byte of the piece of memory that the caller is about to write, which nobody else uses meanwhile.
-        unsafe { AtomicU8::from_ptr((address + at as u64) as *mut u8) }.fetch_or(0, Ordering::Relaxed);
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            std::arch::asm!("or byte ptr [{byte}], 0", byte = in(reg) byte, options(nostack));
+        }
+        // SAFETY: as above.
+        #[cfg(not(target_arch = "x86_64"))]
+        unsafe { std::sync::atomic::AtomicU8::from_ptr(byte) }.fetch_or(0, std::sync::atomic::Ordering::Relaxed);
     }
+}
+
+/// Do iterations write each element of their parts of arrays once, and do their stores keep what they overwrite? No two
+/// elements of an array share memory.
+pub fn is_covered(job: &Job) -> bool {
+    let one = job.iterations.start..job.iterations.start + 1;
+    job.written.iter().all(|part| {
+        let memory = &job.arrays[part.array];
+        let is_steady = |span: &Span| match span {
+            Span::At((_, step)) => step.abs() == 1,
+            Span::Within(bounds) => bounds.iter().flatten().all(|(_, step)| *step == 0),
+        };
+        let is_usual = memory.axes.last().is_some_and(|(_, stride)| *stride == memory.size as i64);
+        let bytes = Block::of(memory, part, &one).bytes();
+        is_usual
+            && part.indices.iter().all(is_steady)
+            && part.elements.is_some_and(|elements| elements.checked_mul(memory.size as i64) == Some(bytes as i64))
+    })
 }
 
 /// Are the indices of all iterations within the extents of the arrays that they write?
@@ -270,6 +349,7 @@ mod tests {
             iterations,
             work: 1,
             is_free: true,
+            only_polls_stop: false,
             carried: SmallVec::new(),
             arrays: arrays.into(),
             written: written.into(),
@@ -280,7 +360,7 @@ mod tests {
     fn part(axis: usize, first: i64, step: i64) -> Place {
         let mut indices = [Span::Within([None; 2]); 2];
         indices[axis] = Span::At((first, step));
-        Place { array: 0, indices: indices.into_iter().collect() }
+        Place { array: 0, indices: indices.into_iter().collect(), elements: None }
     }
 
     fn matrix(cells: &mut [u64], rows: i64, columns: i64) -> ArrayMemory {
@@ -332,7 +412,11 @@ mod tests {
                     memory.axes.reverse();
                     indices.reverse();
                 }
-                let job = job(vec![memory], vec![Place { array: 0, indices: indices.into_iter().collect() }], 0..5);
+                let job = job(
+                    vec![memory],
+                    vec![Place { array: 0, indices: indices.into_iter().collect(), elements: None }],
+                    0..5,
+                );
                 for few in [0..1, 1..3, 2..5, 0..5] {
                     let mut saved = Vec::new();
                     // SAFETY: the matrix has five rows.

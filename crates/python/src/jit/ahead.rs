@@ -5,6 +5,9 @@
 //! that runs at once is a *try*. If one of its iterations meets a floating-point condition or gives up, the try is
 //! undone, from a copy of the memory that it may write (`undo`). Then shorter tries find the iteration.
 //!
+//! Iterations that cannot be given up need no copy: those that only move numbers and compute integers. Neither do those
+//! whose stores keep what they overwrite (`covering` of crate `codegen`).
+//!
 //! A try takes some tens of microseconds, and the memory that it writes fits into the first-level cache, so that
 //! copying it costs little. Signals are checked between two tries.
 
@@ -45,8 +48,15 @@ const EAGER: u64 = 10_000_000;
 /// The initial value of a variable in iterations on another thread. If the variable still has it in the end, these
 /// iterations have not assigned it. As a float of either size it is a NaN that no operation produces.
 const UNTOUCHED: u64 = 0x7FF7_DEAD_FFF7_777F;
+/// Memory for kept elements may be so many times as large as they are.
+const SPARSE: usize = 16;
+/// An iteration of at most this many instructions may run without asking for signals.
+const MOST_UNPOLLED: i64 = 1 << 24;
 /// Work that takes fewer nanoseconds runs on one thread.
 const LEAST_SHARED: u64 = 150_000;
+
+/// The flag of iterations that are never told to give up.
+static GO_ON: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     /// The flag by which iterations that this thread runs for another one are told to give up.
@@ -91,10 +101,19 @@ type State = SmallVec<[u64; 16]>;
 
 struct Tries<'a> {
     job: &'a Job,
+    /// Will no iteration be given up? Then compiled code is not told of signals within a try.
+    is_sure: bool,
+    /// Do stores keep all that they overwrite? Then compiled code is not told of signals either: all iterations of a try
+    /// run to their ends.
+    is_covered: bool,
+    /// Do no two elements of an array that is written share memory?
+    are_plain: bool,
     function: Machine,
     /// The words that the job's function gets on this thread.
     words: SmallVec<[u64; 48]>,
     saved: Vec<u8>,
+    /// Where stores keep what they overwrite.
+    kept: Vec<u8>,
     /// When the clock was last read, if it was.
     now: Option<Instant>,
     /// Memory for copies that tries on several threads can use.
@@ -112,11 +131,16 @@ impl Tries<'_> {
         // SAFETY: compiled code has stored this many words there.
         let words = unsafe { std::slice::from_raw_parts(job.words, job.count) };
         let mut spare = SPARE.take();
+        let are_plain = undo::are_plain(job);
         Tries {
             job,
+            is_sure: job.only_polls_stop && job.work <= MOST_UNPOLLED,
+            is_covered: are_plain && job.work <= MOST_UNPOLLED && undo::is_covered(job),
+            are_plain,
             function: nothing,
             words: words.into(),
             saved: spare.pop().unwrap_or_default(),
+            kept: spare.pop().unwrap_or_default(),
             now: None,
             spare: Mutex::new(spare),
         }
@@ -126,6 +150,16 @@ impl Tries<'_> {
     fn lap(&mut self) -> Duration {
         let now = Instant::now();
         self.now.replace(now).map_or(Duration::ZERO, |before| now - before)
+    }
+
+    /// The memory to copy before these iterations run.
+    fn blocks(&self, iterations: &Range<i64>) -> Blocks {
+        let mut blocks = if self.is_sure { Blocks::none() } else { Blocks::of(self.job, iterations) };
+        if keeps(self.job) {
+            // memory between the elements is not touched
+            blocks.bytes = blocks.bytes.max(blocks.span() / SPARSE);
+        }
+        blocks
     }
 
     fn state(&self) -> State {
@@ -146,7 +180,7 @@ impl Tries<'_> {
         let mut next = start;
         let mut count = (FIRST / work).max(1);
         // copying so much memory would take longer than the iterations themselves
-        let mut blocks = Some(Blocks::of(self.job, &(start..(start + count).min(end))));
+        let mut blocks = Some(self.blocks(&(start..(start + count).min(end))));
         let bytes = blocks.as_ref().map_or(0, |blocks| blocks.bytes as i64);
         let all = work.saturating_mul(end - start).min(MOST_BYTES_ONCE);
         if bytes > MOST_BYTES_FREE + all.max(8 * work * count) {
@@ -164,7 +198,7 @@ impl Tries<'_> {
             // it may have been compiled now
             self.lap();
         }
-        let may_share = self.job.is_free && undo::are_plain(self.job);
+        let may_share = self.job.is_free && self.are_plain && (self.is_covered || !keeps(self.job));
         let mut pace = None;
         while next < end {
             if let Some(pace) = pace.filter(|_| may_share)
@@ -181,28 +215,22 @@ impl Tries<'_> {
                 }
                 next = until;
             } else {
-                let iterations = next..(next + count).min(end);
-                let blocks = blocks.take().unwrap_or_else(|| Blocks::of(self.job, &iterations));
-                let (bytes, most) = (blocks.bytes, most_bytes(&blocks));
-                let grows = || count > 1 && bytes > 2 * Blocks::of(self.job, &(next..next + 1)).bytes;
-                if bytes > most && grows() {
-                    count = (count / 2).max(1);
-                    continue;
-                }
-                let is_small = 2 * bytes <= most || !grows();
-                let is_scattered = blocks.is_scattered;
-                if !self.run_try(&iterations, &blocks) {
-                    run_up_to_failure(&mut self, &mut next, count / 2);
+                let round = next..(next + count).min(end);
+                let (step, blocks) = self.step(&round, blocks.take());
+                let failed = self.run_round(&round, step);
+                if let Some(failed) = failed {
+                    next = failed.start;
+                    run_up_to_failure(&mut self, &mut next, (failed.end - failed.start) / 2);
                     self.lap();
                     break;
                 }
-                next = iterations.end;
+                next = round.end;
                 if is_one_try && next == end {
                     break;
                 }
                 let took = self.lap().as_nanos();
-                pace = Some((took as u64 / (iterations.end - iterations.start) as u64).max(1));
-                if (took < LONG || is_scattered) && is_small {
+                pace = Some((took as u64 / (round.end - round.start) as u64).max(1));
+                if took < LONG || blocks.is_scattered && 2 * blocks.bytes <= most_bytes(&blocks) {
                     count = count.saturating_mul(2);
                 }
             }
@@ -217,7 +245,7 @@ impl Tries<'_> {
             SPENT.set(SPENT.get() + (now - begin));
         }
         let mut spare = std::mem::take(&mut *locked(&self.spare));
-        spare.push(std::mem::take(&mut self.saved));
+        spare.extend([std::mem::take(&mut self.saved), std::mem::take(&mut self.kept)]);
         let mut kept = 0;
         spare.retain(|memory| {
             kept += memory.capacity();
@@ -229,21 +257,55 @@ impl Tries<'_> {
         next
     }
 
+    /// Into how many iterations to divide a range, so that the memory that they write fits into the cache; and the memory
+    /// of the first ones. `blocks` is that of the whole range, if it is known.
+    fn step(&self, round: &Range<i64>, blocks: Option<Blocks>) -> (i64, Blocks) {
+        let mut step = round.end - round.start;
+        let of = |count| self.blocks(&(round.start..round.start + count));
+        let mut blocks = blocks.unwrap_or_else(|| of(step));
+        // iterations may all write the same memory
+        while step > 1 && blocks.bytes > most_bytes(&blocks) && blocks.bytes > 2 * of(1).bytes {
+            step /= 2;
+            blocks = of(step);
+        }
+        (step, blocks)
+    }
+
+    /// Runs tries of `step` iterations each on this thread. Returns the range of the one that failed and was undone.
+    fn run_round(&mut self, round: &Range<i64>, step: i64) -> Option<Range<i64>> {
+        pieces(round, step).find(|few| {
+            let blocks = self.blocks(few);
+            !self.run_try(few, &blocks)
+        })
+    }
+
     /// Runs a try on this thread. Returns whether it has succeeded; otherwise it has been undone.
     fn run_try(&mut self, iterations: &Range<i64>, blocks: &Blocks) -> bool {
         let state = self.state();
         self.saved.clear();
-        // SAFETY: the arrays are allocated, and `run` has checked all indices.
-        unsafe { blocks.save(&mut self.saved) };
+        if keeps(self.job) {
+            blocks.make_room(&mut self.kept, distances(self.job, &mut self.words));
+        }
+        if !self.is_covered {
+            // SAFETY: the arrays are allocated, and `run` has checked all indices.
+            unsafe { blocks.save(&mut self.saved) };
+        }
         flags::clear();
         (self.words[0], self.words[1]) = (iterations.start as u64, iterations.end as u64);
+        let before = GIVE_UP.replace((self.is_sure || self.is_covered).then_some(&raw const GO_ON));
         // SAFETY: the words are those that the function was written for.
         unsafe { (self.function)(self.words.as_mut_ptr()) };
-        if self.words[0] == 0 && flags::get() & CONDITIONS == 0 {
+        GIVE_UP.set(before);
+        if self.words[0] == 0 && (self.is_sure || flags::get() & CONDITIONS == 0) {
             return true;
         }
-        // SAFETY: saved above.
-        unsafe { blocks.restore(&self.saved) };
+        if self.is_covered {
+            // SAFETY: `undo::is_covered`, and all iterations have run, because no poll has told them to stop.
+            unsafe { blocks.restore_kept(distances(self.job, &mut self.words)) };
+        } else {
+            // SAFETY: saved above.
+            unsafe { blocks.restore(&self.saved) };
+        }
         self.set_state(&state);
         false
     }
@@ -254,7 +316,7 @@ impl Tries<'_> {
         // SAFETY: settings change only with the GIL held; it is held here and not released.
         let host = unsafe { Runtime::global().with_host(Arc::clone) };
         let threads = host.threads().max(1) as i64;
-        let of_one = |iteration| Blocks::of(self.job, &(iteration..iteration + 1));
+        let of_one = |iteration| self.blocks(&(iteration..iteration + 1));
         let first = of_one(iterations.start);
         let per_iteration = first.bytes.max(of_one(iterations.end - 1).bytes).max(1);
         let most = ((MOST_BYTES_SHARED / per_iteration) as i64 * threads).min((LONG_SHARED / pace) as i64 * threads);
@@ -262,6 +324,7 @@ impl Tries<'_> {
         let step = (most_bytes(&first) / per_iteration).max(1) as i64;
         let give_up = AtomicBool::new(false);
         let (job, function, words, spare) = (Shared(self.job), self.function, &self.words, &self.spare);
+        let (is_sure, is_covered) = (self.is_sure, self.is_covered);
         let done: Mutex<Vec<Done>> = Mutex::default();
         let here = std::thread::current().id();
         let part = |units: Range<usize>| {
@@ -277,25 +340,35 @@ impl Tries<'_> {
             let mut saved = locked(spare).pop().unwrap_or_default();
             saved.clear();
             let is_other = std::thread::current().id() != here;
-            let before = GIVE_UP.replace(is_other.then_some(&raw const give_up));
+            if is_covered {
+                Blocks::of(job, &own).make_room(&mut saved, distances(job, &mut words));
+            }
+            let mut reached = own.start;
+            let told =
+                if is_sure || is_covered { Some(&raw const GO_ON) } else { is_other.then_some(&raw const give_up) };
+            let before = GIVE_UP.replace(told);
             // The iterations run in pieces so small that copied memory is still in the first cache when it is written.
             for few in pieces(&own, step) {
                 (words[0], words[1]) = (few.start as u64, few.end as u64);
-                // SAFETY: only this thread runs these iterations, and they write memory that no other iteration uses.
-                unsafe { Blocks::of(job, &few).save(&mut saved) };
+                if !is_sure && !is_covered {
+                    // SAFETY: only this thread runs these iterations, and they write memory that no other one uses.
+                    unsafe { Blocks::of(job, &few).save(&mut saved) };
+                }
                 // SAFETY: the words are those that the function was written for.
                 unsafe { function(words.as_mut_ptr()) };
+                reached = few.end;
                 if words[0] != 0 || give_up.load(Ordering::Relaxed) {
                     give_up.store(true, Ordering::Relaxed);
                     break;
                 }
             }
             GIVE_UP.set(before);
-            if flags::get() & CONDITIONS != 0 {
+            if !is_sure && flags::get() & CONDITIONS != 0 {
                 give_up.store(true, Ordering::Relaxed);
             }
             let state = words[2..2 + job.changing].into();
-            locked(&done).push((own, saved, state));
+            let distances = State::from_slice(distances(job, &mut words));
+            locked(&done).push(Done { own, reached, saved, distances, state });
         };
         flags::clear();
         let units = (iterations.end - iterations.start) as usize;
@@ -303,8 +376,15 @@ impl Tries<'_> {
         host.parallel(units, work, &part);
         let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         let sums: Option<State> = self.sums(&done);
-        let Some(sums) = sums.filter(|_| !give_up.load(Ordering::Relaxed) && flags::get() & CONDITIONS == 0) else {
-            for (own, saved, _) in &done {
+        let is_done = is_sure || !give_up.load(Ordering::Relaxed) && flags::get() & CONDITIONS == 0;
+        let Some(sums) = sums.filter(|_| is_done) else {
+            for Done { own, reached, saved, distances, .. } in done.iter().filter(|done| done.reached > done.own.start)
+            {
+                if is_covered {
+                    // SAFETY: the distances suit all iterations of this range, and these have run to their ends.
+                    unsafe { Blocks::of(self.job, &(own.start..*reached)).restore_kept(distances) };
+                    continue;
+                }
                 let mut rest = &saved[..];
                 for few in pieces(own, step) {
                     if rest.is_empty() {
@@ -319,9 +399,9 @@ impl Tries<'_> {
         let mut spare = locked(&self.spare);
         let mut done: Vec<(i64, State)> = done
             .into_iter()
-            .map(|(own, saved, state)| {
-                spare.push(saved);
-                (own.end, state)
+            .map(|done| {
+                spare.push(done.saved);
+                (done.own.end, done.state)
             })
             .collect();
         drop(spare);
@@ -366,14 +446,35 @@ fn has_raised() -> bool {
     !unsafe { pyo3::ffi::PyErr_Occurred() }.is_null()
 }
 
-/// A range of iterations that a thread has run, the copy of the memory that they write, and the values after them.
-type Done = (Range<i64>, Vec<u8>, State);
+/// A range of iterations that a thread has run.
+struct Done {
+    own: Range<i64>,
+    /// Those before this one have run.
+    reached: i64,
+    /// A copy of the memory that they write, or the room for what stores keep, and where they keep it.
+    saved: Vec<u8>,
+    distances: State,
+    /// The values after them.
+    state: State,
+}
+
+/// Do stores keep what they overwrite?
+fn keeps(job: &Job) -> bool {
+    job.written.first().is_some_and(|part| part.elements.is_some())
+}
+
+/// The words that say where stores keep what they overwrite.
+fn distances<'a>(job: &Job, words: &'a mut [u64]) -> &'a mut [u64] {
+    let count = if keeps(job) { job.written.len() } else { 0 };
+    let first = words.len() - count;
+    &mut words[first..]
+}
 
 impl Tries<'_> {
     /// The sums of the numbers that iterations have added to each value; `None` if one does not fit 64 bits.
     fn sums(&self, done: &[Done]) -> Option<State> {
         let sum = |(k, start): (usize, &u64)| {
-            let mut all = done.iter().map(|(_, _, state)| state[k] as i64);
+            let mut all = done.iter().map(|done| done.state[k] as i64);
             match self.job.carried[k] {
                 Change::Added => all.try_fold(*start as i64, i64::checked_add).map(|sum| sum as u64),
                 _ => Some(*start),
