@@ -124,6 +124,7 @@ def test_functions_of_lists(function, args):
     assert stops(compiled) == []
 
 
+@pytest.mark.core
 def test_unchanged_items_stay_the_same_objects():
     def doubled(items):
         for i in range(0, len(items), 2):
@@ -143,6 +144,7 @@ def swapped(now, then, steps):
     return now
 
 
+@pytest.mark.core
 def test_lists_that_change_places():
     now, then = numbers(50, 0.5), numbers(50, 0.25)
     result = np.jit(swapped)(now, then, 7)
@@ -187,6 +189,7 @@ def waited_for(flag, count):
     return count
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("by", ["thread", "signal"])
 def test_loops_see_what_others_write_to_lists(by):
     compiled, flag, seen = np.jit(waited_for), [False], [0, 0]
