@@ -61,6 +61,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     dispatch::routine::register(module)?;
     sharing::lend::register(module)?;
     sharing::subclass::register(module)?;
+    sharing::array_function::register(module)?;
     random::drawing::register(module)?;
     array::flat::register(module)?;
     random::register(module)?;

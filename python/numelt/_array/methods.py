@@ -134,7 +134,10 @@ def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -
 
 
 def array_function(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a function of NumPy that was called with our arrays: our native function if there is one."""
+    """Run a function of NumPy that was called with our arrays: our native function if there is one.
+
+    The compiled module does this for most calls (`sharing/array_function.rs`).
+    """
     func = fallback.unwrap(func)  # a class may pass on our function, with which it was called
     ours = NATIVE.get(func)
     if ours is None and getattr(func, "__module__", None) == "numpy.fft":
@@ -310,6 +313,7 @@ def complete() -> None:
             value.__doc__, value.__name__ = original.__doc__, original.__name__
     ndarray.__doc__ = numpy.ndarray.__doc__
     _core.set_hooks(array_ufunc=array_ufunc, resize=resize.resize)
+    _core.set_native(NATIVE, _entered)
     _take_over()
     mirror.replace(numpy.ndarray, ndarray)
     mirror.replace(numpy.ufunc, _core.ufunc)

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::cpython::fast::{self, FastPath};
 use crate::cpython::given::Given;
-use crate::sharing::subclass;
+use crate::sharing::{array_function, subclass};
 use crate::ufunc;
 use pyo3::prelude::*;
 
@@ -189,4 +189,5 @@ const GENERAL: &[(&str, Compiled)] = &[
     ("ndarray.all", reductions::all_method_with_options),
 ];
 
-const NEXT: &[(&str, Compiled)] = &[("__array_ufunc__", ufunc::asked_with_derived)];
+const NEXT: &[(&str, Compiled)] =
+    &[("__array_ufunc__", ufunc::asked_with_derived), ("__array_function__", array_function::asked)];

@@ -3,6 +3,7 @@
 //!
 //! Not here: NumPy's dtypes, scalars and exceptions (`numpy`).
 
+pub mod array_function;
 pub mod calling;
 pub mod export;
 pub mod extensions;
