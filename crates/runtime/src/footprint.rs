@@ -32,8 +32,8 @@ pub fn settle() {
     *last = Some((start, start.elapsed()));
 }
 
-/// Called where work with large arrays begins. By then a program has loaded its libraries and made its input, and pages that only
-/// this has read are released. All calls but the first do nothing.
+/// Called where work with large arrays begins. By then a program has loaded its libraries and made its input, and pages
+/// that only this has read are released. All calls but the first do nothing.
 pub fn begin() {
     static BEGUN: AtomicBool = AtomicBool::new(false);
     if !BEGUN.swap(true, Ordering::Relaxed) {
