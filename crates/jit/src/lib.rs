@@ -10,7 +10,7 @@
 //!   `outside` is the interface to the loop's surroundings.
 //! - `walk` holds the state of the specializer at a point of the program, and joins control flow paths. `statements`,
 //!   `expressions`, `numbers`, `either`, `quotients`, `comparisons`, `complexes`, `conversions`, `arrays`, `virtuals`,
-//!   `reductions`, `made`, `lists`, `sources`, `calls` and `classes` compile the constructs of the language. `watch` adds the
+//!   `reductions`, `made`, `lists`, `sources`, `calls` and `classes` compile the constructs of the language. `watch` adds
 //!   checks for floating-point conditions.
 //! - `loops` compiles loops. `ahead` adds *iterations ahead*, a speculative version of a loop without exits. For these,
 //!   `region` records the memory accesses, `affine` finds bounds of integer expressions, `free` decides whether

@@ -38,17 +38,21 @@ pub fn begin() {
     static BEGUN: AtomicBool = AtomicBool::new(false);
     if !BEGUN.swap(true, Ordering::Relaxed) {
         Pages::of_all().release();
-        keep_large_blocks();
     }
 }
 
-/// Makes the allocator reuse large blocks, as it does in a program that has freed a large array of NumPy.
+/// Makes the allocator reuse large blocks, as it does in a program that has freed a large array of NumPy. Called where
+/// NumPy is going to compute with a large array of numelt. All calls but the first do nothing.
 ///
-/// The C library gets blocks above a certain size from the system one by one, and its pages must then be cleared for
-/// each of them. This size grows to that of the largest block that has been freed, but at most to 32 MiB. NumPy's large
-/// arrays are such blocks, numelt's are not; without this, what NumPy and other libraries compute in a program with
-/// large arrays (such as arrays of derived classes) took up to three times as long as without numelt.
-fn keep_large_blocks() {
+/// The C library gets blocks above a certain size from the system one by one, and their pages are then cleared for each
+/// of them. This size grows to that of the largest block that has been freed, but at most to 32 MiB. NumPy's large
+/// arrays are such blocks, numelt's are not. Without this, operations on arrays of derived classes take up to three
+/// times as long as in a program whose arrays are all NumPy's.
+pub fn keep_large_blocks() {
+    static KEPT: AtomicBool = AtomicBool::new(false);
+    if KEPT.swap(true, Ordering::Relaxed) {
+        return;
+    }
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     const LARGEST: usize = (32 << 20) - (16 << 10);
     // SAFETY: the block is freed once, and nobody uses it; a null pointer may be freed. `black_box` keeps the compiler

@@ -12,6 +12,7 @@ use crate::numpy::convert::Numpy;
 use crate::object::ndarray::NdArray;
 use crate::sharing::export;
 use crate::sharing::lend::{self, Terms};
+use numelt_runtime::footprint;
 use numpy::npyffi::PY_ARRAY_API;
 use pyo3::ffi;
 use pyo3::intern;
@@ -19,6 +20,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 
+/// From so many bytes on, the allocator may get the memory of an array from the system.
+const LARGE: usize = 128 << 10;
 /// Longest list or tuple that is searched for arrays of derived classes.
 const ITEMS: usize = 16;
 
@@ -117,6 +120,9 @@ pub fn method<'py>(method: &Bound<'py, PyAny>, given: &Given<'_, 'py>) -> Quick<
 
 /// A view of a numelt array as an array of a derived class.
 pub fn view_as<'py>(array: &Bound<'py, NdArray>, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyAny>> {
+    if array.get().view().is_some_and(|view| view.base.nbytes() > LARGE) {
+        footprint::keep_large_blocks();
+    }
     view(&export::to_numpy(array)?, class)
 }
 
