@@ -87,14 +87,14 @@ impl Walk<'_> {
         if self.object_kind(&base) != ObjectKind::List {
             return Ok(false);
         }
-        let number_appended = self.expr(arg)?;
+        let appended = self.expr(arg)?;
         self.flush_watched();
-        self.fail_region("it appends to a list");
-        let list = self.outside(Param::Append(number));
-        self.each(&number_appended, &mut |walk, val| {
+        self.each(&appended, &mut |walk, val| {
             let Some(kind) = APPENDED.iter().position(|(ty, _)| *ty == val.ty) else {
                 return unsupported(format!("appending {}", val.ty));
             };
+            walk.fail_region("it appends to a list");
+            let list = walk.outside(Param::Append(number));
             let kind = walk.e.int(kind as i64);
             walk.e.call_loop(list, &[kind, val.parts[0]], DType::I64);
             Ok(Val::empty(Type::None))

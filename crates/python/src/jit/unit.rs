@@ -9,7 +9,7 @@
 //! for them (`worth`, `when`). If that takes longer than CPython has, CPython runs them meanwhile. If the code often
 //! stops almost at once, the loop is left to CPython for good.
 
-mod copying;
+mod paying;
 mod when;
 
 use crate::jit::account::{Account, add_one, get};
@@ -24,7 +24,6 @@ use crate::jit::rest::Rest;
 use crate::jit::results::{ResultReader, Shape};
 use crate::jit::variant::{ParamSource, Variant};
 use crate::jit::world;
-use crate::jit::worth;
 use crate::numpy::coverage;
 use crate::record::{errstate, run};
 use numelt_jit::{Argument, Exit, ObjectKind, StmtKind, Type, Unit, parse_unit};
@@ -550,7 +549,7 @@ impl JitUnit {
         let in_vain = if numbers.lists.is_empty() {
             0
         } else {
-            copying::in_vain(&variant.account, copying, work.filter(|_| exit.statement == 0), took)
+            paying::in_vain(&variant.account, copying, work.filter(|_| exit.statement == 0), took)
         };
         if exit.statement != 0 && stopped_at_once || is_tiny || in_vain > 0 {
             variant.early.fetch_add(in_vain.max(1), Ordering::Relaxed);
@@ -564,23 +563,6 @@ impl JitUnit {
         let words = &frame[1..];
         let shapes = &variant.shapes[frame[0] as usize];
         self.result(py, exit, variant, shapes, objects, &numbers, words, pool.as_deref()).map(Some)
-    }
-
-    /// Adds the work of a run to the accounts, if CPython has ever continued the loop, or does so now.
-    fn note_gain(&self, exit: &Exit, variant: &Variant, numbers: &Numbers, words: &[u64], accounts: &[Arc<Account>]) {
-        if exit.statement == 0 && !accounts.iter().any(|account| account.has_lost()) {
-            return;
-        }
-        let arguments = &variant.arguments[..self.tree.slots.len() + self.tree.inputs.len()];
-        let gained = match exit.sources.first() {
-            _ if exit.statement == 0 => worth::nanoseconds(&self.tree, arguments, numbers).unwrap_or(0.0),
-            Some(Some(source)) => {
-                worth::of_iteration(&self.tree, arguments, numbers)
-                    * words[numelt_jit::source_parts(source)] as i64 as f64
-            }
-            _ => return,
-        };
-        accounts.iter().for_each(|account| account.gain(gained));
     }
 
     #[allow(clippy::too_many_arguments)] // all of one run

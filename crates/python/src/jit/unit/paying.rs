@@ -1,12 +1,13 @@
-//! Whether copying the lists among the arguments of a loop pays.
+//! What a run of compiled code has gained, and whether copying the lists among its arguments pays.
 
 use super::{JitUnit, Variant};
 use crate::jit::account::Account;
 use crate::jit::arguments::Numbers;
 use crate::jit::lists::{self, Lists};
 use crate::jit::worth;
-use numelt_jit::StmtKind;
+use numelt_jit::{Exit, StmtKind};
 use pyo3::prelude::*;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Where CPython's time for a loop is not known, copies of lists have paid if they took at most this many times as long
@@ -30,6 +31,30 @@ pub(super) fn in_vain(account: &Account, copying: Duration, work: Option<Duratio
 }
 
 impl JitUnit {
+    /// Adds the work of a run to the accounts, if CPython has ever continued the loop, or does so now.
+    pub(super) fn note_gain(
+        &self,
+        exit: &Exit,
+        variant: &Variant,
+        numbers: &Numbers,
+        words: &[u64],
+        accounts: &[Arc<Account>],
+    ) {
+        if exit.statement == 0 && !accounts.iter().any(|account| account.has_lost()) {
+            return;
+        }
+        let arguments = &variant.arguments[..self.tree.slots.len() + self.tree.inputs.len()];
+        let gained = match exit.sources.first() {
+            _ if exit.statement == 0 => worth::nanoseconds(&self.tree, arguments, numbers).unwrap_or(0.0),
+            Some(Some(source)) => {
+                worth::of_iteration(&self.tree, arguments, numbers)
+                    * words[numelt_jit::source_parts(source)] as i64 as f64
+            }
+            _ => return,
+        };
+        accounts.iter().for_each(|account| account.gain(gained));
+    }
+
     /// The time that CPython takes for the loop, if there are lists to be copied for it, and if it can be estimated.
     pub(super) fn work(&self, variant: &Variant, numbers: &Numbers) -> Option<Duration> {
         if numbers.lists.is_empty() || matches!(self.tree.body.kind, StmtKind::While { .. }) {
