@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import sys
 import threading
 
 import numpy
@@ -235,7 +236,7 @@ def test_readers_wait_for_a_batch_that_another_thread_runs():
 
 
 def test_the_gil_is_released_while_kernels_run():
-    """Another thread continues while a long batch runs in this one."""
+    """Another thread runs during a batch, although Python never interrupts this thread in its favour."""
     ticks = []
     stop = threading.Event()
 
@@ -244,14 +245,21 @@ def test_the_gil_is_released_while_kernels_run():
             ticks.append(1)
 
     thread = threading.Thread(target=tick)
-    values = numelt.linspace(0.1, 0.9, 1_000_000)
-    numelt.flush()
-    thread.start()
-    before = len(ticks)
-    for _ in range(12):
-        values = numelt.sin(values) + 0.5
-    float(values.sum())
-    after = len(ticks)
-    stop.set()
-    thread.join()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000.0)  # seconds: the other thread gets its turn only where the lock is given up
+    try:
+        thread.start()
+        before = len(ticks)
+        for _ in range(1000):  # one batch may end before the operating system has woken the other thread
+            values = numelt.linspace(0.1, 0.9, 1_000_000)
+            for _ in range(12):
+                values = numelt.sin(values) + 0.5
+            float(values.sum())
+            if len(ticks) > before:
+                break
+        after = len(ticks)
+    finally:
+        sys.setswitchinterval(interval)
+        stop.set()
+        thread.join()
     assert after > before
