@@ -201,8 +201,7 @@ def test_much_that_was_written_is_written_back(at):
         x[at] = 1e308
         return x, numpy.full(x.shape, 7.0)
 
-    with numpy.errstate(over="raise"):
-        checked(doubled, make)
+    assert checked(doubled, make)  # compiled code warns there, by leaving the iteration to CPython
 
 
 def columns_and_rows(x, out):
@@ -218,8 +217,8 @@ def test_columns_are_written_back(dtype):
         x[150] = 0.0
         return x, numpy.full((160, 160), 7, dtype)
 
-    with numpy.errstate(divide="raise"):
-        checked(columns_and_rows, make)
+    code = checked(columns_and_rows, make)
+    assert bool(code) == (dtype != "f2")  # CPython runs loops that write float16
 
 
 def parts_of_rows(kind):
