@@ -295,20 +295,31 @@ pub fn read_element<'py>(py: Python<'py>, view: &ArrayView) -> PyResult<Bound<'p
 }
 
 /// The element at a byte offset of the view's base, as a NumPy scalar.
+#[inline(always)]
 pub fn read_at<'py>(py: Python<'py>, view: &ArrayView, offset: i64) -> PyResult<Bound<'py, PyAny>> {
-    match run::peek(py, &view.base, |bytes| scalar_at(py, view.dtype, &bytes[offset as usize..])) {
-        Some(number) => number,
-        None => scalar_at(py, view.dtype, &run::read_element(py, &view.base, view.dtype, offset)?),
+    match peek_at(py, view, offset) {
+        Some(number) => Ok(number),
+        None => read_late(py, view, offset),
     }
 }
 
-/// A NumPy scalar of the element that these bytes begin with. Scalars are not tracked by the garbage collector, so
-/// making one runs no Python code.
+/// [`read_at`] if the value is in memory; `None` otherwise.
 #[inline(always)]
-fn scalar_at<'py>(py: Python<'py>, dtype: DType, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    assert!(bytes.len() >= dtype.size());
-    // SAFETY: there are at least as many bytes as the element has.
-    unsafe { convert::numpy_scalar_at(py, dtype, bytes.as_ptr().cast_mut()) }
+fn peek_at<'py>(py: Python<'py>, view: &ArrayView, offset: i64) -> Option<Bound<'py, PyAny>> {
+    // A scalar is not tracked by the garbage collector, so making one runs no Python code.
+    run::peek(py, &view.base, |bytes| {
+        let bytes = &bytes[offset as usize..][..view.dtype.size()];
+        // SAFETY: there are as many bytes as the element has.
+        unsafe { convert::quick_numpy_scalar_at(py, view.dtype, bytes.as_ptr().cast_mut()) }
+    })?
+}
+
+/// [`read_at`] if the value has to be computed first.
+#[inline(never)]
+fn read_late<'py>(py: Python<'py>, view: &ArrayView, offset: i64) -> PyResult<Bound<'py, PyAny>> {
+    let mut bytes = run::read_element(py, &view.base, view.dtype, offset)?;
+    // SAFETY: the bytes begin with an element.
+    unsafe { convert::numpy_scalar_at(py, view.dtype, bytes.as_mut_ptr()) }
 }
 
 /// `array[key]`
@@ -350,7 +361,7 @@ pub fn quick_get<'py>(
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
     if let Some(offset) = element(view, key) {
         let py = array.py();
-        return run::peek(py, &view.base, |bytes| scalar_at(py, view.dtype, &bytes[offset as usize..]));
+        return peek_at(py, view, offset).map(Ok);
     }
     if let Some(positions) = exact_native(key).and_then(NdArray::view) {
         return advanced::get_few(array.py(), view, positions);
@@ -561,16 +572,13 @@ fn set_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value
     }
 }
 
-/// The sub-array that one integer selects on the first axis, for iteration.
-pub fn item<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, index: i64) -> PyResult<Bound<'py, PyAny>> {
-    if let (&[extent], &[stride]) = (view.shape.as_slice(), view.strides.as_slice())
-        && (0..extent).contains(&index)
-    {
-        return read_at(array.py(), view, view.offset + index * stride);
+/// The element or sub-array at a position of the first axis, which has that position.
+#[inline(always)]
+pub fn item<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, position: i64) -> PyResult<Bound<'py, PyAny>> {
+    let offset = view.offset + position * view.strides[0];
+    if view.shape.len() == 1 {
+        return read_at(array.py(), view, offset);
     }
-    let selection = select(view, &[Part::Int(index)])?;
-    if selection.scalar {
-        return read_element(array.py(), &selection.view);
-    }
-    wrap_view(array, selection.view)
+    let (dims, strides) = (Dims::from_slice(&view.shape[1..]), Dims::from_slice(&view.strides[1..]));
+    wrap_view(array, shape::window(view, offset, dims, strides))
 }

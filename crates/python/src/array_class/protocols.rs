@@ -37,6 +37,21 @@ pub struct ArrayIterator {
     next: AtomicI64,
 }
 
+impl ArrayIterator {
+    /// The next item of an array of a native dtype; `None` at the end, and for other arrays.
+    #[inline(always)]
+    pub fn next_native<'py>(&self, py: Python<'py>) -> Option<Out<'py>> {
+        let array = self.array.bind(py);
+        let Payload::Native(view) = array.get().payload() else { return None };
+        let at = self.next.load(Ordering::Relaxed);
+        if at >= *view.shape.first()? {
+            return None;
+        }
+        self.next.store(at + 1, Ordering::Relaxed); // no other thread does so meanwhile, because this one holds the GIL
+        Some(index::item(array, view, at))
+    }
+}
+
 #[pymethods]
 impl ArrayIterator {
     fn __iter__<'py>(slf: Bound<'py, Self>) -> Bound<'py, Self> {
@@ -44,25 +59,17 @@ impl ArrayIterator {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let array = self.array.bind(py);
-        let at = self.next.fetch_add(1, Ordering::Relaxed);
-        match array.get().payload() {
-            Payload::Native(view) => {
-                if view.shape.first().is_none_or(|&n| at >= n) {
-                    return Ok(None);
-                }
-                index::item(array, view, at).map(Some)
-            }
-            Payload::Foreign(real) => {
-                let real = real.bind(py);
-                if at >= real.len()? as i64 {
-                    return Ok(None);
-                }
-                // SAFETY: an array is a sequence to the interpreter.
-                let items = unsafe { real.cast_unchecked::<PySequence>() };
-                foreign::given(items.get_item(at as usize)?).map(Some)
-            }
+        if let Some(item) = self.next_native(py) {
+            return item.map(Some);
         }
+        let Payload::Foreign(real) = self.array.bind(py).get().payload() else { return Ok(None) };
+        let (real, at) = (real.bind(py), self.next.fetch_add(1, Ordering::Relaxed));
+        if at >= real.len()? as i64 {
+            return Ok(None);
+        }
+        // SAFETY: an array is a sequence to the interpreter.
+        let items = unsafe { real.cast_unchecked::<PySequence>() };
+        foreign::given(items.get_item(at as usize)?).map(Some)
     }
 
     fn __length_hint__(&self, py: Python<'_>) -> PyResult<i64> {

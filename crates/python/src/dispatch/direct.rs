@@ -16,6 +16,7 @@
 //! keep PyO3's functions.
 
 use crate::array::index;
+use crate::array_class::protocols::ArrayIterator;
 use crate::cpython::fast::{self, FastPath};
 use crate::cpython::vectorcall::give;
 use crate::object::ndarray::{NdArray, Payload};
@@ -39,6 +40,9 @@ unsafe impl Send for Former {}
 unsafe impl Sync for Former {}
 
 static FORMER: OnceLock<Former> = OnceLock::new();
+
+/// PyO3's function in the slot of iterators.
+static FORMER_NEXT: OnceLock<ffi::iternextfunc> = OnceLock::new();
 
 /// # Safety
 /// One of the functions that [`set`] puts into slots is running.
@@ -189,6 +193,22 @@ unsafe extern "C" fn assign_item(a: *mut ffi::PyObject, key: *mut ffi::PyObject,
     }
 }
 
+/// `next(iterator)` of an array's iterator.
+///
+/// # Safety
+/// The conditions of [`binary`].
+unsafe extern "C" fn next_item(iterator: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: as in `binary`; the interpreter calls the slot with objects of its class, which has no subclasses.
+    unsafe {
+        let py = Python::assume_attached();
+        let array_iterator = Borrowed::from_ptr(py, iterator).cast_unchecked::<ArrayIterator>();
+        match give(py, || array_iterator.get().next_native(py)) {
+            Some(result) => result,
+            None => FORMER_NEXT.get().unwrap_unchecked()(iterator),
+        }
+    }
+}
+
 macro_rules! operators {
     ($set:ident $way:ident: $($name:ident $operator:ident => $slot:ident;)*) => {
         $(
@@ -243,6 +263,7 @@ operators! {
 /// Sets the slots of operators in place and, if the fast path is in force, those of indexing and of binary
 /// operators.
 pub fn set(class: &Bound<'_, PyType>) {
+    set_next(&class.py().get_type::<ArrayIterator>());
     // SAFETY: the class is complete, is a heap type of numelt whose tables belong to it alone, and has not been used
     // yet.
     unsafe {
@@ -260,5 +281,20 @@ pub fn set(class: &Bound<'_, PyType>) {
             mapping.mp_ass_subscript = mapping.mp_ass_subscript.map(|_| assign_item as ffi::objobjargproc);
         }
         ffi::PyType_Modified(object);
+    }
+}
+
+/// Sets the slot of the next item in the class of arrays' iterators, if the fast path is in force.
+fn set_next(class: &Bound<'_, PyType>) {
+    // SAFETY: the conditions of `set`, which hold for this class, too.
+    unsafe {
+        let object = class.as_type_ptr();
+        if let Some(former) = (*object).tp_iternext
+            && fast::has(FastPath::Slots)
+            && FORMER_NEXT.set(former).is_ok()
+        {
+            (*object).tp_iternext = Some(next_item);
+            ffi::PyType_Modified(object);
+        }
     }
 }

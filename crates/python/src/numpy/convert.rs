@@ -57,14 +57,16 @@ impl Float64 {
         lies_plainly(class, 1.618_033_988_749_895_f64).then_some(Float64 { class: class.as_type_ptr(), alloc })
     }
 
+    /// A new number, or null with an exception set.
     #[inline]
-    fn make<'py>(&self, py: Python<'py>, value: f64) -> PyResult<Bound<'py, PyAny>> {
-        // SAFETY: allocates an object of the type, whose value lies directly behind the head, as `of` has checked;
-        // null has an exception set.
+    fn make(&self, _py: Python<'_>, value: f64) -> *mut ffi::PyObject {
+        // SAFETY: allocates an object of the type, whose value lies directly behind the head, as `of` has checked.
         unsafe {
-            let made = Bound::from_owned_ptr_or_err(py, (self.alloc)(self.class, 0))?;
-            made.as_ptr().cast::<u8>().add(HEAD).cast::<f64>().write(value);
-            Ok(made)
+            let made = (self.alloc)(self.class, 0);
+            if !made.is_null() {
+                made.cast::<u8>().add(HEAD).cast::<f64>().write(value);
+            }
+            made
         }
     }
 }
@@ -292,6 +294,38 @@ pub fn to_numpy_scalar<'py>(py: Python<'py>, value: Scalar) -> PyResult<Bound<'p
 /// `address` holds one element of `dtype`.
 pub unsafe fn numpy_scalar_at<'py>(py: Python<'py>, dtype: DType, address: *mut u8) -> PyResult<Bound<'py, PyAny>> {
     let numpy = Numpy::get(py)?;
+    // SAFETY: the caller's contract; a null result has an exception set.
+    unsafe { Bound::from_owned_ptr_or_err(py, scalar_or_null(py, numpy, dtype, address)) }
+}
+
+/// [`numpy_scalar_at`] without a reason if there is no memory: then the result is `None`, and no exception is set. Such
+/// a result is passed on in a register. A `PyResult` is copied in memory, which takes as long as making the scalar.
+///
+/// # Safety
+/// `address` holds one element of `dtype`.
+#[inline(always)]
+pub unsafe fn quick_numpy_scalar_at<'py>(
+    py: Python<'py>,
+    dtype: DType,
+    address: *mut u8,
+) -> Option<Bound<'py, PyAny>> {
+    let numpy = NUMPY.get(py)?;
+    // SAFETY: the caller's contract.
+    unsafe {
+        let made = Bound::from_owned_ptr_or_opt(py, scalar_or_null(py, numpy, dtype, address));
+        if made.is_none() {
+            ffi::PyErr_Clear();
+        }
+        made
+    }
+}
+
+/// A new NumPy scalar with the value at an address, or null with an exception set.
+///
+/// # Safety
+/// `address` holds one element of `dtype`.
+#[inline]
+unsafe fn scalar_or_null(py: Python<'_>, numpy: &Numpy, dtype: DType, address: *mut u8) -> *mut ffi::PyObject {
     if dtype == DType::F64
         && let Some(float64) = &numpy.float64
     {
@@ -299,11 +333,8 @@ pub unsafe fn numpy_scalar_at<'py>(py: Python<'py>, dtype: DType, address: *mut 
         return float64.make(py, unsafe { address.cast::<f64>().read() });
     }
     let descr = numpy.descr(py, dtype).as_ptr();
-    // SAFETY: NumPy copies one element from `address`; the descr is alive; a null result has an exception set.
-    unsafe {
-        let made = PY_ARRAY_API.PyArray_Scalar(py, address.cast(), descr.cast(), std::ptr::null_mut());
-        Bound::from_owned_ptr_or_err(py, made)
-    }
+    // SAFETY: NumPy copies one element from `address`; the descr is alive.
+    unsafe { PY_ARRAY_API.PyArray_Scalar(py, address.cast(), descr.cast(), std::ptr::null_mut()) }
 }
 
 /// The value of an object whose class is exactly `numpy.float64`.
