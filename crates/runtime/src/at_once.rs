@@ -18,8 +18,10 @@
 //! the shorter the chains that gain. With a thousand elements, the 45 operations of an option's price take half the
 //! time if they are fused; but eliminating a row of a matrix and reading the result takes half the time if nothing is
 //! recorded. Nothing in an operation tells which of the two follows, so the runtime tries it ([`Chains`]): from time
-//! to time elementwise operations on up to `middle` elements are recorded until the next read, and they continue to be
-//! recorded if many operations come before that read. Operations on more elements are always recorded.
+//! to time elementwise operations on up to `middle` elements are recorded until the next read, but not more than
+//! [`TESTED`], and they continue to be recorded if the plan for them has many operations to a kernel. Gathers and
+//! scatters between them, for example, divide a chain into many kernels. Operations on more elements are always
+//! recorded.
 //!
 //! While operations are inspected or traced, all of them are recorded; after a request for an explanation, those of
 //! the next batches.
@@ -40,6 +42,9 @@ const LONGEST_STRETCH: u32 = 1 << 10;
 /// The number of operations before the next test grows by this factor with each test.
 const GROWTH: u32 = 4;
 
+/// A test ends after so many instructions, although nothing has been read.
+const TESTED: usize = 32;
+
 /// Bases of at most this many bytes get their memory here.
 const LARGEST: usize = 16 * SmallCall::MOST;
 
@@ -47,8 +52,7 @@ const LARGEST: usize = 16 * SmallCall::MOST;
 /// array between two operations on all of it takes fewer, and those two can still be planned together.
 pub(crate) const WAITING: u32 = 16;
 
-/// A batch of more instructions than this, on `elements` elements each, is better fused than run operation by
-/// operation.
+/// A kernel of more instructions than this, on `elements` elements each, takes less time than running them one by one.
 fn long(elements: i64) -> usize {
     (1 + 6000 / elements.max(1) as usize).clamp(2, 12)
 }
@@ -60,27 +64,41 @@ pub(crate) struct Chains {
     /// How many operations still run at once before the next test, and how many there were in all before it.
     left: u32,
     stretch: u32,
+    /// Whether the last test has shown that recording takes less time.
+    gains: bool,
 }
 
 impl Chains {
     /// The state before anything has been read.
     pub fn new(limits: AtOnceLimits) -> Chains {
-        Chains { limits, left: STRETCH, stretch: STRETCH }
+        Chains { limits, left: STRETCH, stretch: STRETCH, gains: false }
     }
 
-    /// Notes a batch that ran because it was read.
-    pub fn note_read(&mut self, instructions: usize, work: u64) {
-        let elements = (work / instructions.max(1) as u64) as i64;
-        // a batch of little work that was recorded nevertheless was recorded because of its largest operation
-        let concerns = work as i64 > self.limits.few && elements <= self.limits.middle;
-        if !concerns || self.left > 0 {
+    /// Whether a batch of this many instructions and this work could have run at once. A batch of little work that was
+    /// recorded nevertheless was recorded because of its largest operation.
+    fn concerns(&self, instructions: usize, work: u64) -> bool {
+        work as i64 > self.limits.few && elements(instructions, work) <= self.limits.middle
+    }
+
+    /// Whether the batch, which is a test, is long enough to be judged.
+    #[inline]
+    pub fn has_tested(&self, instructions: usize, work: u64) -> bool {
+        instructions >= TESTED && self.left == 0 && !self.gains && self.concerns(instructions, work)
+    }
+
+    /// Notes a batch that has run. `kernels` is the number of kernels in its plan; `None` if there is no plan yet,
+    /// because such a batch has not been seen often enough.
+    pub fn note(&mut self, instructions: usize, kernels: Option<usize>, work: u64) {
+        if self.left > 0 || !self.concerns(instructions, work) {
             return;
         }
-        if elements > self.limits.few && instructions >= long(elements) {
+        let elements = elements(instructions, work);
+        if elements > self.limits.few && instructions >= kernels.unwrap_or(1) * long(elements) {
             (self.left, self.stretch) = (0, STRETCH / GROWTH);
+            self.gains = kernels.is_some();
         } else {
             self.stretch = (self.stretch * GROWTH).min(LONGEST_STRETCH);
-            self.left = self.stretch;
+            (self.left, self.gains) = (self.stretch, false);
         }
     }
 
@@ -97,6 +115,11 @@ impl Chains {
             self.left = self.left.saturating_sub(1);
         }
     }
+}
+
+/// The mean number of elements of a batch's instructions.
+fn elements(instructions: usize, work: u64) -> i64 {
+    (work / instructions.max(1) as u64) as i64
 }
 
 /// What has become of an operation.

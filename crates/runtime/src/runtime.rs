@@ -407,7 +407,6 @@ impl State {
         let start = Instant::now();
         if reason == Reason::Read {
             self.explained = self.explained.saturating_sub(1);
-            self.chains.note_read(self.batch.len(), self.batch.work);
         }
         self.make_due();
         let _running = self.heap.runs(self.batch.epoch);

@@ -52,15 +52,25 @@ impl State {
 
     /// Runs what a flush has taken out of the queue: by its plan, or operation by operation.
     pub(super) fn run_taken(&mut self, taken: &mut Taken, reason: Reason, start: Instant) -> Result<()> {
+        let is_judged = matches!(reason, Reason::Read | Reason::Instructions);
+        let (instructions, work) = (taken.batch.len(), taken.batch.work);
         match self.ready(&mut taken.batch) {
             Ok(None) => {
+                if is_judged {
+                    self.chains.note(instructions, None, work);
+                }
                 let result = self.run_piecemeal(&mut taken.batch);
                 self.stats.run_ns += start.elapsed().as_nanos() as u64;
                 self.stats.flushes[reason as usize] += 1;
                 self.last = None;
                 result
             }
-            Ok(Some((plan, hit))) => self.run_planned(taken, (plan, hit), reason, start),
+            Ok(Some((plan, hit))) => {
+                if is_judged {
+                    self.chains.note(instructions, Some(plan.plan.steps.len()), work);
+                }
+                self.run_planned(taken, (plan, hit), reason, start)
+            }
             Err(error) => {
                 self.last = None;
                 mark_failed(&mut taken.batch);

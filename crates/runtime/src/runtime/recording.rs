@@ -69,7 +69,7 @@ impl Runtime {
             refuse_overlap(out)?;
         }
         state.stats.instructions += 1;
-        let mut waits = false;
+        let (mut waits, mut has_tested) = (false, false);
         if self.runs_at_once() {
             let limits = (&state.chains, state.config.at_once as i64);
             match at_once::run(&*state.engine, limits, state.batch.epoch, what, out, ins)? {
@@ -80,7 +80,7 @@ impl Runtime {
                 }
                 Outcome::NeedsInstruction => return self.run_alone(state, what, out, ins),
                 Outcome::Waits => waits = true,
-                Outcome::Record => {}
+                Outcome::Record => has_tested = state.chains.has_tested(state.batch.len(), state.batch.work),
             }
         }
         // recording never waits: a batch that a guard blocks continues to grow
@@ -96,7 +96,7 @@ impl Runtime {
         state.batch.waiting = if waits { state.batch.waiting + 1 } else { 0 };
         Ok(if visible {
             Some(Reason::Visible)
-        } else if state.batch.waiting > at_once::WAITING || state.is_too_long(&state.batch) {
+        } else if has_tested || state.batch.waiting > at_once::WAITING || state.is_too_long(&state.batch) {
             Some(Reason::Instructions)
         } else if self.heap.held.load(Ordering::Relaxed) > state.held_budget {
             Some(Reason::Bytes)

@@ -69,7 +69,7 @@ pub fn quick(py: Python<'_>, view: &ArrayView, key: &ArrayView) -> PyResult<Opti
             return gathered(py, view, picks).map(Some);
         }
         let mut places = Distances::new();
-        picks.each(|pick| places.push(pick));
+        picks.each(|_, pick| places.push(pick));
         rows(py, view, &places)
     };
     run::look(py, &key.base, pick)?
@@ -200,6 +200,8 @@ pub(super) struct Picked<'a> {
     step: isize,
     length: i64,
     mask: bool,
+    /// Whether some positions are negative, which count from the end.
+    counts_from_end: bool,
     n: i64,
     stride: isize,
     count: i64,
@@ -212,15 +214,21 @@ impl<'a> Picked<'a> {
         let (n, stride) = (view.shape[0], view.strides[0] as isize);
         let (length, step) = (key.shape[0], key.strides[0] as isize);
         let (mask, first) = (key.dtype == DType::Bool, key.offset as isize);
-        let mut picked = Picked { listed: None, keys, first, step, length, mask, n, stride, count: length };
+        let (listed, count, counts_from_end) = (None, length, false);
+        let mut picked = Picked { listed, keys, first, step, length, mask, counts_from_end, n, stride, count };
         if mask {
             picked.count = picked.truths();
             return Some(picked);
         }
-        let mut inside = true;
-        // SAFETY: as above, and it is aligned.
-        picked.places(|place| inside &= (-n..n).contains(&unsafe { place.cast::<i64>().read() }));
-        inside.then_some(picked)
+        // Signs are gathered instead of comparing numbers, because all processors do so for several numbers at a time.
+        let (mut beyond, mut signs) = (0, 0);
+        picked.positions(|_, at| {
+            // for numbers so large that one of the two is wrapped, the other one is negative
+            beyond |= at.wrapping_add(n) | (n - 1).wrapping_sub(at);
+            signs |= at;
+        });
+        picked.counts_from_end = signs < 0;
+        (beyond >= 0).then_some(picked)
     }
 
     /// The elements at these byte distances, which have been checked.
@@ -233,6 +241,7 @@ impl<'a> Picked<'a> {
             step: 0,
             length,
             mask: false,
+            counts_from_end: false,
             n: 0,
             stride: 0,
             count: length,
@@ -246,14 +255,12 @@ impl<'a> Picked<'a> {
     /// which does not overlap them. Both are aligned.
     pub(super) unsafe fn copied(&self, from: *const u8, to: *mut u8, itemsize: i64) {
         macro_rules! copy {
-            ($t:ty) => {{
-                let mut to = to.cast::<$t>();
+            ($t:ty) => {
                 // SAFETY: the caller's contract.
-                self.each(|pick| unsafe {
-                    to.write(from.wrapping_offset(pick).cast::<$t>().read());
-                    to = to.add(1);
-                });
-            }};
+                self.each(|at, pick| unsafe {
+                    to.cast::<$t>().add(at).write(from.wrapping_offset(pick).cast::<$t>().read());
+                })
+            };
         }
         match itemsize {
             1 => copy!(u8),
@@ -269,13 +276,13 @@ impl<'a> Picked<'a> {
     /// # Safety
     /// The positions are those of aligned elements of `itemsize` bytes from `to` on. As many elements are stored,
     /// which do not overlap them.
-    unsafe fn store(&self, to: *mut u8, (mut from, step): (*const u8, isize), itemsize: usize) {
+    unsafe fn store(&self, to: *mut u8, (from, step): (*const u8, isize), itemsize: usize) {
         macro_rules! store {
             ($t:ty) => {
                 // SAFETY: the caller's contract.
-                self.each(|pick| unsafe {
-                    to.wrapping_offset(pick).cast::<$t>().write(from.cast::<$t>().read_unaligned());
-                    from = from.wrapping_offset(step);
+                self.each(|at, pick| unsafe {
+                    let value = from.wrapping_offset(at as isize * step).cast::<$t>().read_unaligned();
+                    to.wrapping_offset(pick).cast::<$t>().write(value);
                 })
             };
         }
@@ -288,12 +295,27 @@ impl<'a> Picked<'a> {
         }
     }
 
-    /// Calls `f` with the address of each element of the key.
-    fn places(&self, mut f: impl FnMut(*const u8)) {
-        let mut place = self.keys.as_ptr().wrapping_offset(self.first);
-        for _ in 0..self.length {
-            f(place);
-            place = place.wrapping_offset(self.step);
+    /// Calls `f` with the number and the address of each element of the key.
+    #[inline(always)]
+    fn places(&self, mut f: impl FnMut(usize, *const u8)) {
+        let first = self.keys.as_ptr().wrapping_offset(self.first);
+        for at in 0..self.length as usize {
+            f(at, first.wrapping_offset(at as isize * self.step));
+        }
+    }
+
+    /// Calls `f` with the number and the value of each position of a key that is not a mask.
+    #[inline(always)]
+    fn positions(&self, mut f: impl FnMut(usize, i64)) {
+        const SIZE: usize = size_of::<i64>();
+        if self.step == SIZE as isize {
+            let (positions, _) = self.keys[self.first as usize..][..self.length as usize * SIZE].as_chunks::<SIZE>();
+            for (at, &bytes) in positions.iter().enumerate() {
+                f(at, i64::from_ne_bytes(bytes));
+            }
+        } else {
+            // SAFETY: the element is one of the key's, which lies inside its base, and it is aligned.
+            self.places(|at, place| f(at, unsafe { place.cast::<i64>().read() }));
         }
     }
 
@@ -312,48 +334,55 @@ impl<'a> Picked<'a> {
                 count = counts.map(i64::from).sum();
             }
             // SAFETY: the element is one of the key's, which lies inside its base.
-            None => self.places(|place| count += i64::from(unsafe { place.read() } != 0)),
+            None => self.places(|_, place| count += i64::from(unsafe { place.read() } != 0)),
         }
         count
     }
 
-    /// Calls `f` with the byte distance of each selected element.
-    fn each(&self, mut f: impl FnMut(isize)) {
+    /// Calls `f` for each selected element, with how many were selected before it and its byte distance. The number is
+    /// an argument, because a closure that counted itself would count in memory.
+    fn each(&self, mut f: impl FnMut(usize, isize)) {
         if let Some(listed) = self.listed {
-            listed.iter().copied().for_each(f);
+            listed.iter().enumerate().for_each(|(count, &pick)| f(count, pick));
         } else if let Some(truths) = self.dense() {
-            let mut words = truths.chunks_exact(8);
-            let mut pick = 0;
-            for word in &mut words {
-                let mut found = flags(word);
-                if found == u64::MAX / 255 {
-                    (0..8).for_each(|at| f(pick + at * self.stride));
-                } else {
-                    while found != 0 {
-                        f(pick + (found.trailing_zeros() / 8) as isize * self.stride);
-                        found &= found - 1;
-                    }
-                }
-                pick += 8 * self.stride;
-            }
-            for (at, _) in words.remainder().iter().enumerate().filter(|(_, truth)| **truth != 0) {
-                f(pick + at as isize * self.stride);
-            }
+            self.each_true(truths, f);
         } else if self.mask {
-            let mut pick = 0;
-            self.places(|place| {
+            let mut count = 0;
+            self.places(|at, place| {
                 // SAFETY: the element is one of the key's, which lies inside its base.
                 if unsafe { place.read() } != 0 {
-                    f(pick);
+                    f(count, at as isize * self.stride);
+                    count += 1;
                 }
-                pick += self.stride;
             });
+        } else if self.counts_from_end {
+            self.positions(|count, at| f(count, (if at < 0 { at + self.n } else { at }) as isize * self.stride));
         } else {
-            self.places(|place| {
-                // SAFETY: as above, and it is aligned.
-                let given = unsafe { place.cast::<i64>().read() };
-                f((if given < 0 { given + self.n } else { given }) as isize * self.stride);
-            });
+            self.positions(|count, at| f(count, at as isize * self.stride));
+        }
+    }
+
+    /// [`Picked::each`] for a contiguous mask.
+    fn each_true(&self, truths: &[u8], mut f: impl FnMut(usize, isize)) {
+        let mut words = truths.chunks_exact(8);
+        let (mut count, mut pick) = (0, 0);
+        for word in &mut words {
+            let mut found = flags(word);
+            if found == u64::MAX / 255 {
+                (0..8).for_each(|at| f(count + at, pick + at as isize * self.stride));
+                count += 8;
+            } else {
+                while found != 0 {
+                    f(count, pick + (found.trailing_zeros() / 8) as isize * self.stride);
+                    found &= found - 1;
+                    count += 1;
+                }
+            }
+            pick += 8 * self.stride;
+        }
+        for (at, _) in words.remainder().iter().enumerate().filter(|(_, truth)| **truth != 0) {
+            f(count, pick + at as isize * self.stride);
+            count += 1;
         }
     }
 }
