@@ -129,13 +129,15 @@ def _build_class(function: Any, name: str, /, *bases: Any, **keywords: Any) -> A
     cls: Any = builtins.__build_class__(function, name, *bases, **keywords)
     for protocol, wrap in _PROTOCOLS.items() if isinstance(cls, type) else ():
         method = vars(cls).get(protocol)
-        if isinstance(method, types.FunctionType):
+        if method is not None:
             setattr(cls, protocol, wrap(cls, method))
     return cls
 
 
-def _giving_numpys(_: type, method: types.FunctionType) -> Any:
+def _giving_numpys(_: type, method: Any) -> Any:
     """Return a method that returns NumPy's arrays, as NumPy's C code requires."""
+    if not isinstance(method, types.FunctionType):
+        return _GivingNumPys(method) if hasattr(method, "__get__") else method
 
     @functools.wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -144,12 +146,30 @@ def _giving_numpys(_: type, method: types.FunctionType) -> Any:
     return call
 
 
-def _knowing_ours(cls: type, method: types.FunctionType) -> Any:
+class _GivingNumPys:
+    """A method that is no Python function (a decorator may have made it): it returns NumPy's arrays."""
+
+    def __init__(self, method: Any) -> None:
+        self._method = method
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        bound = self._method.__get__(instance, owner)
+        if instance is None or not callable(bound):
+            return bound
+        return lambda *args, **kwargs: fallback.unwrap(bound(*args, **kwargs))
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_method":
+            raise AttributeError(name)  # an object that is being unpickled has no attributes yet
+        return getattr(self._method, name)
+
+
+def _knowing_ours(cls: type, method: Any) -> Any:
     """Return a method that is called with our function if NumPy calls it with its own."""
     import numpy
 
-    if issubclass(cls, numpy.ndarray):
-        return method  # called by NumPy, through the base class
+    if issubclass(cls, numpy.ndarray) or not isinstance(method, types.FunctionType):
+        return method  # a method of a subclass of arrays is called by NumPy, through the base class
 
     @functools.wraps(method)
     def call(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:

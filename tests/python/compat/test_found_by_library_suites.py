@@ -328,8 +328,58 @@ print(a.reshape(1, 3)[Pair((0, 1))], a[Many([0, 2])], a[Pair((np.array([0, 1]),)
 """
 
 
+DECORATED = """
+import functools, pickle
+import numpy as np
+
+class Bound:
+    def __init__(self, function):
+        self.function = function
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self.function, instance)
+
+def make(self, dtype=None, copy=None):
+    return np.arange(3.0)
+
+class Cached:
+    __array__ = functools.lru_cache(make)
+
+class Partial:
+    make = make
+    __array__ = functools.partialmethod(make)
+
+class Decorated:
+    __array__ = Bound(make)
+
+class Property:
+    @property
+    def __array__(self):
+        return lambda dtype=None, copy=None: np.arange(3.0)
+
+class Static:
+    @staticmethod
+    def __array__(dtype=None, copy=None):
+        return np.arange(3.0)
+
+class Derived(Decorated):
+    pass
+
+class Without:
+    __array__ = None
+
+for kind in (Cached, Partial, Decorated, Property, Static, Derived):
+    value = kind()
+    print(np.float64(2) == value, np.float64(1) + value, np.arange(3) * value, np.add(value, 1))
+    print(isinstance(value.__array__(), np.ndarray), np.float64(1) + pickle.loads(pickle.dumps(value)))
+print(Cached.__array__.cache_info().misses > 0, type(Decorated.__array__) is Bound, Without.__array__)
+"""
+
+
 @pytest.mark.parametrize(
-    "text", [PROTOCOLS, READERS, HIDDEN], ids=["protocols", "readers", "sequences of other classes"]
+    "text",
+    [PROTOCOLS, READERS, HIDDEN, DECORATED],
+    ids=["protocols", "readers", "sequences of other classes", "decorated conversions"],
 )
 def test_programs_print_the_same(tmp_path: Any, text: str) -> None:
     assert_prints_the_same(tmp_path, text)
@@ -350,6 +400,29 @@ with netCDF4.Dataset("in memory", "w", diskless=True) as data:
 def test_netcdf_variables_by_positions(tmp_path: Any) -> None:
     pytest.importorskip("netCDF4")
     assert_prints_the_same(tmp_path, NETCDF)
+
+
+HDF5 = """
+import functools, h5py, numpy as np
+with h5py.File("in memory", "w", driver="core", backing_store=False) as file:
+    data = file.create_dataset("x", data=np.arange(24.0).reshape(4, 6))
+    line = file.create_dataset("y", data=np.arange(10))
+    for key in (np.array([1, 2, 5]), np.arange(10) > 4, np.array([0, 9], "u1"), np.array(3), [1, 2]):
+        print(line[key])
+    for key in (np.array([0, 2]), (np.array([0, 2]), ...), (0, np.arange(6) % 2 == 0), data[...] > 7):
+        print(data[key])
+        data[key] = -data[key]
+    line[np.array([0, 1])] = np.array([7, 8])
+    print(data[...], line[...], np.float64(3.0) == line)
+    space = line.id.get_space()
+    space.select_elements(np.array([[1], [4]]))
+    print(space.get_select_npoints())
+"""
+
+
+def test_data_sets_of_h5py_by_positions(tmp_path: Any) -> None:
+    pytest.importorskip("h5py")
+    assert_prints_the_same(tmp_path, HDF5)
 
 
 def test_labelled_arrays(tmp_path: Any) -> None:
