@@ -52,6 +52,24 @@ def test_larger_arrays_run_at_once_where_reads_come_close():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.parametrize("turn", ["x[i] += v", "x[i] = x[i] * 0.5 - v", "x[i] = v; x[i] += 1.0"])
+def test_chains_that_make_many_kernels_run_at_once(turn):
+    """Nothing is read here, and gathers and scatters let no kernel have more than a few operations."""
+    code = (
+        "import numelt as np\n"
+        "x, v, i = np.zeros(1000), np.ones(1000), np.arange(1000)[::-1].copy()\n"
+        "def turns(count):\n"
+        f"    for _ in range(count): {turn}\n"
+        "turns(1000)\n"
+        "before = np._core.stats()\n"
+        "turns(1000)\n"
+        "after = np._core.stats()\n"
+        "at_once, all = (after[name] - before[name] for name in ('at_once', 'instructions'))\n"
+        "assert at_once > 0.8 * all, (at_once, all)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_one_larger_operation_among_small_ones_does_not_end_it():
     code = (
         "import numelt as np\n"

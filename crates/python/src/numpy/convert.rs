@@ -304,11 +304,7 @@ pub unsafe fn numpy_scalar_at<'py>(py: Python<'py>, dtype: DType, address: *mut 
 /// # Safety
 /// `address` holds one element of `dtype`.
 #[inline(always)]
-pub unsafe fn quick_numpy_scalar_at<'py>(
-    py: Python<'py>,
-    dtype: DType,
-    address: *mut u8,
-) -> Option<Bound<'py, PyAny>> {
+pub unsafe fn quick_numpy_scalar_at<'py>(py: Python<'py>, dtype: DType, address: *mut u8) -> Option<Bound<'py, PyAny>> {
     let numpy = NUMPY.get(py)?;
     // SAFETY: the caller's contract.
     unsafe {
