@@ -1,7 +1,7 @@
-//! The fast path of operators, indexing and iteration: slots of numelt's classes that the interpreter calls without PyO3's code
-//! around them.
+//! The fast path of operators, indexing and iteration: slots of numelt's classes that the interpreter calls without
+//! PyO3's code around them.
 //!
-//! In: the array class as PyO3 has made it. Out: the same class with some slots set, through the typed fields of its
+//! In: the classes of arrays and of their iterators as PyO3 has made them. Out: the same with some slots set, through the typed fields of its
 //! type object. No type but numelt's own is written to.
 //!
 //! PyO3 puts code around every slot: it counts in thread-local memory that the thread is attached, catches panics,
