@@ -132,6 +132,7 @@ fn function() -> Function {
         is_free: false,
         carried: vec![Carried::Added, Carried::Assigned],
         work,
+        is_brief: None,
         body,
         outs: vec![done, total, end],
     };
@@ -213,6 +214,7 @@ fn looped(rest: impl Fn(&mut Function, numelt_func::Value, numelt_func::Value) -
         is_free: false,
         carried: vec![],
         work,
+        is_brief: None,
         body,
         outs: vec![done],
     };

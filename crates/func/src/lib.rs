@@ -17,5 +17,5 @@ mod verify;
 
 pub use interp::{Memory, Outcome, interpret};
 pub use program::{Ahead, Array, Body, CFunction, Carried, Function, Indices, Instr, Label, Linear, Value, Written};
-pub use uses::{iterations_ahead, only_polls_stop, uses, writes_in_branches};
+pub use uses::{has_polls, iterations_ahead, only_polls_stop, uses, writes_in_branches};
 pub use verify::verify;

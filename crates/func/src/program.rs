@@ -288,6 +288,8 @@ pub struct Ahead {
     pub carried: Vec<Carried>,
     /// An estimate of the number of instructions in an iteration (I64).
     pub work: Value,
+    /// Bool: has each iteration certainly so few instructions that it need not poll? `None`: that is not known.
+    pub is_brief: Option<Value>,
     /// The code of an iteration. It ends with [`Instr::Again`] or [`Instr::GiveUp`], and leaves no block around it.
     pub body: Body,
     /// The parameters after the last iteration that has run.

@@ -78,6 +78,7 @@ impl Function {
                 let Ahead { label, params, starts, count, arrays, written, is_free, work, body, outs, .. } = &**ahead;
                 let freely = if *is_free { "freely " } else { "" };
                 write!(f, "ahead {freely}{label}:{} from{} to {count} work {work}", List(params), List(starts))?;
+                ahead.is_brief.iter().try_for_each(|is_brief| write!(f, " brief {is_brief}"))?;
                 for array in arrays {
                     write!(f, " array.{} {}", array.size, array.address)?;
                     array.axes.iter().try_for_each(|[extent, stride]| write!(f, " {extent}*{stride}"))?;

@@ -82,6 +82,16 @@ fn is_quiet(op: Op, on: DType) -> bool {
     !(on.is_float() || on.is_complex()) || is_comparison || matches!(op, Op::Where | Op::Absolute | Op::Negative)
 }
 
+/// Do these instructions poll?
+pub fn has_polls(body: &[Instr]) -> bool {
+    body.iter().any(|instr| match instr {
+        Instr::Poll { .. } => true,
+        Instr::If { then, otherwise, .. } => has_polls(then) || has_polls(otherwise),
+        Instr::Block { body, .. } | Instr::Loop { body, .. } => has_polls(body),
+        _ => false,
+    })
+}
+
 fn has_effects(body: &[Instr]) -> bool {
     body.iter().any(|instr| match instr {
         Instr::Store { .. } | Instr::Call { .. } | Instr::CallLoop { .. } => true,
@@ -140,7 +150,7 @@ fn collect(body: &[Instr], defined: &mut BTreeSet<Value>, used: &mut BTreeSet<Va
             }
             Instr::Ahead(ahead) => {
                 defined.extend(ahead.params.iter().chain(&ahead.outs));
-                used.extend(ahead.starts.iter().chain([&ahead.count, &ahead.work]));
+                used.extend(ahead.starts.iter().chain([&ahead.count, &ahead.work]).chain(&ahead.is_brief));
                 used.extend(ahead.arrays.iter().flat_map(|array| array.axes.as_flattened()));
                 used.extend(ahead.arrays.iter().map(|array| array.address));
                 let indices = ahead.written.iter().flat_map(|written| &written.indices);

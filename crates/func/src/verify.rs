@@ -238,6 +238,7 @@ impl Check<'_> {
             numbers.extend(written.indices.iter().flat_map(Indices::values));
         }
         self.uses(&numbers, &vec![DType::I64; numbers.len()])?;
+        self.uses(ahead.is_brief.as_slice(), &[DType::Bool][..ahead.is_brief.iter().len()])?;
         let types = self.expects(&ahead.params)?;
         ensure(types.first() == Some(&DType::I64), || "the first parameter is not the number of the iteration".into())?;
         self.uses(&ahead.starts, &types)?;

@@ -31,6 +31,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 const FEW: u64 = 16;
 /// For tests: the claimed work of an iteration if all loops must run ahead.
 const EAGER: i64 = 1 << 20;
+/// An iteration of fewer instructions does not poll for signals: it takes some milliseconds.
+const MOST_BRIEF: i64 = 1 << 20;
 /// The number of iterations of the exact code before iterations run ahead again, and the factor by which it grows.
 const FIRST_STRIDE: i64 = 1;
 const LONGER: i64 = 8;
@@ -162,6 +164,7 @@ impl Walk<'_> {
             small: BTreeSet::new(),
             strides: BTreeMap::new(),
             inner_loops: Vec::new(),
+            is_open: false,
             depth: 0,
             failed: None,
         });
@@ -299,7 +302,13 @@ impl Walk<'_> {
             starts.extend(if val.ty == *stable { val.parts.clone() } else { self.narrowed(val, stable) });
         }
         let is_eager = self.world.iterations_ahead() == IterationsAhead::All;
-        let work = if is_eager { self.e.int(EAGER) } else { self.work(&region, size) };
+        let most = self.work(&region, size);
+        let is_counted = !region.is_open && region.inner_loops.iter().all(|inner| inner.count.is_some());
+        let is_brief = is_counted.then(|| {
+            let limit = self.e.int(MOST_BRIEF);
+            self.e.ints(Op::Less, &[most, limit])
+        });
+        let work = if is_eager { self.e.int(EAGER) } else { most };
         self.labels.insert(label, iterations.number);
         let arrays: Vec<Array> = region.arrays.iter().map(array).collect();
         let outs: Vec<Value> = params
@@ -319,6 +328,7 @@ impl Walk<'_> {
             is_free: spans.is_free,
             carried: may_be_kept(&stable),
             work,
+            is_brief,
             body: vec![],
             outs: outs.clone(),
         };

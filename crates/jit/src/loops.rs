@@ -154,6 +154,7 @@ impl Walk<'_> {
         let is_outer = self.inlined.is_empty();
         let slots = assigned_by(body);
         self.has_long = true;
+        self.region.iter_mut().for_each(|region| region.is_open = true);
         self.repeat(
             statement.number,
             &slots,

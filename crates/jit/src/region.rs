@@ -42,6 +42,8 @@ pub struct Region {
     pub strides: BTreeMap<Value, i64>,
     /// The loops inside, each after those inside it.
     pub inner_loops: Vec<InnerLoop>,
+    /// May an iteration do more than the numbers of iterations of these loops tell?
+    pub is_open: bool,
     /// The number of loops inside that are around the current point.
     pub depth: usize,
     /// Why no iterations can run ahead, if that is so.
@@ -213,6 +215,7 @@ impl Walk<'_> {
 
     /// Records that one of NumPy's loops reads all elements of an array.
     pub fn note_read(&mut self, array: &Val) {
+        self.region.iter_mut().for_each(|region| region.is_open = true);
         let (Type::Array { dtype, .. }, Some(region)) = (&array.ty, &mut self.region) else { return };
         if region.origins.contains_key(&array.parts[1]) {
             return self.note_access(array.parts[1], *dtype, false);

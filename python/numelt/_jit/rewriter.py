@@ -312,11 +312,15 @@ class Rewriter:
         return statements + then
 
     def _new_in(self, loop: ast.stmt) -> frozenset[str]:
-        """Return the variables that certainly have no value before a loop: only the loop assigns them."""
+        """Return the variables that certainly have no value before a loop: nothing before it assigns them.
+
+        What stands before a statement that is in no loop has run before it, and nothing else has.
+        """
         if self._loops_around or not isinstance(self._scope.node, Function):
             return frozenset()
-        inside, counts = self._scope.survey.loops[loop].counts, self._scope.survey.counts
-        return frozenset(n for n in inside if inside[n] == counts[n] and n not in self._shared)
+        inside, first = self._scope.survey.loops[loop].counts, self._scope.survey.first
+        begin = loop.lineno, loop.col_offset
+        return frozenset(n for n in inside if first[n] >= begin and n not in self._shared)
 
     def _shared_names(self) -> frozenset[str]:
         """Return the variables that may have a value before the statements of this function assign them."""

@@ -155,6 +155,8 @@ class Survey:
     ----------
     counts : Counter of str
         How many times the statements bind each name.
+    first : dict of str to (int, int)
+        The line and the column where each name is first bound.
     declared, outer : set of str
         The names declared ``global`` and ``nonlocal``.
     loaded : set of str
@@ -171,6 +173,7 @@ class Survey:
 
     def __init__(self, body: Iterable[ast.AST]) -> None:
         self.counts: Counter[str] = Counter()
+        self.first: dict[str, tuple[int, int]] = {}
         self.declared: set[str] = set()
         self.outer: set[str] = set()
         self.loaded: set[str] = set()
@@ -181,7 +184,7 @@ class Survey:
 
     def _add(self, open_nodes: list[ast.AST], is_inside: bool) -> None:
         """Add nodes. Within a comprehension (`is_inside`), only ``:=`` binds names of the frame."""
-        loaded, counts = self.loaded, self.counts
+        loaded = self.loaded
         while open_nodes:
             node = open_nodes.pop()
             kind = type(node)
@@ -190,7 +193,7 @@ class Survey:
                 if type(node.ctx) is not ast.Load:
                     self.unbinds = self.unbinds or type(node.ctx) is ast.Del
                     if not is_inside:
-                        counts[node.id] += 1
+                        self._binds(node.id, node)
             elif kind in _PLAIN:
                 open_nodes += children(node)
             elif isinstance(node, LOOPS):
@@ -198,9 +201,18 @@ class Survey:
             else:
                 self._add_other(node, kind, open_nodes, is_inside)
 
+    def _binds(self, name: str, node: ast.AST) -> None:
+        self.counts[name] += 1
+        self._is_bound_at(name, (node.lineno, node.col_offset))  # type: ignore[attr-defined]
+
+    def _is_bound_at(self, name: str, place: tuple[int, int]) -> None:
+        self.first[name] = min(self.first.get(name, place), place)
+
     def _add_loop(self, loop: ast.For | ast.While) -> None:
         inner = Survey(children(loop))
         self.counts.update(inner.counts)
+        for name, place in inner.first.items():
+            self._is_bound_at(name, place)
         self.declared |= inner.declared
         self.outer |= inner.outer
         self.loaded |= inner.loaded
@@ -220,7 +232,7 @@ class Survey:
             self._add(children(node), True)
         elif isinstance(node, ast.NamedExpr):
             self.loaded.add(node.target.id)
-            self.counts[node.target.id] += 1
+            self._binds(node.target.id, node)
             open_nodes.append(node.value)
         else:
             if isinstance(node, ast.Global):
@@ -231,7 +243,8 @@ class Survey:
             self.suspends = self.suspends or kind in _SUSPENDING
             open_nodes += children(node)
         if not is_inside:
-            self.counts.update(_names_of_statement(node))
+            for name in _names_of_statement(node):
+                self._binds(name, node)
 
 
 # nodes that bind, declare and unbind nothing themselves

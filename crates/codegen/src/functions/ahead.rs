@@ -16,7 +16,7 @@ use super::emit::Emit;
 use super::{Machine, RUN_AHEAD, Table};
 use crate::builder::{Block, Int, Ty, Val};
 use numelt_func::{
-    Ahead, Carried, Function, Indices, Instr, Linear, Value, iterations_ahead, only_polls_stop, uses,
+    Ahead, Carried, Function, Indices, Instr, Linear, Value, has_polls, iterations_ahead, only_polls_stop, uses,
     writes_in_branches,
 };
 use numelt_ir::Result;
@@ -92,6 +92,8 @@ pub(super) struct AheadFunction<'a> {
     /// Whether a condition has been met for which the iterations have to be given up; on the stack.
     is_suspect: Val,
     given_up: Block,
+    /// Does it poll?
+    pub(super) polls: bool,
     /// For each array: where the element that would be the first one is kept, if stores keep what they overwrite.
     kept: Vec<Option<Val>>,
 }
@@ -273,9 +275,13 @@ pub(super) fn call<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>, number: usi
     // the words of the call
     let which = number;
     let number = |number: usize| b.const_int(word, number as u64);
+    let which = match ahead.is_brief.filter(|_| has_polls(&ahead.body)) {
+        Some(is_brief) => b.select(emit.get(is_brief), number(2 * which + 1), number(2 * which)),
+        None => number(2 * which),
+    };
     let mut job = vec![
         b.load(word, emit.word(emit.function.params.len()), 8),
-        number(which),
+        which,
         b.address(words),
         number(count),
         number(ahead.params.len() - 1),
@@ -341,7 +347,7 @@ impl Outlined<'_> {
 }
 
 /// Writes the function.
-pub(super) fn generate<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>) -> Result<()> {
+pub(super) fn generate<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>, polls: bool) -> Result<()> {
     let b = emit.b;
     let (word, byte, ahead) = (b.int(64), b.int(8), outlined.ahead);
     let is_suspect = b.allot(byte);
@@ -374,7 +380,7 @@ pub(super) fn generate<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>) -> Resu
     let (iteration, done, given_up) = (b.block(c"iteration"), b.block(c"done"), b.block(c"give_up"));
     b.branch(b.icmp(Int::LLVMIntSLT, phis[0], to), iteration, done);
     b.enter(iteration);
-    emit.iterations = Some(AheadFunction { ahead, is_suspect, given_up, kept });
+    emit.iterations = Some(AheadFunction { ahead, is_suspect, given_up, polls, kept });
     emit.body(&ahead.body)?;
     b.enter(done);
     for (k, param) in ahead.params[1..].iter().enumerate() {

@@ -57,11 +57,11 @@ pub(super) fn generate(
 ) -> Result<()> {
     let lower = Lower { b, lanes: 1, math, loops, divisor: None };
     let mut emit = Emit::begin(b, lower, function, vector_bits);
-    if let Part::Ahead(number) = part {
-        let outlined = ahead::outlined(function).into_iter().nth(number).expect("as many as there are calls");
-        return ahead::generate(&mut emit, &outlined);
+    let outlined = ahead::outlined(function);
+    if let Part::Ahead { number, polls } = part {
+        return ahead::generate(&mut emit, &outlined[number], polls);
     }
-    emit.outlined = ahead::outlined(function).into_iter();
+    emit.outlined = outlined.into_iter();
     for (number, param) in function.params.iter().enumerate() {
         emit.set_from_word(*param, number);
     }
@@ -221,7 +221,7 @@ impl<'a> Emit<'a> {
                 ahead::note(self, store, piece, true);
             }
             Instr::Poll { out, iterations } => {
-                let val = self.poll(*iterations);
+                let val = if self.polls() { self.poll(*iterations) } else { self.b.const_int(self.b.int(1), 0) };
                 self.set(*out, val);
             }
             Instr::If { condition, then, otherwise, outs, is_rare } => {
@@ -413,6 +413,11 @@ impl<'a> Emit<'a> {
         self.set(out, val);
     }
 
+    /// Does the code ask whether it shall stop?
+    fn polls(&self) -> bool {
+        self.iterations.as_ref().is_none_or(|iterations| iterations.polls)
+    }
+
     /// What is asked whether the code shall stop.
     fn question(&self) -> &'static str {
         if self.iterations.is_some() { POLL_AHEAD } else { POLL }
@@ -464,9 +469,16 @@ impl<'a> Emit<'a> {
     /// usual case.
     fn poll_and_leave(&mut self, iterations: Option<Value>, then: &'a [Instr], otherwise: &'a [Instr]) -> Result<()> {
         let b = self.b;
-        let is_time = self.count_down(iterations);
         let place = self.place(&[]);
         let end = place.block;
+        if !self.polls() {
+            self.yields.push(place);
+            self.body(otherwise)?;
+            self.yields.pop();
+            self.finish_place(end, &[], &[]);
+            return Ok(());
+        }
+        let is_time = self.count_down(iterations);
         let (ask, yes, no) = (b.block(c"ask"), b.block(c"yes"), b.block(c"no"));
         b.branch_rarely(is_time, ask, no);
         b.enter(ask);

@@ -56,8 +56,8 @@ pub struct Host {
 enum Part {
     /// The function, but for iterations that are done ahead.
     Main(Effort),
-    /// These iterations, by their place in the function.
-    Ahead(usize),
+    /// These iterations, by their place in the function. They poll, unless there are certainly few of them.
+    Ahead { number: usize, polls: bool },
 }
 
 /// A function of machine code that gets the address of words.
@@ -115,6 +115,7 @@ pub(crate) struct Table {
     source: Function,
     host: Host,
     isa: Isa,
+    /// For each of these iterations the code that polls, and the code that does not.
     ahead: Vec<AheadCode>,
 }
 
@@ -131,17 +132,17 @@ const WORTH_COMPILING: u64 = 50_000_000;
 const WORTH_FETCHING: u64 = 2_000_000;
 
 impl Table {
-    /// Is the code of the iterations with this number there?
+    /// Is the code with this number there?
     fn is_ready(&self, number: usize) -> bool {
         self.ahead[number].compiled.get().is_some_and(Option::is_some)
     }
 
-    /// The code of the iterations with this number, for which there are so many instructions to run now. It is fetched
+    /// The code with this number, for which there are so many instructions to run now. It is fetched
     /// from the cache on disk, or compiled, once there have been enough of them; `None` before, and if that has failed.
     fn function(&self, number: usize, work: u64) -> Option<Machine> {
         let AheadCode { compiled, work: sum } = &self.ahead[number];
         if compiled.get().is_none() {
-            let part = Part::Ahead(number);
+            let part = Part::Ahead { number: number / 2, polls: number % 2 == 0 };
             let before = sum.fetch_add(work, Ordering::Relaxed);
             let all = before.saturating_add(work);
             if all >= WORTH_COMPILING {
@@ -183,7 +184,8 @@ pub fn compile_for(function: &Function, host: Host, isa: Isa) -> Result<Compiled
 
 /// The table of a function, and how carefully the function is compiled at first.
 fn table(function: &Function, host: Host, isa: Isa) -> (Arc<Table>, Effort) {
-    let ahead = ahead::outlined(function).iter().map(|_| AheadCode::default()).collect::<Vec<_>>();
+    let count = 2 * ahead::outlined(function).len();
+    let ahead = (0..count).map(|_| AheadCode::default()).collect::<Vec<_>>();
     let effort = if ahead.is_empty() { Effort::Default } else { Effort::Quick };
     (Arc::new(Table { source: function.clone(), host, isa, ahead }), effort)
 }
@@ -234,7 +236,7 @@ impl Part {
     fn effort(self) -> Effort {
         match self {
             Part::Main(effort) => effort,
-            Part::Ahead(_) => Effort::Default,
+            Part::Ahead { .. } => Effort::Default,
         }
     }
 
@@ -242,7 +244,7 @@ impl Part {
         match self {
             Part::Main(Effort::Quick) => Passes::Few,
             Part::Main(_) => Passes::Exits,
-            Part::Ahead(_) => Passes::Vector,
+            Part::Ahead { .. } => Passes::Vector,
         }
     }
 }
@@ -266,7 +268,7 @@ pub fn assembly_text(function: &Function) -> Result<String> {
 fn text_of(function: &Function, text: &dyn Fn(Part, Isa, &target::CodeGenerator) -> Result<String>) -> Result<String> {
     load()?;
     let isa = Isa::detect();
-    let ahead = (0..ahead::outlined(function).len()).map(Part::Ahead);
+    let ahead = (0..ahead::outlined(function).len()).map(|number| Part::Ahead { number, polls: true });
     let parts = [Part::Main(Effort::Default)].into_iter().chain(ahead);
     parts.map(|part| target::with_target(isa, Effort::Default, |target| text(part, isa, target))).collect()
 }

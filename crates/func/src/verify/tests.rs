@@ -178,6 +178,7 @@ fn iterations_ahead(rest: Vec<Instr>) -> Function {
         is_free: true,
         carried: vec![Carried::Added],
         work: one,
+        is_brief: None,
         body,
         outs: vec![done, total],
     };

@@ -8,7 +8,7 @@ use crate::record::run;
 use crate::sharing::export::RealArray;
 use numelt_ir::{DType, Scalar};
 use numelt_jit::{Argument, ObjectKind, Type};
-use numelt_runtime::{ReadGuard, WriteGuard};
+use numelt_runtime::{BaseRef, GuardSet, ReadGuard, WriteGuard};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -282,6 +282,7 @@ fn numpy_array(array: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -> 
 /// Guards that keep the memory of arrays in place while compiled code runs.
 #[derive(Default)]
 pub struct Held<'a> {
+    all: Option<GuardSet<'a>>,
     read: SmallVec<[ReadGuard<'a>; 4]>,
     write: SmallVec<[WriteGuard<'a>; 4]>,
 }
@@ -294,6 +295,38 @@ pub fn any_pending(objects: &[Bound<'_, PyAny>], numbers: &Numbers) -> bool {
     })
 }
 
+/// Locks the memory of the arrays and fills in their addresses, if nothing is in the way.
+fn hold_all<'a>(
+    py: Python<'_>,
+    objects: &'a [Bound<'_, PyAny>],
+    written: &[u32],
+    numbers: &mut Numbers,
+) -> Option<GuardSet<'a>> {
+    let own = |array: &ArrayAt| objects[array.argument as usize].cast_exact::<NdArray>().ok();
+    let mut uses: SmallVec<[(&BaseRef, bool); 8]> = SmallVec::new();
+    for array in &numbers.arrays {
+        let Some(own) = own(array) else { continue };
+        let view = own.get().view()?;
+        let is_written = written.contains(&array.argument);
+        match uses.iter_mut().find(|(base, _)| base.ptr_eq(&view.base)) {
+            Some((_, writes)) => *writes |= is_written,
+            None => uses.push((&view.base, is_written)),
+        }
+    }
+    let all = run::hold(py, &uses)?;
+    for array in &numbers.arrays {
+        let start = match own(array) {
+            Some(own) => {
+                let view = own.get().view()?;
+                (all.start_of(&view.base) as u64).wrapping_add_signed(view.offset)
+            }
+            None => RealArray::of(&objects[array.argument as usize]).data as u64,
+        };
+        numbers.words[array.at + 1] = start;
+    }
+    Some(all)
+}
+
 /// Locks the memory of the arrays, after pending work on them has run, and fills in their addresses.
 pub fn hold<'a>(
     py: Python<'_>,
@@ -302,6 +335,10 @@ pub fn hold<'a>(
     numbers: &mut Numbers,
 ) -> PyResult<Held<'a>> {
     let mut held = Held::default();
+    if let Some(all) = hold_all(py, objects, written, numbers) {
+        held.all = Some(all);
+        return Ok(held);
+    }
     // each base is locked once, because a thread would wait for its own guard forever
     let mut bases: SmallVec<[(usize, u64); 8]> = SmallVec::new();
     for pass in [true, false] {

@@ -38,6 +38,7 @@ use pyo3::prelude::*;
 /// Adds the classes and functions of this folder to the Python module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<unit::JitUnit>()?;
+    unit::prepare(module.py())?;
     module.add_class::<rest::Rest>()?;
     module.add("jit_unbound", arguments::unbound(module.py())?)?;
     module.add_function(wrap_pyfunction!(unit::jit_pending, module)?)?;

@@ -9,9 +9,13 @@
 //! for them (`worth`, `when`). If that takes longer than CPython has, CPython runs them meanwhile. If the code often
 //! stops almost at once, the loop is left to CPython for good.
 
+mod entering;
 mod paying;
 mod when;
 
+pub use entering::prepare;
+
+use crate::cpython::vectorcall::Entry;
 use crate::jit::account::{Account, add_one, get};
 use crate::jit::ahead;
 use crate::jit::arguments::{self, Numbers, Objects};
@@ -35,11 +39,12 @@ use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A loop of the program.
 #[pyclass(module = "numelt._core", frozen, weakref)]
 pub struct JitUnit {
+    entry: Entry<JitUnit>,
     tree: Unit,
     names: Vec<Py<PyString>>,
     /// For each slot and each name: is it used as a value, and not only for its attributes?
@@ -143,6 +148,7 @@ impl JitUnit {
         let fors = numelt_jit::fors_of(&tree).len();
         let names = tree.inputs.iter().map(|name| PyString::intern(py, name).unbind()).collect();
         Ok(JitUnit {
+            entry: Entry::new(),
             uses: numelt_jit::used_as_values(&tree),
             tree,
             names,
@@ -170,63 +176,7 @@ impl JitUnit {
 
     #[pyo3(signature = (*slots))]
     fn __call__<'py>(&self, slots: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let py = slots.py();
-        if get(&self.refusals) >= MOST_REFUSALS {
-            return Ok(None);
-        }
-        if slots.len() != self.tree.slots.len() {
-            return Err(PyTypeError::new_err("a unit takes one value for each variable of its loop"));
-        }
-        if errstate::is_touched() && errstate::is_strict(py)? {
-            return Ok(None);
-        }
-        add_one(&self.runs);
-        if !self.is_resumed && forced::forced_entry().is_some() {
-            return self.begin_in_python(py, slots).map(Some);
-        }
-        let mut objects: Objects<'py> = slots.iter().collect();
-        // of the code that ran the loop before CPython
-        let mut accounts = SmallVec::new();
-        if self.is_resumed {
-            self.wait(true);
-            if !self.has_been_busy() {
-                return Ok(None);
-            }
-            for object in &mut objects {
-                if let Ok(rest) = object.cast_exact::<Rest>() {
-                    let rest = rest.borrow();
-                    let ahead = rest.ahead(py)?;
-                    accounts = rest.accounts();
-                    drop(rest);
-                    *object = ahead;
-                }
-            }
-        }
-        let globals = self.globals.bind(py);
-        for name in &self.names {
-            let found = world::lookup(globals, name.bind(py))?;
-            objects.push(found.map_or_else(|| arguments::unbound(py), Ok)?);
-        }
-        let mut numbers = Numbers::default();
-        let mut arguments: SmallVec<[Argument; 12]> = SmallVec::new();
-        for (number, object) in objects.iter().enumerate() {
-            // to copy the items of a list takes time
-            let unread = !self.uses[number] && object.is_exact_instance_of::<PyList>();
-            arguments.push(match unread {
-                true => Argument { kind: ObjectKind::List, ty: Type::None },
-                false => arguments::classify(object, number as u32, &mut numbers)?,
-            });
-        }
-        match self.variant(py, arguments, &mut objects, &mut numbers)? {
-            Found::Code(variant) => {
-                self.refusals.store(0, Ordering::Relaxed);
-                accounts.push(variant.account.clone());
-                self.run(py, &variant, &objects, numbers, &accounts)
-            }
-            Found::Later if self.is_resumed => Ok(None),
-            Found::Later => self.begin_in_python(py, slots).map(Some),
-            Found::Nothing => Ok(None),
-        }
+        self.entered(slots.py(), slots.iter())
     }
 
     /// Shall the unit be called? Not if the next attempt is not due yet, and not after too many refusals. A unit that
@@ -333,14 +283,84 @@ impl JitUnit {
         slots.map(|(name, argument)| format!("{name}: {}", argument.ty)).collect::<Vec<_>>().join(", ")
     }
 
+    /// Runs the loop on the values of its variables.
+    fn entered<'py>(
+        &self,
+        py: Python<'py>,
+        slots: impl ExactSizeIterator<Item = Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        if get(&self.refusals) >= MOST_REFUSALS {
+            return Ok(None);
+        }
+        if slots.len() != self.tree.slots.len() {
+            return Err(PyTypeError::new_err("a unit takes one value for each variable of its loop"));
+        }
+        if errstate::is_strict(py)? {
+            return Ok(None);
+        }
+        add_one(&self.runs);
+        let mut objects: Objects<'py> = SmallVec::new();
+        slots.for_each(|slot| objects.push(slot));
+        if !self.is_resumed && forced::forced_entry().is_some() {
+            return self.begin_in_python(py, &objects).map(Some);
+        }
+        // of the code that ran the loop before CPython
+        let mut accounts = SmallVec::new();
+        if self.is_resumed {
+            self.wait(true);
+            if !self.has_been_busy() {
+                return Ok(None);
+            }
+            for object in &mut objects {
+                if let Ok(rest) = object.cast_exact::<Rest>() {
+                    let rest = rest.borrow();
+                    let ahead = rest.ahead(py)?;
+                    accounts = rest.accounts();
+                    drop(rest);
+                    *object = ahead;
+                }
+            }
+        }
+        let globals = self.globals.bind(py);
+        for name in &self.names {
+            let found = world::lookup(globals, name.bind(py))?;
+            objects.push(found.map_or_else(|| arguments::unbound(py), Ok)?);
+        }
+        let mut numbers = Numbers::default();
+        let mut arguments: SmallVec<[Argument; 12]> = SmallVec::new();
+        let last = locked(&self.last).clone();
+        for (number, object) in objects.iter().enumerate() {
+            if let Some(known) = last.as_ref().and_then(|last| last.known(number, object)) {
+                arguments.push(known.clone());
+                continue;
+            }
+            // to copy the items of a list takes time
+            let unread = !self.uses[number] && object.is_exact_instance_of::<PyList>();
+            arguments.push(match unread {
+                true => Argument { kind: ObjectKind::List, ty: Type::None },
+                false => arguments::classify(object, number as u32, &mut numbers)?,
+            });
+        }
+        match self.variant(py, last, &arguments, &mut objects, &mut numbers)? {
+            Found::Code(variant) => {
+                self.refusals.store(0, Ordering::Relaxed);
+                accounts.push(variant.account.clone());
+                self.run(py, &variant, &objects, &mut numbers, &accounts)
+            }
+            Found::Later if self.is_resumed => Ok(None),
+            Found::Later => self.begin_in_python(py, &objects).map(Some),
+            Found::Nothing => Ok(None),
+        }
+    }
+
     /// The result for a loop that is not compiled yet: it begins in CPython, in the form that compiled code can resume.
     /// The variables keep their values.
-    fn begin_in_python<'py>(&self, py: Python<'py>, slots: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
+    fn begin_in_python<'py>(&self, py: Python<'py>, slots: &[Bound<'py, PyAny>]) -> PyResult<Bound<'py, PyTuple>> {
         let mut items: SmallVec<[Bound<'py, PyAny>; 16]> = SmallVec::new();
         items.push(BEGIN.into_pyobject(py)?.into_any());
         items.extend((0..self.fors).map(|_| py.None().into_bound(py)));
         for slot in &self.tree.assigned {
-            items.push(slots.get_item(*slot)?);
+            items.push(slots[*slot].clone());
         }
         PyTuple::new(py, items)
     }
@@ -349,20 +369,22 @@ impl JitUnit {
     fn variant<'py>(
         &self,
         py: Python<'py>,
-        arguments: SmallVec<[Argument; 12]>,
+        last: Option<Arc<Variant>>,
+        arguments: &[Argument],
         objects: &mut Objects<'py>,
         numbers: &mut Numbers,
     ) -> PyResult<Found> {
         let count = objects.len();
         let counts = numbers.counts();
-        let last = locked(&self.last).clone();
+        let mut is_last = last.is_some();
         let others = || locked(&self.variants).clone();
         for variant in last.into_iter().chain(std::iter::once_with(others).flatten()) {
-            if variant.arguments[..count] != arguments[..] || !variant.is_made_for(objects, 0)? {
+            let was_last = std::mem::take(&mut is_last);
+            if variant.arguments[..count] != *arguments || !variant.is_made_for(objects, 0)? {
                 continue;
             }
             if variant.find(py, objects, numbers)? {
-                if let Some(found) = self.pending(&variant, &arguments, numbers) {
+                if let Some(found) = self.pending(&variant, arguments, numbers) {
                     return Ok(found);
                 }
                 if let Some(Err(why)) = variant.code.ready() {
@@ -376,27 +398,25 @@ impl JitUnit {
                     add_one(&self.refusals);
                     return Ok(Found::Nothing);
                 }
-                let mut last = locked(&self.last);
-                if !last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &variant)) {
-                    *last = Some(variant.clone());
+                if !was_last {
+                    *locked(&self.last) = Some(variant.clone());
                 }
-                drop(last);
                 return Ok(Found::Code(variant));
             }
             objects.truncate(count);
             numbers.truncate(counts);
         }
-        if !self.is_requested && !self.is_resumed && !self.is_worth_it(&arguments, numbers) {
+        if !self.is_requested && !self.is_resumed && !self.is_worth_it(arguments, numbers) {
             let is_while = matches!(self.tree.body.kind, StmtKind::While { .. });
             return Ok(if is_while { Found::Later } else { Found::Nothing });
         }
         if self.compiles_in_background() && code::is_compiling() {
             // perhaps that is an outer loop, and this one need not be compiled
-            return Ok(self.later(&arguments, numbers));
+            return Ok(self.later(arguments, numbers));
         }
         add_one(&self.refusals);
         let known =
-            locked(&self.refused).iter_mut().find(|refused| refused.arguments[..] == arguments[..]).map(|refused| {
+            locked(&self.refused).iter_mut().find(|refused| refused.arguments[..] == *arguments).map(|refused| {
                 refused.runs += 1;
                 (refused.line, refused.why.clone())
             });
@@ -417,11 +437,11 @@ impl JitUnit {
         &self,
         py: Python<'_>,
         variant: Arc<Variant>,
-        arguments: SmallVec<[Argument; 12]>,
+        arguments: &[Argument],
         numbers: &Numbers,
     ) -> PyResult<Found> {
         // a long loop in which no code can take over waits for its code
-        let waits = !self.is_resumed && self.may_be_long(&arguments, numbers) && !self.can_be_resumed(&arguments);
+        let waits = !self.is_resumed && self.may_be_long(arguments, numbers) && !self.can_be_resumed(arguments);
         if variant.code.fetch() || waits || !self.compiles_in_background() {
             if let Err(why) = variant.code.compile() {
                 return self.refuse(py, arguments, self.tree.body.line, why);
@@ -431,7 +451,7 @@ impl JitUnit {
         }
         locked(&self.variants).push(variant.clone());
         self.refusals.store(0, Ordering::Relaxed);
-        let found = self.later(&arguments, numbers);
+        let found = self.later(arguments, numbers);
         variant.code.compile_later(&self.compiling);
         variant.code.wait(self.patience());
         if self.is_resumed {
@@ -452,8 +472,8 @@ impl JitUnit {
     }
 
     /// Notes that the loop cannot be compiled for some types.
-    fn refuse(&self, py: Python<'_>, arguments: SmallVec<[Argument; 12]>, line: u32, why: String) -> PyResult<Found> {
-        let refused = Refused { arguments: arguments.into_vec(), line, why: why.clone(), runs: 1 };
+    fn refuse(&self, py: Python<'_>, arguments: &[Argument], line: u32, why: String) -> PyResult<Found> {
+        let refused = Refused { arguments: arguments.to_vec(), line, why: why.clone(), runs: 1 };
         locked(&self.refused).push(refused);
         self.left_to_python(py, line, &why).map(|()| Found::Nothing)
     }
@@ -473,23 +493,24 @@ impl JitUnit {
         py: Python<'py>,
         variant: &Variant,
         objects: &[Bound<'py, PyAny>],
-        mut numbers: Numbers,
+        numbers: &mut Numbers,
         accounts: &[Arc<Account>],
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        if arguments::any_pending(objects, &numbers) {
+        if arguments::any_pending(objects, numbers) {
             run::flush(py, Reason::Read)?;
         }
-        let work = self.work(variant, &numbers);
+        let work = self.work(variant, numbers);
         let appended = Appended::new(&variant.appended);
-        let (took, lists, mut copying);
+        let (took, lists);
+        let mut copying = Duration::ZERO;
         let pool = HostFunction::Pool(Mutex::default());
         let code = variant.code.current().expect("only code that is ready is run");
         let mut frame: SmallVec<[u64; 64]> = SmallVec::from_elem(0, code.words());
         {
-            let _held = arguments::hold(py, objects, &variant.written, &mut numbers)?;
-            let begun = Instant::now();
+            let _held = arguments::hold(py, objects, &variant.written, numbers)?;
+            let begun = (!numbers.lists.is_empty()).then(Instant::now);
             // no other thread runs from here on, until the numbers have been written back
-            lists = match self.copied_lists(work, variant, objects, &mut numbers) {
+            lists = match self.copied_lists(work, variant, objects, numbers) {
                 Some(lists) => lists,
                 None => {
                     add_one(&variant.runs);
@@ -499,7 +520,9 @@ impl JitUnit {
             };
             let has_lists = !numbers.lists.is_empty() || !variant.appended.is_empty();
             let _on_copies = has_lists.then(OnCopies::new);
-            copying = begun.elapsed();
+            if let Some(begun) = begun {
+                copying = begun.elapsed();
+            }
             let mut scratch: Vec<Box<HostFunction>> = Vec::new();
             for (word, source) in frame.iter_mut().zip(&variant.params) {
                 *word = match source {
@@ -536,7 +559,7 @@ impl JitUnit {
         if exit.is_gap {
             self.left_to_python(py, exit.line, &exit.why)?;
         }
-        self.note_gain(exit, variant, &numbers, &frame[1..], accounts);
+        self.note_gain(exit, variant, numbers, &frame[1..], accounts);
         let is_tiny = !self.is_requested && took.as_nanos() < TINY;
         let stopped_at_once = match exit.sources.first() {
             // the position of the outermost loop comes after the numbers of its iterable
@@ -562,7 +585,7 @@ impl JitUnit {
         };
         let words = &frame[1..];
         let shapes = &variant.shapes[frame[0] as usize];
-        self.result(py, exit, variant, shapes, objects, &numbers, words, pool.as_deref()).map(Some)
+        self.result(py, exit, variant, shapes, objects, numbers, words, pool.as_deref()).map(Some)
     }
 
     #[allow(clippy::too_many_arguments)] // all of one run

@@ -187,6 +187,14 @@ impl Variant {
         })
     }
 
+    /// What an object with this number is, if the code was made for that very object.
+    pub fn known(&self, number: usize, object: &Bound<'_, PyAny>) -> Option<&Argument> {
+        match &self.identities[number] {
+            Some(Identity::Object(known)) if object.is(known) => Some(&self.arguments[number]),
+            _ => None,
+        }
+    }
+
     /// Are these objects, from a number on, those that the code was made for, as far as they are not values?
     pub fn is_made_for(&self, objects: &[Bound<'_, PyAny>], from: usize) -> PyResult<bool> {
         for (object, identity) in objects.iter().zip(&self.identities).skip(from) {

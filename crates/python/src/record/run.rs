@@ -9,7 +9,7 @@ use crate::record::gil::past_gil;
 use crate::record::{errstate, filters, origin, registry, reports};
 use numelt::rules::shape;
 use numelt_ir::{Axes, DType, Op, Result, Scalar};
-use numelt_runtime::{ArrayView, BaseRef, Export, Input, ReadGuard, Reason, Repeated, Runtime, WriteGuard};
+use numelt_runtime::{ArrayView, BaseRef, Export, GuardSet, Input, ReadGuard, Reason, Repeated, Runtime, WriteGuard};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
@@ -244,6 +244,12 @@ pub fn read_all<'a, const N: usize>(py: Python<'_>, bases: [&'a BaseRef; N]) -> 
         run_what_fits(py, Reason::Read)?;
     }
     guarded(py, |runtime| runtime.read_all(bases))
+}
+
+/// Guards of several bases, if all of them can be used at once: see [`Runtime::hold_past`].
+pub fn hold<'a>(_py: Python<'_>, uses: &[(&'a BaseRef, bool)]) -> Option<GuardSet<'a>> {
+    // SAFETY: the GIL is held; see `record_as`.
+    unsafe { Runtime::global().hold_past(uses) }
 }
 
 /// A guard for changing the values of a base, which may be kept while the GIL is released. All pending work that uses

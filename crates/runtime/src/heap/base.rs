@@ -135,7 +135,7 @@ impl BaseRef {
 
     /// Like [`BaseRef::is_readable`], but guards are not considered.
     #[inline]
-    fn has_values_here(&self) -> bool {
+    pub(crate) fn has_values_here(&self) -> bool {
         !self.0.host_address().is_null() && !self.is_awaited() && !self.0.has(note::FAILED)
     }
 

@@ -116,6 +116,40 @@ impl<'a> WriteGuard<'a> {
     }
 }
 
+/// The rights to use the values of several bases, which begin and end together: that takes less time than a guard of
+/// each.
+///
+/// Like a [`ReadGuard`] it belongs to the thread that made it.
+pub struct GuardSet<'a> {
+    guards: Option<(&'a Guards, u64)>,
+    _not_send: PhantomData<*const ()>,
+}
+
+impl<'a> GuardSet<'a> {
+    /// New guards; with each base comes whether it is written. `None` if there is another guard in the way. The
+    /// conditions of [`GuardEntry::begin`] hold, and no base occurs twice.
+    pub(crate) fn begin(uses: &[(&'a BaseRef, bool)]) -> Option<GuardSet<'a>> {
+        let Some((first, _)) = uses.first() else { return Some(GuardSet { guards: None, _not_send: PhantomData }) };
+        let guards: &Guards = &first.0.heap.guards;
+        let number = guards.enter_all(uses)?;
+        uses.iter().filter(|(_, writes)| *writes).for_each(|(base, _)| base.0.touch());
+        Some(GuardSet { guards: Some((guards, number)), _not_send: PhantomData })
+    }
+
+    /// The address of the first byte of one of the bases, valid as long as the guards.
+    pub fn start_of(&self, base: &BaseRef) -> *mut u8 {
+        NonNull::new(base.0.host_address()).unwrap_or(NonNull::dangling()).as_ptr()
+    }
+}
+
+impl Drop for GuardSet<'_> {
+    fn drop(&mut self) {
+        if let Some((guards, number)) = self.guards {
+            guards.leave(number);
+        }
+    }
+}
+
 /// The guards of a heap.
 #[derive(Default)]
 pub(crate) struct Guards {
@@ -129,12 +163,13 @@ pub(crate) struct Guards {
 struct GuardList {
     /// The number of the next guard.
     next: u64,
-    alive: SmallVec<[Alive; 4]>,
+    alive: SmallVec<[Alive; 8]>,
     /// The threads that wait, each with the guard that it waits for.
     waits: SmallVec<[(Thread, BlockingGuard); 4]>,
 }
 
 struct Alive {
+    /// Guards that begin and end together have the same number.
     number: u64,
     /// The base, by [`Shared::id`].
     base: usize,
@@ -197,12 +232,27 @@ impl Guards {
         number
     }
 
+    /// Enters guards that begin together. With each base comes whether it is written. `None` if another guard is in the
+    /// way.
+    fn enter_all(&self, uses: &[(&BaseRef, bool)]) -> Option<u64> {
+        let mut list = self.list();
+        let is_in_way =
+            |alive: &Alive| uses.iter().any(|(base, writes)| alive.base == base.0.id() && (*writes || alive.writes));
+        if list.find(is_in_way).is_some() {
+            return None;
+        }
+        let (number, thread) = (list.next, this_thread());
+        list.next += 1;
+        let entries = uses.iter().map(|&(base, writes)| Alive { number, base: base.0.id(), writes, thread });
+        list.alive.extend(entries);
+        self.alive.store(list.alive.len(), Ordering::Release);
+        Some(number)
+    }
+
     fn leave(&self, number: u64) {
         let mut list = self.list();
         // a forked child has forgotten the guards of threads that it does not have
-        if let Some(at) = list.alive.iter().rposition(|alive| alive.number == number) {
-            list.alive.swap_remove(at);
-        }
+        list.alive.retain(|alive| alive.number != number);
         self.alive.store(list.alive.len(), Ordering::Release);
         let is_awaited = !list.waits.is_empty();
         drop(list);

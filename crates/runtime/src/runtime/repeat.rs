@@ -8,7 +8,7 @@ use super::Runtime;
 use crate::batch::Repeated;
 use crate::heap::base::{BaseRef, Export, Input};
 use crate::heap::cell::CELLS;
-use crate::heap::guards::ReadGuard;
+use crate::heap::guards::{GuardSet, ReadGuard};
 use numelt_ir::{DType, Op, Result};
 use std::sync::atomic::Ordering;
 
@@ -85,6 +85,20 @@ impl Runtime {
         // SAFETY: the caller's contract.
         unsafe { self.state.past_alone()? };
         base.is_readable().then(|| ReadGuard::begin(base))
+    }
+
+    /// Guards of several bases, which begin and end together; with each base comes whether it is written. `None` if one
+    /// of them is not [readable](BaseRef::is_readable) or [writable](BaseRef::is_writable), or if another thread may be
+    /// inside. No base occurs twice.
+    ///
+    /// # Safety
+    /// That of [`Runtime::record_past`].
+    #[inline]
+    pub unsafe fn hold_past<'a>(&self, uses: &[(&'a BaseRef, bool)]) -> Option<GuardSet<'a>> {
+        // SAFETY: the caller's contract.
+        unsafe { self.state.past_alone()? };
+        uses.iter().all(|(base, writes)| base.has_values_here() && !(*writes && base.is_pending())).then_some(())?;
+        GuardSet::begin(uses)
     }
 
     /// A base that already holds these bytes; see [`Runtime::filled`].
