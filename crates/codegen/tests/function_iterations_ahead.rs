@@ -303,3 +303,63 @@ fn small_branches_that_may_overflow_become_selections() {
     assert!(text.contains("select i1"), "{text}");
     assert!(!text.contains("smul.with.overflow"), "{text}");
 }
+
+/// Does all iterations at once.
+unsafe extern "C" fn at_once(words: *const u64) -> u64 {
+    // SAFETY: compiled code passes the words of a job.
+    let job = unsafe { Job::read(words) };
+    let code = job.code.get(u64::MAX).expect("the iterations compile");
+    // SAFETY: the job's memory, which nobody else uses now, and the words that the iterations' function reads and
+    // writes.
+    let is_given_up = unsafe {
+        let words = std::slice::from_raw_parts_mut(job.words, job.count);
+        words[..2].copy_from_slice(&[job.iterations.start as u64, job.iterations.end as u64]);
+        code(words.as_mut_ptr());
+        words[0] != 0
+    };
+    if is_given_up { job.iterations.start as u64 } else { job.iterations.end as u64 }
+}
+
+extern "C" fn always() -> u8 {
+    1
+}
+
+#[test]
+fn brief_iterations_do_not_poll() {
+    let host = Host { poll: never, call_loop: no_loop, poll_ahead: always, run_ahead: at_once };
+    for (is_brief, wanted) in [(None, 0), (Some(false), 0), (Some(true), 5)] {
+        let mut f = looped(|f, place, x| {
+            let (many, stop) = (f.value(DType::I64), f.value(DType::Bool));
+            vec![
+                // so many iterations of an inner loop that it is time to ask
+                Instr::Const { out: many, bits: 1 << 20 },
+                Instr::Poll { out: stop, iterations: Some(many) },
+                Instr::If {
+                    condition: stop,
+                    then: vec![Instr::GiveUp],
+                    otherwise: vec![Instr::Yield(vec![])],
+                    outs: vec![],
+                    is_rare: true,
+                },
+                Instr::Store { address: place, value: x },
+            ]
+        });
+        if let Some(is_brief) = is_brief {
+            let out = f.value(DType::Bool);
+            f.body.insert(0, Instr::Const { out, bits: u64::from(is_brief) });
+            let ahead = f.body.iter_mut().find_map(|instr| match instr {
+                Instr::Ahead(ahead) => Some(ahead),
+                _ => None,
+            });
+            ahead.expect("iterations ahead").is_brief = Some(out);
+        }
+        verify(&f).expect("it verifies");
+        let code = compile(&f, host).expect("it compiles");
+        let mut numbers = [1.0f64; 5];
+        let mut frame = vec![0; code.words()];
+        frame[..2].copy_from_slice(&[numbers.as_mut_ptr() as u64, 5]);
+        // SAFETY: the frame has the parameters, and the array lives.
+        unsafe { code.run(&mut frame) };
+        assert_eq!(frame[1], wanted, "{is_brief:?}");
+    }
+}

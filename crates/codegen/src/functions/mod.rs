@@ -142,7 +142,7 @@ impl Table {
     fn function(&self, number: usize, work: u64) -> Option<Machine> {
         let AheadCode { compiled, work: sum } = &self.ahead[number];
         if compiled.get().is_none() {
-            let part = Part::Ahead { number: number / 2, polls: number % 2 == 0 };
+            let part = Part::Ahead { number: number / 2, polls: number.is_multiple_of(2) };
             let before = sum.fetch_add(work, Ordering::Relaxed);
             let all = before.saturating_add(work);
             if all >= WORTH_COMPILING {

@@ -24,15 +24,13 @@ use crate::jit::forced;
 use crate::jit::host_functions::{HostFunction, OnCopies};
 use crate::jit::lists::Appended;
 use crate::jit::pool::Pool;
-use crate::jit::rest::Rest;
 use crate::jit::results::{ResultReader, Shape};
 use crate::jit::variant::{ParamSource, Variant};
-use crate::jit::world;
 use crate::numpy::coverage;
-use crate::record::{errstate, run};
-use numelt_jit::{Argument, Exit, ObjectKind, StmtKind, Type, Unit, parse_unit};
+use crate::record::run;
+use numelt_jit::{Argument, Exit, ObjectKind, StmtKind, Unit, parse_unit};
 use numelt_runtime::Reason;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
@@ -281,76 +279,6 @@ impl JitUnit {
     fn types(&self, arguments: &[Argument]) -> String {
         let slots = self.tree.slots.iter().zip(arguments).filter(|(_, argument)| argument.kind == ObjectKind::Value);
         slots.map(|(name, argument)| format!("{name}: {}", argument.ty)).collect::<Vec<_>>().join(", ")
-    }
-
-    /// Runs the loop on the values of its variables.
-    fn entered<'py>(
-        &self,
-        py: Python<'py>,
-        slots: impl ExactSizeIterator<Item = Bound<'py, PyAny>>,
-    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        if get(&self.refusals) >= MOST_REFUSALS {
-            return Ok(None);
-        }
-        if slots.len() != self.tree.slots.len() {
-            return Err(PyTypeError::new_err("a unit takes one value for each variable of its loop"));
-        }
-        if errstate::is_strict(py)? {
-            return Ok(None);
-        }
-        add_one(&self.runs);
-        let mut objects: Objects<'py> = SmallVec::new();
-        slots.for_each(|slot| objects.push(slot));
-        if !self.is_resumed && forced::forced_entry().is_some() {
-            return self.begin_in_python(py, &objects).map(Some);
-        }
-        // of the code that ran the loop before CPython
-        let mut accounts = SmallVec::new();
-        if self.is_resumed {
-            self.wait(true);
-            if !self.has_been_busy() {
-                return Ok(None);
-            }
-            for object in &mut objects {
-                if let Ok(rest) = object.cast_exact::<Rest>() {
-                    let rest = rest.borrow();
-                    let ahead = rest.ahead(py)?;
-                    accounts = rest.accounts();
-                    drop(rest);
-                    *object = ahead;
-                }
-            }
-        }
-        let globals = self.globals.bind(py);
-        for name in &self.names {
-            let found = world::lookup(globals, name.bind(py))?;
-            objects.push(found.map_or_else(|| arguments::unbound(py), Ok)?);
-        }
-        let mut numbers = Numbers::default();
-        let mut arguments: SmallVec<[Argument; 12]> = SmallVec::new();
-        let last = locked(&self.last).clone();
-        for (number, object) in objects.iter().enumerate() {
-            if let Some(known) = last.as_ref().and_then(|last| last.known(number, object)) {
-                arguments.push(known.clone());
-                continue;
-            }
-            // to copy the items of a list takes time
-            let unread = !self.uses[number] && object.is_exact_instance_of::<PyList>();
-            arguments.push(match unread {
-                true => Argument { kind: ObjectKind::List, ty: Type::None },
-                false => arguments::classify(object, number as u32, &mut numbers)?,
-            });
-        }
-        match self.variant(py, last, &arguments, &mut objects, &mut numbers)? {
-            Found::Code(variant) => {
-                self.refusals.store(0, Ordering::Relaxed);
-                accounts.push(variant.account.clone());
-                self.run(py, &variant, &objects, &mut numbers, &accounts)
-            }
-            Found::Later if self.is_resumed => Ok(None),
-            Found::Later => self.begin_in_python(py, &objects).map(Some),
-            Found::Nothing => Ok(None),
-        }
     }
 
     /// The result for a loop that is not compiled yet: it begins in CPython, in the form that compiled code can resume.

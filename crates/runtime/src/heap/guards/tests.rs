@@ -30,6 +30,21 @@ fn readers_share_and_a_writer_is_alone() {
 }
 
 #[test]
+fn guards_of_several_bases_begin_and_end_together() {
+    let heap = Heap::new();
+    let (one, other) = (base(&heap), base(&heap));
+    let set = GuardSet::begin(&[(&one, false), (&other, true)]).expect("nothing is in the way");
+    assert_eq!(set.start_of(&one).cast_const(), ReadGuard::begin(&one).as_ptr());
+    assert!(one.is_readable() && !one.is_writable() && !other.is_readable());
+    assert!(GuardSet::begin(&[(&other, false)]).is_none() && GuardSet::begin(&[(&one, true)]).is_none());
+    drop(GuardSet::begin(&[(&one, false)]).expect("readers share"));
+    assert!(!one.is_writable(), "the other guards are still there");
+    drop(set);
+    assert!(!heap.guards.any() && one.is_writable() && other.is_writable());
+    assert!(GuardSet::begin(&[]).is_some());
+}
+
+#[test]
 fn bases_without_bytes_have_guards() {
     let heap = Heap::new();
     let empty = BaseRef::filled(&heap, &[]).unwrap();
