@@ -29,6 +29,15 @@ TABLE += [
     for step in ("1", "2", "0.5", "None", "-1")
     for dtype in ("'i4'", "'f8'", "'F'", "'?'", "'u1'", "'O'", "'M8[D]'", "float", "int", "None")
 ]
+# the last ones do not fit every dtype, or have steps that float16 rounds
+TABLE += [
+    row(f"np.arange({ends}, dtype={dtype!r})")
+    for dtype in "bBhHiIlLefd"
+    for ends in (
+        "120, 128", "120, 129", "250, 256", "3, 0, -1", "0, -5, -2", "2, 1", "127, 500, 1",
+        "4194300, 4194310", "0, 100000, 50", "127, 40000, 3729", "-131, 60000, 7547",
+    )
+]  # fmt: skip
 TABLE += rows(
     """
     np.zeros(shape=3)

@@ -439,18 +439,22 @@ fn float_ends(dtype: DType, count: i64, start: Weak, step: Weak) -> Option<[Scal
     };
     let (first, second) = (value(real(start)?), value(real(sum(start, step)?)?));
     let delta = value(second - first);
-    let even = count <= 1 || value(first + delta) == second;
+    // NumPy does not round the difference of two numbers of float16
+    let kept = dtype != DType::F16 || delta == second - first;
+    let even = kept && (count <= 1 || value(first + delta) == second);
     (even && first.is_finite() && delta.is_finite()).then(|| [rounded(first), rounded(delta)])
 }
 
-/// Ranges of small ints, as int64 or float64, in which nothing rounds or overflows.
+/// Ranges of small ints, as integers or floats of at least 32 bits, in which nothing rounds or overflows.
 fn whole_range<'py>(py: Python<'py>, ends: &[Borrowed<'_, 'py, PyAny>], dtype: Arg<'_, 'py>) -> Quick<'py> {
-    let dtype = match dtype_or(dtype, DType::I64) {
-        Some(dtype @ (DType::I64 | DType::F64)) => dtype,
+    let Some(dtype) = dtype_or(dtype, DType::I64) else { return Ok(None) };
+    // within these bounds no sum overflows, and every float is exact
+    let most = match dtype {
+        DType::F64 => 1 << 40,
+        DType::F32 => 1 << 22,
+        _ if dtype.is_integer() => 1i64 << 61,
         _ => return Ok(None),
     };
-    // within these bounds no sum overflows, and every float is exact
-    let most = if dtype == DType::I64 { 1i64 << 61 } else { 1 << 40 };
     let (mut start, mut stop, mut step) = (0, 0, 1);
     for (at, item) in ends.iter().enumerate() {
         let value = match sequence::real(item) {
@@ -469,11 +473,24 @@ fn whole_range<'py>(py: Python<'py>, ends: &[Borrowed<'_, 'py, PyAny>], dtype: A
     let Some(count) = ranges::whole_count(start, stop, step).ok().filter(|&count| exact && count <= MOST) else {
         return Ok(None);
     };
-    if dtype == DType::I64 {
-        return range(py, dtype, count, [start, step].map(Scalar::I64), |i| (start + i * step).to_ne_bytes()).map(Some);
+    // NumPy converts the first two elements, the latter also where the range does not reach it
+    let fits = |value: i64| Weak::Int(value).to_scalar(dtype);
+    let last = start + (count - 1).max(1) * step;
+    let (Some(first), Some(delta), Some(_), Some(_)) = (fits(start), fits(step), fits(start + step), fits(last)) else {
+        return Ok(None);
+    };
+    let at = |i: i64| start + i * step;
+    match dtype {
+        DType::F64 => range(py, dtype, count, [first, delta], |i| (at(i) as f64).to_ne_bytes()),
+        DType::F32 => range(py, dtype, count, [first, delta], |i| (at(i) as f32).to_ne_bytes()),
+        _ => match dtype.size() {
+            1 => range(py, dtype, count, [first, delta], |i| (at(i) as u8).to_ne_bytes()),
+            2 => range(py, dtype, count, [first, delta], |i| (at(i) as u16).to_ne_bytes()),
+            4 => range(py, dtype, count, [first, delta], |i| (at(i) as u32).to_ne_bytes()),
+            _ => range(py, dtype, count, [first, delta], |i| at(i).to_ne_bytes()),
+        },
     }
-    let ends = [start, step].map(|end| Scalar::F64(end as f64));
-    range(py, dtype, count, ends, |i| ((start + i * step) as f64).to_ne_bytes()).map(Some)
+    .map(Some)
 }
 
 /// Ranges of floats and small ints, whose elements round as NumPy's do.
