@@ -233,6 +233,16 @@ TABLE += rows(
     np.r_[0, x, 1.0]
     np.r_[True, m]
     np.c_[x, y]
+    np.c_[x[::-1], x, x]
+    np.c_[np.arange(3), np.ones(3, "f4"), np.ones((3, 2), order="F")]
+    np.c_[np.ones((2, 1, 2)), np.zeros((2, 1, 3), int)]
+    np.c_[np.arange(3), 1]
+    np.c_[np.arange(3), [1, 2, 3]]
+    np.c_[np.arange(3), np.arange(4)]
+    np.c_[np.arange(3), np.ones((3, 1, 1))]
+    np.c_[np.array(1), np.array([2])]
+    np.c_[np.zeros(0), np.zeros(0, int)]
+    np.c_[np.ma.array([1, 2], mask=[0, 1]), np.arange(2)]
     np.append(x, 1)
     np.append(A, x)
     np.append(A, B, axis=0)

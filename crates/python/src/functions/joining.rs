@@ -313,13 +313,30 @@ pub fn column_stack<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     const COLUMNS: Parameters<1> = Parameters::new(["tup"], 1);
     let Some([Arg(Some(arrays))]) = given.bind(&COLUMNS) else { return Ok(None) };
     let Some((mut pieces, dtype)) = rows(&arrays)? else { return Ok(None) };
-    for piece in &mut pieces {
+    make_columns(&mut pieces);
+    if are_of_one_rank(&pieces) { join(given.py(), &pieces, 1, dtype) } else { Ok(None) }
+}
+
+/// Makes vectors and numbers among the pieces matrices of one column.
+fn make_columns(pieces: &mut Pieces) {
+    for piece in pieces {
         while piece.shape.len() < 2 {
             piece.shape.push(1);
             piece.strides.push(0);
         }
     }
-    if are_of_one_rank(&pieces) { join(given.py(), &pieces, 1, dtype) } else { Ok(None) }
+}
+
+/// `c_` of arrays: joins vectors as the columns of a matrix, and arrays of more axes along the last one.
+pub fn columns<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    let Some(key) = given.one() else { return Ok(None) };
+    let Ok(items) = key.cast_exact::<PyTuple>() else { return Ok(None) };
+    let vectors = |item: Borrowed<'_, '_, PyAny>| native(&item).filter(|view| !view.shape.is_empty()).cloned();
+    let Some(mut pieces) = items.iter_borrowed().map(vectors).collect::<Option<Pieces>>() else { return Ok(None) };
+    let Some(dtype) = pieces.iter().map(|piece| piece.dtype).reduce(DType::promote) else { return Ok(None) };
+    make_columns(&mut pieces);
+    let last = pieces[0].shape.len() - 1;
+    if are_of_one_rank(&pieces) { join(given.py(), &pieces, last, dtype) } else { Ok(None) }
 }
 
 /// The pieces of a list or tuple, or the parts of an array along its first axis, with their common dtype.

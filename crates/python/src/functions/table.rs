@@ -74,6 +74,7 @@ const TABLE: &[(&str, Compiled)] = &[
     ("column_stack", joining::column_stack),
     ("append", joining::append),
     ("r_", joining::row),
+    ("c_", joining::columns),
     ("roll", moving::roll),
     ("moveaxis", moving::moveaxis),
     ("flip", matrices::flip),
