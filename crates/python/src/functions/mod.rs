@@ -2,6 +2,7 @@
 
 mod arguments;
 pub mod conversion;
+mod counting;
 pub mod creation;
 pub mod dense;
 mod joining;

@@ -6,8 +6,8 @@
 
 use super::arguments::Quick;
 use super::{
-    conversion, creation, joining, matrices, methods, moving, products, reductions, searching, series, short, solving,
-    transforms,
+    conversion, counting, creation, joining, matrices, methods, moving, products, reductions, searching, series, short,
+    solving, transforms,
 };
 use crate::cpython::fast::{self, FastPath};
 use crate::cpython::given::Given;
@@ -90,6 +90,7 @@ const TABLE: &[(&str, Compiled)] = &[
     ("unravel_index", searching::unravel_index),
     ("take", searching::take),
     ("ndarray.take", searching::take),
+    ("bincount", counting::bincount),
     // matrices
     ("diag", moving::diag),
     ("diagonal", moving::diagonal),

@@ -524,6 +524,17 @@ pub fn new_written<const SIZE: usize>(op: Op, n: i64, element: impl Fn(i64) -> [
     Some(base)
 }
 
+/// A new base of `n` elements of eight bytes, all zero, which `add` changes; `None` if that has to be recorded. `add`
+/// does not call the runtime.
+pub fn new_summed(n: usize, add: impl FnOnce(&mut [[u8; 8]])) -> Option<BaseRef> {
+    let write = |memory: &mut [u8]| {
+        memory.fill(0);
+        add(memory.as_chunks_mut().0);
+    };
+    // SAFETY: the GIL is held; see `record_as`.
+    unsafe { Runtime::global().prepared_past(8 * n, write) }
+}
+
 /// Sets all elements of a new small array to one value at once; false if that has to be recorded.
 pub fn fill_new(py: Python<'_>, view: &ArrayView, value: Scalar) -> PyResult<bool> {
     let nbytes = view.size() as usize * view.dtype.size();
