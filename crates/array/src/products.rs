@@ -45,8 +45,8 @@ pub fn product<F: Front>(
     Ok(Answer::Recorded(Made::Written))
 }
 
-/// The product of two matrices or two vectors of one dtype by the rules of `matmul` and `dot`, which is the most
-/// frequent case.
+/// The product of two matrices or vectors of one dtype by the rules of `matmul` and `dot`, which is the most frequent
+/// case. Vectors become matrices with the strides that [`Product`] gives them.
 ///
 /// # Errors
 /// As [`product`].
@@ -55,18 +55,31 @@ pub fn plain<F: Front>(front: &F, op: Op, a: &ArrayView, b: &ArrayView) -> Resul
     if b.dtype != ty || !inexact(ty) || !matches!(op, Op::Matmul | Op::Dot) {
         return Ok(None);
     }
+    let matrix = |v: &ArrayView, shape: [i64; 2], strides: [i64; 2]| {
+        shape::window(v, v.offset, Dims::from_slice(&shape), Dims::from_slice(&strides))
+    };
+    let size = ty.size() as i64;
     match (a.shape.as_slice(), b.shape.as_slice()) {
         (&[m, k], &[k2, n]) if k == k2 && m * n * k != 0 => {
             front.check_size(&[m, n], ty)?;
-            let target = shape::whole(front.new_base((m * n) as usize * ty.size()), ty, &[m, n]);
+            let target = shape::whole(front.new_base((m * n * size) as usize), ty, &[m, n]);
             front.product(op, ty, &target, [a, b])?;
             Ok(Some(target))
         }
+        (&[m, k], &[k2]) if k == k2 && m * k != 0 => {
+            let result = shape::whole(front.new_base((m * size) as usize), ty, &[m]);
+            let (target, column) = (matrix(&result, [m, 1], [size, size]), matrix(b, [k, 1], [b.strides[0], 0]));
+            front.product(op, ty, &target, [a, &column])?;
+            Ok(Some(result))
+        }
+        (&[k], &[k2, n]) if k == k2 && k * n != 0 => {
+            let result = shape::whole(front.new_base((n * size) as usize), ty, &[n]);
+            let (target, row) = (matrix(&result, [1, n], [size, size]), matrix(a, [1, k], [0, a.strides[0]]));
+            front.product(op, ty, &target, [&row, b])?;
+            Ok(Some(result))
+        }
         (&[k], &[k2]) if k == k2 && k != 0 => {
-            let line = |v: &ArrayView, shape: [i64; 2], strides: [i64; 2]| {
-                shape::window(v, v.offset, Dims::from_slice(&shape), Dims::from_slice(&strides))
-            };
-            let (row, column) = (line(a, [1, k], [0, a.strides[0]]), line(b, [k, 1], [b.strides[0], 0]));
+            let (row, column) = (matrix(a, [1, k], [0, a.strides[0]]), matrix(b, [k, 1], [b.strides[0], 0]));
             let target = shape::whole(front.new_base(ty.size()), ty, &[1, 1]);
             front.product(op, ty, &target, [&row, &column])?;
             Ok(Some(shape::whole(target.base, ty, &[])))

@@ -292,8 +292,6 @@ def _global_draw(name: str, original: Callable[..., Any]) -> Any:
     native = legacy.DRAWS.get(name)
 
     def draw(*args: Any, **kwargs: Any) -> Any:
-        if not args and not kwargs:  # one number: there is nothing to convert
-            return original()
         if native is not None:
             try:
                 result = native(_global, *args, **kwargs)
@@ -303,10 +301,9 @@ def _global_draw(name: str, original: Callable[..., Any]) -> Any:
                 return result
         return handle(*args, **kwargs)
 
-    made: Any = draw
     # NumPy draws few normal numbers; other native draws are faster than a call of NumPy's function
-    if native is None or name in _NORMAL:
-        made = _core.routine(f"random.{name}", original, draw, handle, False, _FEW)
+    share, few = (handle, _FEW) if native is None or name in _NORMAL else ("general", None)
+    made: Any = _core.routine(f"random.{name}", original, draw, share, False, few, draws=True)
     functools.update_wrapper(made, original, updated=())
     made.__module__ = "numelt.random"
     replace(original, made)

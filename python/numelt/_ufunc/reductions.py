@@ -8,6 +8,7 @@ identity of the operation into the masked elements, and an initial value as one 
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 from typing import Any
 
@@ -238,7 +239,7 @@ def _masked_sum(array: Any, axes: Any, where: Any, start: Any, out: Any, keepdim
         return None
     if kept == 0 and array.flags.f_contiguous and mask.flags.f_contiguous:
         array, mask = array.T, mask.T
-    rows = numpy.prod(array.shape[:kept], dtype=int).item()
+    rows = math.prod(array.shape[:kept])
     sums = _core.masked_sum(array, mask, rows, 0.0 if start is NO_VALUE else float(start))
     if sums is NotImplemented:
         return None

@@ -6,6 +6,7 @@ NumPy's bits, and NumPy's result otherwise.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -465,7 +466,7 @@ def _place(indices: Any, a: Any) -> tuple[Any, Any, int] | None:
             flat = operand(flat * extent + place)
         except ValueError:
             return None
-    size = numpy.prod(shape[:count], dtype=int).item()
+    size = math.prod(shape[:count])
     return _core.as_strided(view, (size, *shape[count:]), strides[count - 1 :], 0), flat, lead
 
 

@@ -33,6 +33,9 @@ pub struct Routine {
     share: Share,
     /// Whether it becomes a method of the instances of a class that has it as an attribute.
     binds: bool,
+    /// Whether calls without arguments are passed to NumPy's function, because there is nothing to convert: draws of
+    /// one number.
+    draws: bool,
     /// The compiled function that is asked first.
     compiled: Option<Compiled>,
     /// The compiled function that is asked if NumPy does not do the call.
@@ -51,7 +54,8 @@ pub struct Routine {
 impl Routine {
     /// `share` says which calls are passed to NumPy's function; see [`Share::parse`].
     #[new]
-    #[pyo3(signature = (name, original, general, share, binds, most = None, method = None))]
+    #[pyo3(signature = (name, original, general, share, binds, most = None, method = None, draws = false))]
+    #[expect(clippy::too_many_arguments, reason = "the package's tables call it by keywords")]
     fn new(
         name: Py<PyString>,
         original: Py<PyAny>,
@@ -60,6 +64,7 @@ impl Routine {
         binds: bool,
         most: Option<i64>,
         method: Option<Py<PyAny>>,
+        draws: bool,
     ) -> PyResult<Routine> {
         let py = share.py();
         let share = Share::parse(share, most)?;
@@ -79,6 +84,7 @@ impl Routine {
             general,
             share,
             binds,
+            draws,
             compiled,
             recorded,
             method,
@@ -139,6 +145,9 @@ impl Callee for Routine {
 
     fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let py = given.py();
+        if self.draws && given.positional().len() == 0 && given.names().is_none() {
+            return given.pass_to(self.original.bind(py));
+        }
         match self.by_numpy(given) {
             Ok(Some(made)) => return Ok(made),
             Ok(None) => {}
@@ -215,7 +224,7 @@ impl Method {
         most: Option<i64>,
         method: Option<Py<PyAny>>,
     ) -> PyResult<PyClassInitializer<Method>> {
-        let routine = Routine::new(name, original, general, share, true, most, method)?;
+        let routine = Routine::new(name, original, general, share, true, most, method, false)?;
         Ok(PyClassInitializer::from(routine).add_subclass(Method))
     }
 }

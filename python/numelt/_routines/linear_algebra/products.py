@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
-
-import numpy
 
 from numelt import _core
 from numelt._dispatch.native import fall_back, native, ndarray, operand
@@ -106,13 +105,11 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     left, right = pairs
     kept_x = [axis for axis in range(x.ndim) if axis not in left]
     kept_y = [axis for axis in range(y.ndim) if axis not in right]
-    length = 1
-    for axis in left:
-        length *= x.shape[axis]
+    length = math.prod(x.shape[axis] for axis in left)
     shape_x = [x.shape[axis] for axis in kept_x]
     shape_y = [y.shape[axis] for axis in kept_y]
-    x = x.transpose(*kept_x, *left).reshape(numpy.prod(shape_x, dtype=int).item(), length)
-    y = y.transpose(*right, *kept_y).reshape(length, numpy.prod(shape_y, dtype=int).item())
+    x = x.transpose(*kept_x, *left).reshape(math.prod(shape_x), length)
+    y = y.transpose(*right, *kept_y).reshape(length, math.prod(shape_y))
     result = _core.product("dot", x, y)
     if result is NotImplemented:
         return fall_back("tensordot", a, b, axes)
