@@ -261,6 +261,18 @@ fn touch(address: u64, bytes: usize) {
     }
 }
 
+/// For each part that iterations write: by how many bytes it moves from one iteration to the next, for parts whose other
+/// axes do not change.
+pub fn moves(job: &Job) -> impl Iterator<Item = i64> + '_ {
+    job.written.iter().map(|part| {
+        let along = |(axis, indices): (&(i64, i64), &Span)| match indices {
+            Span::At((_, step)) => step.wrapping_mul(axis.1),
+            Span::Within(_) => 0,
+        };
+        job.arrays[part.array].axes.iter().zip(&part.indices).map(along).fold(0, i64::wrapping_add)
+    })
+}
+
 /// Do iterations write each element of their parts of arrays once, and do their stores keep what they overwrite? No two
 /// elements of an array share memory.
 pub fn is_covered(job: &Job) -> bool {
@@ -436,6 +448,16 @@ mod tests {
                     assert_eq!(cells, before);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn what_iterations_write_moves_with_them() {
+        let mut cells = vec![0; 30];
+        for (axis, step) in [(0, 1), (0, -2), (1, 1), (1, -1)] {
+            let job = job(vec![matrix(&mut cells, 5, 6)], vec![part(axis, 4, step)], 0..2);
+            let low = |iteration| Blocks::of(&job, &(iteration..iteration + 1)).all[0].reach().0;
+            assert_eq!(moves(&job).collect::<Vec<_>>(), [low(1).wrapping_sub(low(0)) as i64]);
         }
     }
 

@@ -33,6 +33,9 @@ const FIRST: i64 = 20_000;
 /// Tries become longer until they take this many nanoseconds, or write this many bytes.
 const LONG: u128 = 50_000;
 const MOST_BYTES: usize = 32 << 10;
+/// The same where stores keep what they overwrite. All tries keep it in the same memory, which stays in the first-level
+/// cache although the arrays pass through it.
+const MOST_BYTES_KEPT: usize = 8 << 10;
 /// The same where iterations write elements beside those of the iterations before, in many cache lines.
 const MOST_BYTES_SCATTERED: usize = 256 << 10;
 /// The number of bytes that a first try may write in any case, and the limit if the loop has much work.
@@ -41,6 +44,9 @@ const MOST_BYTES_ONCE: i64 = 1 << 20;
 /// For tries on several threads: the nanoseconds on each thread, and the bytes that each may write.
 const LONG_SHARED: u64 = 2_000_000;
 const MOST_BYTES_SHARED: usize = 512 << 10;
+/// A try on several threads is worth it if it keeps each of them busy for so many nanoseconds: beginning and ending it
+/// takes some microseconds. Loops that hardly compute write that many bytes sooner.
+const LEAST_EACH: u64 = 40_000;
 /// How many bytes of memory for copies a thread keeps from call to call.
 const MOST_KEPT: usize = 4 << 20;
 /// For tests: the claimed work of a try that must be shared among threads, in nanoseconds.
@@ -52,6 +58,8 @@ const UNTOUCHED: u64 = 0x7FF7_DEAD_FFF7_777F;
 const SPARSE: usize = 16;
 /// An iteration of at most this many instructions may run without asking for signals.
 const MOST_UNPOLLED: i64 = 1 << 24;
+/// Iterations that took fewer nanoseconds do not tell how long others take.
+const LEAST_MEASURED: u128 = 5_000;
 /// Work that takes fewer nanoseconds runs on one thread.
 const LEAST_SHARED: u64 = 150_000;
 
@@ -152,6 +160,12 @@ impl Tries<'_> {
         self.now.replace(now).map_or(Duration::ZERO, |before| now - before)
     }
 
+    /// Would a try on several threads keep each of them busy? `pace` is the time of an iteration in nanoseconds.
+    fn keeps_busy(&self, next: i64, pace: u64) -> bool {
+        let per_iteration = self.blocks(&(next..next + 1)).bytes.max(1);
+        (MOST_BYTES_SHARED / per_iteration) as u64 * pace >= LEAST_EACH
+    }
+
     /// The memory to copy before these iterations run.
     fn blocks(&self, iterations: &Range<i64>) -> Blocks {
         let mut blocks = if self.is_sure { Blocks::none() } else { Blocks::of(self.job, iterations) };
@@ -199,10 +213,11 @@ impl Tries<'_> {
             self.lap();
         }
         let may_share = self.job.is_free && self.are_plain && (self.is_covered || !keeps(self.job));
-        let mut pace = None;
+        let may_share = may_share && (is_eager || threads() > 1);
+        let mut pace: Option<u64> = None;
         while next < end {
             if let Some(pace) = pace.filter(|_| may_share)
-                && ((end - next) as u64 * pace >= LEAST_SHARED || is_eager)
+                && (is_eager || (end - next) as u64 * pace >= LEAST_SHARED && self.keeps_busy(next, pace))
             {
                 let (until, done) = self.run_shared_try(next..end, pace);
                 self.lap();
@@ -229,7 +244,13 @@ impl Tries<'_> {
                     break;
                 }
                 let took = self.lap().as_nanos();
-                pace = Some((took as u64 / (round.end - round.start) as u64).max(1));
+                if took < LEAST_MEASURED {
+                    count = count.saturating_mul(2);
+                    continue;
+                }
+                let now = (took as u64 / (round.end - round.start) as u64).max(1);
+                // other programs may have used the processor meanwhile
+                pace = Some(pace.map_or(now, |before| now.min(before + before / 4 + 1)));
                 if took < LONG || blocks.is_scattered && 2 * blocks.bytes <= most_bytes(&blocks) {
                     count = count.saturating_mul(2);
                 }
@@ -263,8 +284,10 @@ impl Tries<'_> {
         let mut step = round.end - round.start;
         let of = |count| self.blocks(&(round.start..round.start + count));
         let mut blocks = blocks.unwrap_or_else(|| of(step));
+        let most = |blocks: &Blocks| if self.is_covered { MOST_BYTES_KEPT } else { most_bytes(blocks) };
         // iterations may all write the same memory
-        while step > 1 && blocks.bytes > most_bytes(&blocks) && blocks.bytes > 2 * of(1).bytes {
+        let is_less = |blocks: &Blocks| self.is_covered || blocks.bytes > 2 * of(1).bytes;
+        while step > 1 && blocks.bytes > most(&blocks) && is_less(&blocks) {
             step /= 2;
             blocks = of(step);
         }
@@ -273,10 +296,43 @@ impl Tries<'_> {
 
     /// Runs tries of `step` iterations each on this thread. Returns the range of the one that failed and was undone.
     fn run_round(&mut self, round: &Range<i64>, step: i64) -> Option<Range<i64>> {
+        if self.is_covered && round.end - round.start > step {
+            return self.run_covered_round(round, step);
+        }
         pieces(round, step).find(|few| {
             let blocks = self.blocks(few);
             !self.run_try(few, &blocks)
         })
+    }
+
+    /// The same for iterations whose stores keep what they overwrite. Such tries are short, so little happens between two
+    /// of them.
+    fn run_covered_round(&mut self, round: &Range<i64>, step: i64) -> Option<Range<i64>> {
+        let first = Blocks::of(self.job, &(round.start..round.start + step));
+        first.make_room(&mut self.kept, distances(self.job, &mut self.words));
+        let moves: State = undo::moves(self.job).map(|bytes| bytes.wrapping_mul(step) as u64).collect();
+        let before = GIVE_UP.replace(Some(&raw const GO_ON));
+        flags::clear();
+        let failed = pieces(round, step).find(|few| {
+            let state = self.state();
+            (self.words[0], self.words[1]) = (few.start as u64, few.end as u64);
+            // SAFETY: the words are those that the function was written for.
+            unsafe { (self.function)(self.words.as_mut_ptr()) };
+            if self.words[0] != 0 || flags::get() & CONDITIONS != 0 {
+                // SAFETY: `undo::is_covered`, and all iterations have run, because no poll has told them to stop. The
+                // distances suit these iterations: they have moved with them.
+                unsafe { Blocks::of(self.job, few).restore_kept(distances(self.job, &mut self.words)) };
+                self.set_state(&state);
+                return true;
+            }
+            // the next iterations use the same room
+            for (distance, bytes) in distances(self.job, &mut self.words).iter_mut().zip(&moves) {
+                *distance = distance.wrapping_sub(*bytes);
+            }
+            false
+        });
+        GIVE_UP.set(before);
+        failed
     }
 
     /// Runs a try on this thread. Returns whether it has succeeded; otherwise it has been undone.
@@ -420,6 +476,12 @@ impl Tries<'_> {
         }
         (iterations.end, true)
     }
+}
+
+/// How many threads the host has.
+fn threads() -> usize {
+    // SAFETY: settings change only with the GIL held; it is held here and not released.
+    unsafe { Runtime::global().with_host(|host| host.threads()) }
 }
 
 /// How many bytes a try may write that writes these.

@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 /// Code that was compiled with few optimizations is compiled with all of them when it has run for this long, which is
 /// about what compiling takes.
 const LONG: Duration = Duration::from_millis(20);
+/// The same where the program has requested compiling: most such loops run many times.
+const LONG_IF_REQUESTED: Duration = Duration::from_millis(2);
 
 /// The functions that compiled code calls.
 const HOST: Host = Host {
@@ -184,9 +186,10 @@ impl Code {
 
     /// The code to run. It is compiled with all optimizations when it has run for long and is run again. Doing so
     /// earlier would waste time if the loop runs only once.
-    pub fn current(self: &Arc<Code>) -> Option<&Compiled> {
+    pub fn current(self: &Arc<Code>, is_requested: bool) -> Option<&Compiled> {
         let compiled = self.compiled.get()?.as_ref().ok()?;
-        if compiled.is_quick() && get(&self.spent) > LONG.as_nanos() as u64 {
+        let long = if is_requested { LONG_IF_REQUESTED } else { LONG };
+        if compiled.is_quick() && get(&self.spent) > long.as_nanos() as u64 {
             if !self.is_optimizing.swap(true, Ordering::Relaxed) {
                 let code = self.clone();
                 in_background(Box::new(move || code.optimize()));

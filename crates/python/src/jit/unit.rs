@@ -432,7 +432,7 @@ impl JitUnit {
         let (took, lists);
         let mut copying = Duration::ZERO;
         let pool = HostFunction::Pool(Mutex::default());
-        let code = variant.code.current().expect("only code that is ready is run");
+        let code = variant.code.current(self.is_requested).expect("only code that is ready is run");
         let mut frame: SmallVec<[u64; 64]> = SmallVec::from_elem(0, code.words());
         {
             let _held = arguments::hold(py, objects, &variant.written, numbers)?;
