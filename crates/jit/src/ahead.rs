@@ -466,7 +466,10 @@ impl Walk<'_> {
             let axis = first.indices.iter().position(moves);
             is_free &= axis.is_some_and(|axis| own.iter().all(|other| other.indices[axis] == first.indices[axis]));
         }
-        if !is_bounded && !is_moving && !is_innermost(body) {
+        // Inner loops of data-dependent length, such as those over the pixels near a particle, are too short to run ahead
+        // themselves.
+        let are_short = region.inner_loops.iter().any(|inner| !inner.is_regular);
+        if !is_bounded && !is_moving && !are_short && !is_innermost(body) {
             return Err(Stop::Refused("what it writes does not depend on the iteration alone".into()));
         }
         Ok(Spans { written, is_free, is_bounded: is_bounded || is_innermost(body) })

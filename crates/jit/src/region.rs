@@ -111,11 +111,12 @@ impl Walk<'_> {
 
     /// Records a loop inside iterations ahead, whose code has `size` instructions.
     pub fn note_inner_loop(&mut self, iterations: &Iterations<'_>, size: usize) {
-        let Some(region) = &mut self.region else { return };
+        let Some(region) = &self.region else { return };
         let count = match self.e.facts.extreme(iterations.count) {
             Some([span, _]) => self.e.facts.sum(span),
             None => self.e.facts.sum(iterations.count),
         };
+        let is_regular = self.is_regular(&count, 0);
         let is_before = |sum: &&Affine| sum.terms.keys().all(|value| (value.0 as usize) < region.inside_from);
         let count = if is_before(&&count) {
             Some(count)
@@ -124,7 +125,25 @@ impl Walk<'_> {
             let least = Affine::of(0).plus(&count, -1).map(|less| self.e.facts.least(&less)).unwrap_or_default();
             least.iter().find(is_before).and_then(|least| Affine::of(0).plus(least, -1))
         };
-        region.inner_loops.push(InnerLoop { depth: region.depth, size, count });
+        let depth = region.depth;
+        let region = self.region.as_mut().expect("seen above");
+        region.inner_loops.push(InnerLoop { depth, size, count, is_regular });
+    }
+
+    /// Is an expression made of loop-invariant values and numbers of iterations alone, and not of other data?
+    fn is_regular(&self, sum: &Affine, depth: usize) -> bool {
+        let region = self.region.as_ref().expect("only called in iterations ahead");
+        sum.terms.keys().all(|value| {
+            let is_known = (value.0 as usize) < region.inside_from || *value == region.position;
+            is_known
+                || self.e.facts.limit(*value).is_some()
+                || depth < 8
+                    && self
+                        .e
+                        .facts
+                        .extreme(*value)
+                        .is_some_and(|of| of.iter().all(|one| self.is_regular(&self.e.facts.sum(*one), depth + 1)))
+        })
     }
 
     /// Records that a view was made: of which array, and by which index along which axis.

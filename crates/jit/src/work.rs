@@ -19,6 +19,9 @@ pub struct InnerLoop {
     pub size: usize,
     /// An upper bound of its number of iterations, if one is loop-invariant.
     pub count: Option<Affine>,
+    /// Does its number of iterations depend on the iteration around it and on loop-invariant values alone, and not on
+    /// the data?
+    pub is_regular: bool,
 }
 
 /// The number of iterations that is assumed if none is known.

@@ -251,7 +251,10 @@ impl Tries<'_> {
                 let now = (took as u64 / (round.end - round.start) as u64).max(1);
                 // other programs may have used the processor meanwhile
                 pace = Some(pace.map_or(now, |before| now.min(before + before / 4 + 1)));
-                if took < LONG || blocks.is_scattered && 2 * blocks.bytes <= most_bytes(&blocks) {
+                // a byte is copied in a small part of a nanosecond
+                if took < LONG.max(blocks.bytes as u128)
+                    || blocks.is_scattered && 2 * blocks.bytes <= most_bytes(&blocks)
+                {
                     count = count.saturating_mul(2);
                 }
             }
