@@ -115,6 +115,9 @@ FunctionPassManager passes(Which which) {
     invariants.addPass(SimpleLoopUnswitchPass(/*NonTrivial=*/false, /*Trivial=*/true));
   all.addPass(createFunctionToLoopPassAdaptor(std::move(invariants), /*UseMemorySSA=*/true));
   if (which == Vector) {
+    // what was too long to be unrolled above may have become shorter
+    all.addPass(createFunctionToLoopPassAdaptor(LoopFullUnrollPass(/*OptLevel=*/3)));
+    all.addPass(EarlyCSEPass());
     all.addPass(SimplifyCFGPass());
     all.addPass(LoopVectorizePass());
     // a turn gets what the turn before has stored without loading it
