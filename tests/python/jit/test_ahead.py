@@ -358,3 +358,25 @@ def test_what_numpys_loops_read_is_known(function, shares):
         run(b, b if shares else a)
         made.append((numpy.asarray(b).tobytes(), numpy.asarray(a).tobytes()))
     assert all(one == made[0] for one in made)
+
+
+def spread(places, width, image):
+    for p in range(len(places)):
+        first, last = int(places[p] - width), int(places[p] + width)
+        for i in range(max(0, first), min(len(image) - 1, last) + 1):
+            image[i] += 1.0 / (1.0 + abs(i - places[p]))
+
+
+@pytest.mark.parametrize("bad", [None, 4_321])
+@pytest.mark.usefixtures("ahead")
+def test_iterations_run_ahead_around_short_loops_of_data_dependent_length(bad):
+    places = numpy.random.default_rng(7).uniform(0, 200, 5_000)
+    if bad is not None:
+        places[bad] = math.nan
+    compiled, images = np.jit(spread), [numpy.zeros(200) for _ in range(2)]
+    compiled(places[:4_000], 3.0, numpy.zeros(200))
+    got, wanted = (
+        outcome(f, (places, 3.0, image)) for f, image in zip([compiled, spread], images, strict=True)
+    )
+    assert got == wanted and numpy.array_equal(*images)
+    assert notes(compiled)[0] == (1, None, False)
