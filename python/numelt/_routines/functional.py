@@ -203,6 +203,7 @@ def fromiter(iter: Any, dtype: Any, count: Any = -1, *, like: Any = None) -> Any
             made = collecting.collected(iter, dtype, count)
             if made is not None:
                 return made
+        return fallback.wrap(fallback.at_user_line(numpy.fromiter, (iter, dtype, count), {}))
     kwargs = {} if like is None else {"like": like}
     return fallback.uncounted(numpy.fromiter, (iter, dtype, count), kwargs)
 

@@ -21,6 +21,27 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
+/// `fromiter`, of anything but generators, whose loops the package may compile, and arrays. NumPy's function is called
+/// from the program's own frame, so that its warnings have the program's line.
+pub fn from_iterator<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    const COLLECTED: Parameters<4> = Parameters::new(["iter", "dtype", "count", "like"], 2).by_position(3);
+    let py = given.py();
+    let Some([Arg(Some(items)), Arg(Some(dtype)), count, like]) = given.bind(&COLLECTED) else { return Ok(None) };
+    let is_number = |item: Bound<'py, PyAny>| Ok::<bool, PyErr>(lend::is_plain(&item) || lend::passes(&item)?);
+    let plain = match (items.cast_exact::<PyList>(), items.cast_exact::<PyTuple>()) {
+        (Ok(list), _) => list.iter().map(is_number).all(|found| found.unwrap_or(false)),
+        (_, Ok(tuple)) => tuple.iter().map(is_number).all(|found| found.unwrap_or(false)),
+        (Err(_), Err(_)) => !items.is_instance_of::<NdArray>() && items.get_type().name()? != "generator",
+    };
+    if !plain || !like.is_none() {
+        return Ok(None);
+    }
+    let all = (-1i64).into_pyobject(py)?.into_any();
+    let count = count.given().unwrap_or(all.as_borrowed());
+    let made = calls::apply(&Numpy::get(py)?.attr(py, "fromiter")?, (items, dtype, count), None)?;
+    calling::wrap(&made, 1).map(Some)
+}
+
 /// `array`
 pub fn array<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     const ARRAY: Parameters<8> =

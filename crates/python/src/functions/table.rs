@@ -57,6 +57,7 @@ const TABLE: &[(&str, Compiled)] = &[
     ("ascontiguousarray", conversion::ascontiguousarray),
     ("asfortranarray", conversion::asfortranarray),
     ("copy", conversion::copy),
+    ("fromiter", conversion::from_iterator),
     ("result_type", conversion::common_dtype),
     ("zeros", creation::zeros),
     ("ones", creation::ones),
