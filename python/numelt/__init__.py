@@ -21,6 +21,7 @@ from numelt._dispatch import fallback as _fallback
 from numelt._dispatch import mirror as _mirror
 from numelt._dispatch import native as _native
 from numelt._dispatch.fallback import FallbackError, FallbackWarning
+from numelt._routines.archives import *
 from numelt._routines.creation import *
 from numelt._routines.functional import *
 from numelt._routines.indexing import builders as _builders
