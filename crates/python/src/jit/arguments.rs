@@ -8,7 +8,7 @@ use crate::record::run;
 use crate::sharing::export::RealArray;
 use numelt_ir::{DType, Scalar};
 use numelt_jit::{Argument, ObjectKind, Type};
-use numelt_runtime::{BaseRef, GuardSet, ReadGuard, WriteGuard};
+use numelt_runtime::{BaseRef, GuardSet, ReadGuard, Reason, WriteGuard};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -288,7 +288,7 @@ pub struct Held<'a> {
 }
 
 /// Does any of the arrays have pending work?
-pub fn any_pending(objects: &[Bound<'_, PyAny>], numbers: &Numbers) -> bool {
+fn any_pending(objects: &[Bound<'_, PyAny>], numbers: &Numbers) -> bool {
     numbers.arrays.iter().any(|array| match objects[array.argument as usize].cast_exact::<NdArray>() {
         Ok(own) => own.get().view().is_some_and(|view| view.base.is_pending()),
         Err(_) => false,
@@ -338,6 +338,9 @@ pub fn hold<'a>(
     if let Some(all) = hold_all(py, objects, written, numbers) {
         held.all = Some(all);
         return Ok(held);
+    }
+    if any_pending(objects, numbers) {
+        run::flush(py, Reason::Read)?;
     }
     // each base is locked once, because a thread would wait for its own guard forever
     let mut bases: SmallVec<[(usize, u64); 8]> = SmallVec::new();

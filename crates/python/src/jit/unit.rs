@@ -27,9 +27,7 @@ use crate::jit::pool::Pool;
 use crate::jit::results::{ResultReader, Shape};
 use crate::jit::variant::{ParamSource, Variant};
 use crate::numpy::coverage;
-use crate::record::run;
 use numelt_jit::{Argument, Exit, ObjectKind, StmtKind, Unit, parse_unit};
-use numelt_runtime::Reason;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
@@ -308,7 +306,9 @@ impl JitUnit {
         let others = || locked(&self.variants).clone();
         for variant in last.into_iter().chain(std::iter::once_with(others).flatten()) {
             let was_last = std::mem::take(&mut is_last);
-            if variant.arguments[..count] != *arguments || !variant.is_made_for(objects, 0)? {
+            let is_alike = std::ptr::eq(&raw const variant.arguments[..count], arguments)
+                || variant.arguments[..count] == *arguments;
+            if !is_alike || !variant.is_made_for(objects, 0)? {
                 continue;
             }
             if variant.find(py, objects, numbers)? {
@@ -424,9 +424,6 @@ impl JitUnit {
         numbers: &mut Numbers,
         accounts: &[Arc<Account>],
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        if arguments::any_pending(objects, numbers) {
-            run::flush(py, Reason::Read)?;
-        }
         let work = self.work(variant, numbers);
         let appended = Appended::new(&variant.appended);
         let (took, lists);

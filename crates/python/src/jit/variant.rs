@@ -187,12 +187,9 @@ impl Variant {
         })
     }
 
-    /// What an object with this number is, if the code was made for that very object.
-    pub fn known(&self, number: usize, object: &Bound<'_, PyAny>) -> Option<&Argument> {
-        match &self.identities[number] {
-            Some(Identity::Object(known)) if object.is(known) => Some(&self.arguments[number]),
-            _ => None,
-        }
+    /// Was the code made for this very object, as the argument with this number?
+    pub fn knows(&self, number: usize, object: &Bound<'_, PyAny>) -> bool {
+        matches!(&self.identities[number], Some(Identity::Object(known)) if object.is(known))
     }
 
     /// Are these objects, from a number on, those that the code was made for, as far as they are not values?

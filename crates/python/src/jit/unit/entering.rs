@@ -62,21 +62,32 @@ impl JitUnit {
             objects.push(found.map_or_else(|| arguments::unbound(py), Ok)?);
         }
         let mut numbers = Numbers::default();
-        let mut arguments: SmallVec<[Argument; 12]> = SmallVec::new();
         let last = locked(&self.last).clone();
+        // what the objects are, from the first one on that is something else than in the run before
+        let mut others: Option<SmallVec<[Argument; 12]>> = None;
         for (number, object) in objects.iter().enumerate() {
-            if let Some(known) = last.as_ref().and_then(|last| last.known(number, object)) {
-                arguments.push(known.clone());
+            let before = last.as_ref().filter(|_| others.is_none());
+            if before.is_some_and(|last| last.knows(number, object)) {
                 continue;
             }
             // to copy the items of a list takes time
             let unread = !self.uses[number] && object.is_exact_instance_of::<PyList>();
-            arguments.push(match unread {
+            let argument = match unread {
                 true => Argument { kind: ObjectKind::List, ty: Type::None },
                 false => arguments::classify(object, number as u32, &mut numbers)?,
-            });
+            };
+            if before.is_some_and(|last| last.arguments[number] == argument) {
+                continue;
+            }
+            let same = || last.iter().flat_map(|last| &last.arguments[..number]).cloned().collect();
+            others.get_or_insert_with(same).push(argument);
         }
-        match self.variant(py, last, &arguments, &mut objects, &mut numbers)? {
+        let arguments = match (&others, &last) {
+            (Some(others), _) => &others[..],
+            (None, Some(last)) => &last.arguments[..objects.len()],
+            (None, None) => &[],
+        };
+        match self.variant(py, last.clone(), arguments, &mut objects, &mut numbers)? {
             Found::Code(variant) => {
                 self.refusals.store(0, Ordering::Relaxed);
                 accounts.push(variant.account.clone());
