@@ -302,13 +302,13 @@ impl Walk<'_> {
             starts.extend(if val.ty == *stable { val.parts.clone() } else { self.narrowed(val, stable) });
         }
         let is_eager = self.world.iterations_ahead() == IterationsAhead::All;
-        let most = self.work(&region, size);
         let is_counted = !region.is_open && region.inner_loops.iter().all(|inner| inner.count.is_some());
         let is_brief = is_counted.then(|| {
+            let most = self.work(&region, size, true);
             let limit = self.e.int(MOST_BRIEF);
             self.e.ints(Op::Less, &[most, limit])
         });
-        let work = if is_eager { self.e.int(EAGER) } else { most };
+        let work = if is_eager { self.e.int(EAGER) } else { self.work(&region, size, false) };
         self.labels.insert(label, iterations.number);
         let arrays: Vec<Array> = region.arrays.iter().map(array).collect();
         let outs: Vec<Value> = params

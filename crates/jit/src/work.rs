@@ -26,14 +26,16 @@ pub struct InnerLoop {
 
 /// The number of iterations that is assumed if none is known.
 const USUAL_COUNT: i64 = 4;
+/// The largest number that is assumed if it depends on the data: for most data the bound is far away.
+const MOST_USUAL: i64 = 8;
 /// Larger numbers of iterations and instructions are cut off, so that products fit into 64 bits.
 const MOST_COUNT: i64 = 1 << 20;
 const MOST_WORK: i64 = 1 << 40;
 
 impl Walk<'_> {
     /// Code for the number of instructions of an iteration of `region`; `size` is the number of its own and of all
-    /// inner loops' instructions.
-    pub fn work(&mut self, region: &Region, size: usize) -> Value {
+    /// inner loops' instructions. With `is_most`, there are at most so many, if bounds of all inner loops are known.
+    pub fn work(&mut self, region: &Region, size: usize, is_most: bool) -> Value {
         // an inner loop is recorded after the loops inside it; `open` holds those whose outer loop is still to come
         let mut open: Vec<(usize, usize, Value)> = Vec::new();
         for inner in &region.inner_loops {
@@ -44,6 +46,7 @@ impl Walk<'_> {
                 None => self.e.int(USUAL_COUNT),
             };
             let (zero, most_count, most_work) = (self.e.int(0), self.e.int(MOST_COUNT), self.e.int(MOST_WORK));
+            let most_count = if is_most || inner.is_regular { most_count } else { self.e.int(MOST_USUAL) };
             let count = self.e.ints(Op::Maximum, &[count, zero]);
             let count = self.e.ints(Op::Minimum, &[count, most_count]);
             let work = self.e.ints(Op::Multiply, &[body, count]);

@@ -293,3 +293,33 @@ fn the_work_of_inner_loops_takes_counts_that_are_known_before_the_loop() {
     let (ten, hundred) = (work(10), work(100));
     assert!((8 * ten..=10 * ten).contains(&hundred), "{ten} {hundred}");
 }
+
+/// `while i < 1: for j in range(n): for k in range(min(n, int(b[j]))): s += a[j]`, and then `i += 1`.
+const DEPENDENT: &str = r#"(unit "f" (slots "s" "i" "a" "n" "j" "k" "b") (assigned 0 1 4 5) (inputs "range" "min" "int")
+    (while 1 6 10 (compare (slot 1) lt (int "1")) (
+        (for 2 4 12 (slot 4) (call (input 0) ((slot 3))) (
+            (for 3 4 13 (slot 5)
+                (call (input 0) ((call (input 1) ((slot 3) (call (input 2) ((index (slot 6) (slot 4))))))))
+                ((aug 4 14 add (slot 0) (index (slot 2) (slot 4)))))))
+        (aug 5 15 add (slot 1) (int "1")))))"#;
+
+#[test]
+fn loops_whose_length_depends_on_the_data_count_as_short() {
+    let builtin = |name| Argument { kind: ObjectKind::Builtin(name), ty: Type::None };
+    let ints = value(Type::Array { dtype: DType::I64, ndim: 1, writeable: true, foreign: false });
+    let given =
+        vec![value(Type::Float), int(), floats(), int(), int(), int(), ints, range(), builtin("min"), builtin("int")];
+    let mut made = compiled(DEPENDENT, given);
+    assert!(stop_at_iterations_ahead(&mut made.function.body));
+    let work = |n: u64| {
+        let mut memory = Cells(vec![0; 4000]);
+        let (a, b) = (array(2, 1000), array(1002, 1000));
+        let numbers = [vec![0], vec![0], a, vec![n], vec![0], vec![0], b, vec![], vec![], vec![]];
+        match &run(&made, &numbers, &mut memory).values[..] {
+            [Scalar::I64(work)] => *work,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(work(2) < work(500));
+    assert_eq!(work(100), work(500), "most are shorter than the bound tells");
+}
