@@ -9,7 +9,7 @@ TESTED = ">=1.17,<1.18"
 # compiled modules that treat their arguments, or the results of user callbacks, as NumPy's arrays
 COMPILED = (
     "scipy.optimize.", "scipy.integrate.", "scipy.linalg.", "scipy.ndimage.", "scipy.interpolate.",
-    "scipy.spatial._qhull", "scipy.sparse.linalg.",
+    "scipy.spatial._qhull", "scipy.sparse.linalg.", "scipy.sparse._csparsetools",
 )  # fmt: skip
 _OUT = "it refuses an `out` whose class is not NumPy's very own"
 _POWER = "its C code reads the exponent's class"

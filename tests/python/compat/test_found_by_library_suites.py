@@ -425,6 +425,23 @@ def test_data_sets_of_h5py_by_positions(tmp_path: Any) -> None:
     assert_prints_the_same(tmp_path, HDF5)
 
 
+LISTS = """
+import numpy as np
+from scipy import sparse
+mask = np.array([True, False, True, False])
+for kind in (sparse.lil_array, sparse.lil_matrix, sparse.csr_array, sparse.dok_array):
+    m = kind(np.eye(4)[:, :3])
+    m[mask, :] = np.arange(6.0).reshape(2, 3)
+    m[np.array([1, 3]), np.array([0, 2])] = np.array([7.0, 8.0])
+    print(m.toarray(), m[~mask].toarray(), m[np.array([3, 0]), 1:].toarray())
+"""
+
+
+def test_sparse_matrices_by_positions(tmp_path: Any) -> None:
+    pytest.importorskip("scipy")
+    assert_prints_the_same(tmp_path, LISTS)
+
+
 def test_labelled_arrays(tmp_path: Any) -> None:
     pytest.importorskip("xarray")
     pytest.importorskip("dask")
