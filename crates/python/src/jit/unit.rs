@@ -15,6 +15,7 @@ mod when;
 
 pub use entering::prepare;
 
+use crate::cpython::endings::outlive;
 use crate::cpython::vectorcall::Entry;
 use crate::jit::account::{Account, add_one, get};
 use crate::jit::ahead;
@@ -172,7 +173,7 @@ impl JitUnit {
 
     #[pyo3(signature = (*slots))]
     fn __call__<'py>(&self, slots: &Bound<'py, PyTuple>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.entered(slots.py(), slots.iter())
+        outlive(|| self.entered(slots.py(), slots.iter()))
     }
 
     /// Shall the unit be called? Not if the next attempt is not due yet, and not after too many refusals. A unit that
