@@ -11,6 +11,7 @@
 //! A try takes some tens of microseconds, and the memory that it writes fits into the first-level cache, so that
 //! copying it costs little. Signals are checked between two tries.
 
+use crate::cpython::endings::outlive;
 use crate::jit::{forced, host_functions};
 use numelt_codegen::functions::{
     Change, Job, Machine,
@@ -99,7 +100,7 @@ pub unsafe extern "C" fn run_ahead(words: *const u64) -> u64 {
     let job = unsafe { Job::read(words) };
     let saved = flags::save();
     // a panic must not unwind through compiled code
-    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Tries::new(&job).run()));
+    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| outlive(|| Tries::new(&job).run())));
     saved.restore_with(0);
     done.unwrap_or(job.iterations.start) as u64
 }

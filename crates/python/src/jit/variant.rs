@@ -4,6 +4,7 @@
 //! whether the code fits the arguments of a later run. Not here: the decision when to compile, and running the code
 //! (`unit`).
 
+use crate::cpython::endings::outlive;
 use crate::jit::account::Account;
 use crate::jit::arguments::{self, Numbers, Objects};
 use crate::jit::code::Code;
@@ -127,7 +128,7 @@ impl Variant {
         let failed = |why: String| (line, why);
         let mut outside = Outside { py, objects, numbers, paths: Vec::new() };
         // a defect of the compiler must not end the program
-        let made = catch_unwind(AssertUnwindSafe(|| specialize(tree, arguments, &mut outside)));
+        let made = catch_unwind(AssertUnwindSafe(|| outlive(|| specialize(tree, arguments, &mut outside))));
         let made = made.unwrap_or_else(|_| Err(failed("the compiler has failed".into())))?;
         let paths = outside.paths;
         // a loop that stops in each iteration runs faster in CPython alone
