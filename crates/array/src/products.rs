@@ -67,12 +67,14 @@ pub fn plain<F: Front>(front: &F, op: Op, a: &ArrayView, b: &ArrayView) -> Resul
             Ok(Some(target))
         }
         (&[m, k], &[k2]) if k == k2 && m * k != 0 => {
+            front.check_size(&[m], ty)?;
             let result = shape::whole(front.new_base((m * size) as usize), ty, &[m]);
             let (target, column) = (matrix(&result, [m, 1], [size, size]), matrix(b, [k, 1], [b.strides[0], 0]));
             front.product(op, ty, &target, [a, &column])?;
             Ok(Some(result))
         }
         (&[k], &[k2, n]) if k == k2 && k * n != 0 => {
+            front.check_size(&[n], ty)?;
             let result = shape::whole(front.new_base((n * size) as usize), ty, &[n]);
             let (target, row) = (matrix(&result, [1, n], [size, size]), matrix(a, [1, k], [0, a.strides[0]]));
             front.product(op, ty, &target, [&row, b])?;

@@ -10,6 +10,7 @@ import ast
 import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 __all__ = [
     "LOOPS",
@@ -201,9 +202,9 @@ class Survey:
             else:
                 self._add_other(node, kind, open_nodes, is_inside)
 
-    def _binds(self, name: str, node: ast.AST) -> None:
+    def _binds(self, name: str, node: Any) -> None:
         self.counts[name] += 1
-        self._is_bound_at(name, (node.lineno, node.col_offset))  # type: ignore[attr-defined]
+        self._is_bound_at(name, (node.lineno, node.col_offset))
 
     def _is_bound_at(self, name: str, place: tuple[int, int]) -> None:
         self.first[name] = min(self.first.get(name, place), place)

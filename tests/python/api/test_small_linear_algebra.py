@@ -68,3 +68,17 @@ def test_inverses_and_solutions_have_numpys_bits(layout, special):
                     made.append(str(error))
             results.append(made)
         assert results[0] == results[1], n
+
+
+@pytest.mark.parametrize("name", ["matmul", "dot"])
+@pytest.mark.parametrize("is_left", [True, False])
+def test_products_with_vectors_that_no_memory_can_hold(name, is_left):
+    def product(module):
+        line = module.ones(1)
+        shape = (2**61, 1) if is_left else (1, 2**61)
+        large = module.broadcast_to(module.ones((1, 1)), shape)
+        return getattr(module, name)(*((large, line) if is_left else (line, large)))
+
+    for module in (numpy, np):
+        with pytest.raises((ValueError, MemoryError)):
+            product(module)

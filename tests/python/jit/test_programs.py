@@ -3,7 +3,6 @@
 import math
 import pickle
 import signal
-import sys
 import threading
 
 import numpy
@@ -572,31 +571,3 @@ def test_decorated_functions_have_their_own_lines(decorators, tmp_path):
         found = outcome(space["quotients"], (np.array([1.0, 0.0, 2.0]),))
         both.append((found, space["quotients"].__code__.co_firstlineno))
     assert both[0] == both[1]
-
-
-def twice(x):
-    for i in range(len(x)):
-        for j in range(2):
-            x[i] += j
-    for i in range(len(x)):
-        for j in range(3):
-            x[i] += j
-    return i, j
-
-
-def test_loops_whose_variables_nothing_has_assigned_raise_no_exceptions():
-    # looking up a variable that has no value takes as long as ten iterations
-    compiled, raised = np.jit(twice), []
-
-    def trace(frame, event, argument):
-        if event == "exception":
-            raised.append(argument)
-        return trace
-
-    before = sys.gettrace()
-    try:
-        sys.settrace(trace)
-        assert compiled(np.zeros(3)) == (2, 2)
-    finally:
-        sys.settrace(before)
-    assert not raised
