@@ -64,6 +64,7 @@ test-quick: setup ## what to run before a commit, three minutes at most: fast li
 	ruff format --check
 	mypy
 	$(PY) scripts/check_architecture.py
+	$(PY) scripts/check_circles.py
 	$(PY) -m pytest $(PYTEST_ARGS) -m quick
 
 lint: setup ## rustfmt, clippy, ruff, mypy, which crates and files may use what
@@ -73,6 +74,7 @@ lint: setup ## rustfmt, clippy, ruff, mypy, which crates and files may use what
 	cargo clippy --workspace --all-targets -- -D warnings
 	mypy
 	$(PY) scripts/check_architecture.py
+	$(PY) scripts/check_circles.py
 
 test-rust: setup ## the Rust tests, the file tests among them, the examples of the Rust API's documentation, and its functions compared with NumPy's
 	cargo nextest run --workspace

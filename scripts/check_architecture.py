@@ -215,6 +215,7 @@ RULES = [
             "crates/python/src/numpy/convert.rs",
             "crates/python/src/numpy/coverage.rs",
             "crates/python/src/numpy/errors.rs",
+            "crates/python/src/sharing/derived.rs",
             "crates/python/src/sharing/export.rs",
             "crates/python/src/sharing/loan.rs",
             "crates/python/src/sharing/subclass.rs",
@@ -225,7 +226,7 @@ RULES = [
             # few elements, read and written in memory
             "crates/python/src/array/advanced/few.rs",
             "crates/python/src/array/advanced/few_by_lookup.rs",
-            "crates/python/src/array/index.rs",
+            "crates/python/src/array/basic.rs",
             "crates/python/src/array/operand.rs",
             "crates/python/src/array/sequence.rs",
             "crates/python/src/functions/dense.rs",

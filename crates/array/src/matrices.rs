@@ -1,10 +1,11 @@
-//! Triangles of matrices.
+//! Triangles and diagonals of matrices.
 
 use crate::answer::{Answer, NotNative};
 use crate::elementwise::{Elementwise, Made};
 use crate::front::Front;
 use crate::indexing::compute;
 use crate::operand::Operand;
+use crate::reductions::normalize_axis;
 use crate::rules::shape::{self, Order};
 use numelt_ir::{Axes, DType, Dims, Op, Scalar};
 use numelt_runtime::{ArrayView, Input};
@@ -31,6 +32,32 @@ pub fn triangle<F: Front>(front: &F, view: &ArrayView, k: i64, lower: bool) -> R
     let (below, elements) = (Operand::Array(&below), Operand::Array(view));
     let args = if lower { [below, elements, zero] } else { [below, zero, elements] };
     Elementwise::new(Op::Where, &args).record(front)
+}
+
+/// The diagonal along two axes that is `offset` above the main one, or below it if that is negative, as a view whose
+/// last axis it is; `None` if the array has no such two axes.
+pub fn diagonal(view: &ArrayView, offset: i64, axis1: i64, axis2: i64) -> Option<ArrayView> {
+    let rank = view.shape.len();
+    let (first, second) = (normalize_axis(axis1, rank)?, normalize_axis(axis2, rank)?);
+    if first == second {
+        return None;
+    }
+    let (rows, columns) = (view.shape[first], view.shape[second]);
+    let (down, right) = (view.strides[first], view.strides[second]);
+    let length = match offset {
+        0.. => rows.min(columns.saturating_sub(offset)),
+        _ => rows.saturating_add(offset).min(columns),
+    };
+    let start = match length {
+        ..=0 => 0,
+        _ if offset >= 0 => offset * right,
+        _ => -offset * down,
+    };
+    let kept = (0..rank).filter(|&axis| axis != first && axis != second);
+    let (mut dims, mut strides): (Dims, Dims) = kept.map(|axis| (view.shape[axis], view.strides[axis])).unzip();
+    dims.push(length.max(0));
+    strides.push(down + right);
+    Some(shape::window(view, view.offset + start, dims, strides))
 }
 
 /// `count` consecutive integers.

@@ -136,3 +136,35 @@ def test_imports_of_the_package_run_one_way(check, tmp_path):
 
 def test_folders_of_the_package_keep_their_order(check):
     assert check.wrong_packages(check.PACKAGES, check.PACKAGES_UPWARD, ROOT / "python/numelt") == []
+
+
+@pytest.fixture(scope="module")
+def circles_check():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "scripts")
+        yield importlib.import_module("check_circles")
+
+
+def test_files_that_import_each_other_are_found(circles_check, tmp_path):
+    texts = {
+        "low.rs": "use crate::high::Item;\n#[cfg(test)]\nmod tests {\n    use crate::alone::f;\n}",
+        "high/mod.rs": "mod part;\nuse part::g;\npub struct Item;",
+        "high/part.rs": "use super::Item;\nuse super::super::low::h; // crate::alone",
+        "alone.rs": "use crate::low::h;",
+    }
+    for name, text in texts.items():
+        path = tmp_path / "one" / "src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    found = circles_check.wrong_circles([], tmp_path)
+    assert found == ["crates/one: high and high::part and low import each other"]
+    listed = circles_check.Circle("one", ("high", "high::part", "low"), "for the test")
+    assert circles_check.wrong_circles([listed], tmp_path) == []
+    (tmp_path / "one" / "src" / "low.rs").write_text("")
+    assert circles_check.wrong_circles([listed], tmp_path) == [
+        "crates/one: high and high::part and low need not be listed"
+    ]
+
+
+def test_no_other_files_import_each_other_here(circles_check):
+    assert circles_check.wrong_circles(circles_check.STAY, ROOT / "crates") == []

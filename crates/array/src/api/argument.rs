@@ -1,12 +1,14 @@
 //! Operands of an operation: arrays, NumPy's scalars, and Rust's numbers.
 
-use super::any_array::AnyArray;
+use super::any_array::{AnyArray, done};
 use super::array::Array;
 use super::element::{Element, Promote};
-use super::elementwise::zero_dimensional;
+use super::recorder::Recorder;
+use crate::front::Front;
 use crate::operand::Operand;
 use crate::rules::resolve::Weak;
-use numelt_ir::{C32, C64, Scalar};
+use numelt_ir::{C32, C64, Dims, Op, Scalar};
+use numelt_runtime::Input;
 
 /// An operand: an array; a [`Scalar`], whose dtype counts; or a number of Rust, which acts as a Python number does: its
 /// dtype adapts to that of the arrays with which it is combined.
@@ -133,4 +135,19 @@ impl Argument for bool {
 
 impl<T: Element> With<T> for bool {
     type Common = T;
+}
+
+/// A number as an array without axes.
+pub(crate) fn zero_dimensional(operand: &Operand<'_>) -> AnyArray {
+    let value = match operand {
+        Operand::Array(view) => return AnyArray::new((*view).clone()),
+        Operand::Value(value) => *value,
+        Operand::Weak(weak) => match weak.default_dtype().and_then(|dtype| weak.to_scalar(dtype)) {
+            Some(value) => value,
+            None => unreachable!("Rust's numbers are no larger than 64 bits"),
+        },
+    };
+    let view = Recorder.fresh(value.dtype(), &[], Dims::new());
+    done(Recorder.record(Op::Copy, value.dtype(), &view, &[Input::Const(value)], Default::default()));
+    AnyArray::new(view)
 }

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::front::Front;
 use crate::matrices;
 use crate::rules::{ranges, shape};
-use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
+use numelt_ir::{Axes, DType, Op, Scalar, c_strides};
 use numelt_runtime::Input;
 
 /// A new array without values, to be filled.
@@ -230,7 +230,8 @@ pub fn eye_of(dtype: DType, rows: usize, columns: usize, k: i64) -> AnyArray {
 }
 
 impl AnyArray {
-    /// A diagonal of a matrix, as a view: the main one, or one above or below it by `k`.
+    /// A diagonal of matrices, as a view: the main one, or one above or below it by `k`. The matrices lie along the
+    /// first two axes, and the diagonal along the last one of the result, as in `numpy.diagonal`.
     ///
     /// ```
     /// let x = numelt::arange(4).reshape(&[2, 2]).unwrap();
@@ -238,20 +239,12 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// If the array does not have two axes.
+    /// If the array has fewer than two axes.
     pub fn diagonal(&self, k: i64) -> Result<AnyArray, Error> {
-        let view = self.view();
-        let (&[rows, columns], &[down, right]) = (&view.shape[..], &view.strides[..]) else {
-            return Err(Error::Value(format!("a matrix has two axes, not {}", self.ndim())));
-        };
-        let length = if k >= 0 { rows.min(columns.saturating_sub(k)) } else { columns.min(rows.saturating_add(k)) };
-        let start = match length {
-            ..=0 => 0,
-            _ if k >= 0 => k * right,
-            _ => -k * down,
-        };
-        let (shape, strides) = (Dims::from_slice(&[length.max(0)]), Dims::from_slice(&[down + right]));
-        Ok(self.window(shape::window(view, view.offset + start, shape, strides)))
+        let diagonal = matrices::diagonal(self.view(), k, 0, 1);
+        let diagonal =
+            diagonal.ok_or_else(|| Error::Value("diag requires an array of at least two dimensions".into()))?;
+        Ok(self.window(diagonal))
     }
 
     /// The lower triangle of matrices: elements above the diagonal that is `k` above the main one become zero.

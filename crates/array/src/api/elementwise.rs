@@ -3,7 +3,7 @@
 mod typed;
 
 use super::any_array::{AnyArray, done};
-use super::argument::{Argument, With};
+use super::argument::{Argument, With, zero_dimensional};
 use super::array::Array;
 use super::element::Element;
 use super::recorder::Recorder;
@@ -12,12 +12,10 @@ use crate::assign;
 use crate::clip::Clip;
 use crate::elementwise::{Elementwise, Made, Output};
 use crate::error::Error;
-use crate::front::Front;
 use crate::operand::Operand;
 use crate::rules::names::numpy_name;
 use crate::rules::resolve::{self, Weak};
-use numelt_ir::{DType, Dims, Op};
-use numelt_runtime::Input;
+use numelt_ir::{DType, Op};
 use smallvec::SmallVec;
 
 /// The result of an elementwise operation, as a new array.
@@ -42,21 +40,6 @@ pub(crate) fn apply_into(op: Op, args: &[Operand<'_>], out: &AnyArray) -> Result
         Answer::Recorded(_) => Ok(()),
         Answer::NotNative(why) => Err(refused(op, args, why, Some(out.dtype()))),
     }
-}
-
-/// A number as an array without axes.
-pub(crate) fn zero_dimensional(operand: &Operand<'_>) -> AnyArray {
-    let value = match operand {
-        Operand::Array(view) => return AnyArray::new((*view).clone()),
-        Operand::Value(value) => *value,
-        Operand::Weak(weak) => match weak.default_dtype().and_then(|dtype| weak.to_scalar(dtype)) {
-            Some(value) => value,
-            None => unreachable!("Rust's numbers are no larger than 64 bits"),
-        },
-    };
-    let view = Recorder.fresh(value.dtype(), &[], Dims::new());
-    done(Recorder.record(Op::Copy, value.dtype(), &view, &[Input::Const(value)], Default::default()));
-    AnyArray::new(view)
 }
 
 /// NumPy's message for a call that it refuses.

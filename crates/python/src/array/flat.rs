@@ -3,7 +3,7 @@
 //! In: an array. Out: the base class of the package's `flatiter`. Elements of native arrays are read and written
 //! here; for other keys and other arrays, the package uses NumPy's iterator.
 
-use crate::array::index;
+use crate::array::{basic, index};
 use crate::object::ndarray::NdArray;
 use numelt::rules::shape;
 use numelt_runtime::ArrayView;
@@ -111,7 +111,7 @@ impl Flat {
             return Ok(None);
         }
         self.next.store(at + 1, Ordering::Relaxed);
-        index::read_at(py, view, offset_of(view, at)).map(Some)
+        basic::read_at(py, view, offset_of(view, at)).map(Some)
     }
 
     fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -119,7 +119,7 @@ impl Flat {
         // as in NumPy, each access by key resets the iteration to the beginning
         this.next.store(0, Ordering::Relaxed);
         match this.place(key) {
-            Some((view, offset)) => index::read_at(slf.py(), view, offset),
+            Some((view, offset)) => basic::read_at(slf.py(), view, offset),
             None => slf.call_method1(intern!(slf.py(), "_get"), (key,)),
         }
     }

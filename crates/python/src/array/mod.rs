@@ -5,6 +5,7 @@
 
 pub mod advanced;
 pub mod assign;
+pub mod basic;
 pub mod flat;
 pub mod index;
 pub mod operand;

@@ -8,7 +8,8 @@
 
 use crate::cpython::calls;
 use crate::numpy::convert;
-use crate::object::ndarray::{NdArray, wrap_new};
+use crate::object::fresh::wrap_new;
+use crate::object::ndarray::NdArray;
 use crate::record::errstate;
 use crate::record::run;
 use numelt_ir::{DType, Scalar};

@@ -8,7 +8,8 @@ use crate::cpython::Out;
 use crate::cpython::calls;
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
-use crate::object::ndarray::{NdArray, Payload, wrap_view};
+use crate::object::fresh::wrap_view;
+use crate::object::ndarray::{NdArray, Payload};
 use crate::record::front;
 use crate::record::run;
 use crate::sharing::export;
@@ -31,7 +32,7 @@ pub fn extents(array: &Bound<'_, NdArray>) -> PyResult<Dims> {
 
 /// An attribute of a `numpy.ndarray` of a non-native dtype, converted to our objects.
 fn foreign<'py>(py: Python<'py>, real: &Py<PyAny>, name: &str) -> Out<'py> {
-    crate::sharing::calling::wrap(&real.bind(py).getattr(name)?, 1)
+    crate::sharing::results::wrap(&real.bind(py).getattr(name)?, 1)
 }
 
 /// A shape of Python ints for `size` elements, with at most one extent unknown (-1); `None` for anything else, errors
@@ -246,7 +247,7 @@ impl NdArray {
             (None, Payload::Native(_)) => Ok(None),
             (None, Payload::Foreign(real)) => {
                 let base = real.bind(py).getattr("base")?;
-                if base.is_none() { Ok(None) } else { Ok(Some(crate::sharing::calling::wrap(&base, 0)?.unbind())) }
+                if base.is_none() { Ok(None) } else { Ok(Some(crate::sharing::results::wrap(&base, 0)?.unbind())) }
             }
         }
     }
@@ -269,7 +270,7 @@ impl NdArray {
             },
             Payload::Foreign(array) => {
                 let part = array.bind(slf.py()).getattr("real")?;
-                if part.is(array) { Ok(slf.clone().into_any()) } else { crate::sharing::calling::wrap(&part, 1) }
+                if part.is(array) { Ok(slf.clone().into_any()) } else { crate::sharing::results::wrap(&part, 1) }
             }
         }
     }

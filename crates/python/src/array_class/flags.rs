@@ -1,6 +1,6 @@
 //! The object that `array.flags` returns, with NumPy's names of the flags.
 
-use crate::array_class::protocols;
+use crate::cpython::calls::ask_for_writable_buffer;
 use crate::numpy::errors;
 use crate::object::ndarray::NdArray;
 use numelt::rules::shape;
@@ -43,7 +43,10 @@ impl Flags {
         Python::attach(|py| match self.array.get().parent().map(|parent| (parent, parent.bind(py).cast::<NdArray>())) {
             None => Ok(false),
             Some((_, Ok(parent))) => Ok(!parent.get().writeable()),
-            Some((parent, Err(_))) => protocols::is_writable_buffer(parent.bind(py)).map(|writable| !writable),
+            Some((parent, Err(_))) => {
+                let asked = ask_for_writable_buffer(parent.bind(py));
+                Ok(errors::unless(py, asked, &[errors::BUFFER])?.is_none())
+            }
         })
     }
 

@@ -2,10 +2,11 @@
 //!
 //! In: an array and the arguments of a call. Out: the result, or `None` if the general method has to be called.
 
-use crate::array::index;
+use crate::array::basic;
 use crate::array_class::attributes::{plain_extents, plain_shape};
 use crate::cpython::given::Given;
-use crate::object::ndarray::{NdArray, wrap_view};
+use crate::object::fresh::wrap_view;
+use crate::object::ndarray::NdArray;
 use crate::record::run;
 use numelt::rules::shape;
 use numelt_ir::{DType, Dims};
@@ -117,7 +118,7 @@ pub fn permuted<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, given: &Give
     }
     let (mut extents, mut strides, mut seen) = (Dims::new(), Dims::new(), 0u8);
     for &axis in axes {
-        let axis = numelt::rules::slicing::within(index::integer(&given.value(axis))?, rank as i64)? as usize;
+        let axis = numelt::rules::slicing::within(basic::integer(&given.value(axis))?, rank as i64)? as usize;
         seen |= 1 << axis;
         extents.push(view.shape[axis]);
         strides.push(view.strides[axis]);

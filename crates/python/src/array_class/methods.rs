@@ -4,15 +4,16 @@
 //! method of `numpy.ndarray` with the same name. The package attaches the methods that are seldom called.
 
 use crate::array::operand::Operand;
-use crate::array::{assign, index, operand, scalar};
+use crate::array::{assign, basic, operand, scalar};
 use crate::array_class::attributes::{kwarg, numpy_method, parse_shape};
 use crate::cpython::Out;
 use crate::cpython::calls;
 use crate::numpy::{convert, errors, hooks};
-use crate::object::ndarray::{NdArray, Payload, wrap_new, wrap_view, wrap_window};
+use crate::object::fresh::{wrap_new, wrap_view, wrap_window};
+use crate::object::ndarray::{NdArray, Payload};
 use crate::record::front::Attached;
 use crate::record::run;
-use crate::sharing::{calling, export, foreign, loan, subclass};
+use crate::sharing::{calling, derived, export, foreign, loan, results, subclass};
 use crate::ufunc::reduce;
 use numelt::Front;
 use numelt::normalize_axis;
@@ -185,7 +186,7 @@ impl NdArray {
             return scalar::python_number(py, run::read_scalar(py, &view.base, view.dtype, view.offset)?);
         }
         if let Some(view) = slf.get().view()
-            && let Some(offset) = index::element_by(view, args.iter_borrowed())
+            && let Some(offset) = basic::element_by(view, args.iter_borrowed())
         {
             return scalar::python_number(py, run::read_scalar(py, &view.base, view.dtype, offset)?);
         }
@@ -250,7 +251,7 @@ impl NdArray {
             }
             Payload::Foreign(real) => {
                 let order = order.map_or_else(|| "C".into_pyobject(py).map(Bound::into_any), |o| Ok(o.clone()))?;
-                calling::wrap(&real.bind(py).call_method1("copy", (order,))?, 1)
+                results::wrap(&real.bind(py).call_method1("copy", (order,))?, 1)
             }
         }
     }
@@ -271,7 +272,7 @@ impl NdArray {
                 return wrap_view(slf, view.clone());
             }
             if let Ok(class) = arg.cast::<PyType>()
-                && subclass::is_class(class)
+                && derived::is_class(class)
             {
                 return subclass::view_as(slf, class);
             }

@@ -12,7 +12,7 @@ use crate::numpy::errors;
 use crate::object::ndarray::{NdArray, Payload};
 use crate::record::run;
 use crate::sharing::export::RealArray;
-use crate::sharing::{calling, export, foreign};
+use crate::sharing::{calling, export, foreign, results};
 use crate::ufunc;
 use numelt_ir::{DType, Dims, Scalar};
 use numelt_runtime::Export;
@@ -101,24 +101,6 @@ fn sole_value(array: &Bound<'_, NdArray>) -> PyResult<Option<Scalar>> {
         Some(view) if view.size() == 1 => run::read_scalar(py, &view.base, view.dtype, view.offset).map(Some),
         Some(_) | None => Ok(None),
     }
-}
-
-/// Whether this object offers its memory as a writable buffer.
-///
-/// # Errors
-/// What a `__buffer__` method of the program raises, except `BufferError`.
-pub fn is_writable_buffer(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
-    // SAFETY: the call fills the zeroed structure, which is released if the call succeeded.
-    let asked = unsafe {
-        let mut buffer: ffi::Py_buffer = std::mem::zeroed();
-        if ffi::PyObject_GetBuffer(obj.as_ptr(), &mut buffer, ffi::PyBUF_WRITABLE | ffi::PyBUF_SIMPLE) < 0 {
-            Err(PyErr::fetch(obj.py()))
-        } else {
-            ffi::PyBuffer_Release(&mut buffer);
-            Ok(())
-        }
-    };
-    Ok(errors::unless(obj.py(), asked, &[errors::BUFFER])?.is_some())
 }
 
 #[pymethods]
@@ -338,7 +320,7 @@ impl NdArray {
     fn __deepcopy__<'py>(slf: &Bound<'py, Self>, memo: &Bound<'py, PyAny>) -> Out<'py> {
         match slf.get().payload() {
             Payload::Native(_) => calls::method(slf.as_any(), "copy", ("K",), None),
-            Payload::Foreign(real) => calling::wrap(&real.bind(slf.py()).call_method1("__deepcopy__", (memo,))?, 1),
+            Payload::Foreign(real) => results::wrap(&real.bind(slf.py()).call_method1("__deepcopy__", (memo,))?, 1),
         }
     }
 

@@ -131,3 +131,20 @@ pub fn str<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     // SAFETY: as in `repr`.
     unsafe { Bound::from_owned_ptr_or_err(object.py(), outlive(|| PyObject_Str(object.as_ptr()))) }
 }
+
+/// Asks an object for its memory as a writable buffer, and gives the buffer back.
+///
+/// # Errors
+/// `BufferError` if the object has none, and what a `__buffer__` method of the program raises.
+pub fn ask_for_writable_buffer(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    // SAFETY: the call fills the zeroed structure, which is released if the call succeeded.
+    unsafe {
+        let mut buffer: ffi::Py_buffer = std::mem::zeroed();
+        let wanted = ffi::PyBUF_WRITABLE | ffi::PyBUF_SIMPLE;
+        if ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut buffer, wanted) < 0 {
+            return Err(PyErr::fetch(object.py()));
+        }
+        ffi::PyBuffer_Release(&raw mut buffer);
+    }
+    Ok(())
+}

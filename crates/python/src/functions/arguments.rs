@@ -8,7 +8,8 @@
 use crate::array_class::methods::is_ordered;
 use crate::cpython::given::{Arg, Given};
 pub use crate::cpython::{Any, Out, Quick};
-use crate::numpy::convert::{Numpy, known_dtype, numpy_int64};
+use crate::numpy::convert::{self, Numpy, known_dtype, numpy_int64};
+use crate::numpy::errors;
 use crate::object::ndarray::NdArray;
 use crate::sharing::policy::{self, limits};
 use numelt_ir::DType;
@@ -83,5 +84,13 @@ pub fn dtype_or(dtype: Arg<'_, '_>, default: DType) -> Option<DType> {
     match dtype.given().filter(|value| !value.is_none()) {
         Some(value) => known_dtype(&value),
         None => Some(default),
+    }
+}
+
+/// The native dtype that any `dtype=` argument names, or the default.
+pub fn any_dtype(dtype: Arg<'_, '_>, default: DType) -> PyResult<Option<DType>> {
+    match (dtype_or(dtype, default), dtype.given()) {
+        (None, Some(dtype)) => Ok(errors::unless(dtype.py(), convert::parse_dtype(&dtype), &[errors::TYPE])?.flatten()),
+        (known, _) => Ok(known),
     }
 }

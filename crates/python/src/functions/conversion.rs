@@ -9,9 +9,10 @@ use crate::array_class::methods::parse_order;
 use crate::cpython::calls;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert::{self, Numpy};
-use crate::object::ndarray::{NdArray, wrap_new};
+use crate::object::fresh::wrap_new;
+use crate::object::ndarray::NdArray;
 use crate::record::front::Attached;
-use crate::sharing::{calling, export, lend, subclass};
+use crate::sharing::{calling, derived, export, lend, results, subclass};
 use numelt::Front;
 use numelt::rules::shape::{self, Order};
 use numelt_ir::DType;
@@ -39,7 +40,7 @@ pub fn from_iterator<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let all = (-1i64).into_pyobject(py)?.into_any();
     let count = count.given().unwrap_or(all.as_borrowed());
     let made = calls::apply(&Numpy::get(py)?.attr(py, "fromiter")?, (items, dtype, count), None)?;
-    calling::wrap(&made, 1).map(Some)
+    results::wrap(&made, 1).map(Some)
 }
 
 /// `array`
@@ -49,7 +50,7 @@ pub fn array<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let Some([object, dtype, copy, order, subok, ndmin, ndmax, like]) = given.bind(&ARRAY) else { return Ok(None) };
     let Some(object) = object.given() else { return Ok(None) };
     // arrays of derived classes are returned unchanged; our own class is not one of them
-    let passes = subok.given().is_some() && subclass::is_class(&object.get_type());
+    let passes = subok.given().is_some() && derived::is_class(&object.get_type());
     match few_axes(ndmin).filter(|_| !passes && ndmax.is_absent() && like.is_none()) {
         Some(least) => {
             let plain = plain_of_derived(&object)?;
@@ -62,7 +63,7 @@ pub fn array<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
 
 /// A view of an array of a derived class as a numelt array; `None` for other objects.
 fn plain_of_derived<'py>(object: Any<'_, 'py>) -> Quick<'py> {
-    match !object.is_exact_instance_of::<NdArray>() && subclass::passes(object, false)? {
+    match !object.is_exact_instance_of::<NdArray>() && derived::passes(object, false)? {
         true => subclass::plain(object).map(Some),
         false => Ok(None),
     }
@@ -199,7 +200,7 @@ pub fn asanyarray<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
         return Ok(Some(array.to_owned()));
     }
     let Some([Arg(Some(a)), dtype, order, device, copy, like]) = given.bind(&CONVERTED) else { return Ok(None) };
-    if native(&a).is_some() || !subclass::passes(&a, false)? {
+    if native(&a).is_some() || !derived::passes(&a, false)? {
         return any_of(&a, [dtype, order, device, copy, like]);
     }
     let only = device.is_word(&["cpu"]) && [dtype, order, copy, like].iter().all(Arg::is_none);

@@ -1,7 +1,7 @@
 //! Arrays filled with one value, ranges and unit matrices.
 
-use super::arguments::{Any, Out, Quick, any_int, dtype_or, native, truth};
-use super::{conversion, moving};
+use super::arguments::{Any, Out, Quick, any_dtype, any_int, dtype_or, native, truth};
+use super::conversion;
 use crate::array::assign;
 use crate::array::operand::{self, Operand};
 use crate::array::sequence;
@@ -10,11 +10,11 @@ use crate::cpython::calls;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
-use crate::object::fresh;
-use crate::object::ndarray::wrap_new;
+use crate::object::fresh::{self, wrap_new};
 use crate::record::front::{self, Attached};
 use crate::record::run;
 use numelt::Front;
+use numelt::matrices::diagonal;
 use numelt::rules::names;
 use numelt::rules::ranges;
 use numelt::rules::resolve::Weak;
@@ -98,14 +98,6 @@ fn any_new<'py>(
     let Some(dtype) = any_dtype(dtype, default)?.filter(|_| order.is_word(&["C", "F"])) else { return Ok(None) };
     let made = new_array(shape, dtype, order.given().as_deref());
     errors::unless(shape.py(), made, &[errors::TYPE])
-}
-
-/// The native dtype that any `dtype=` argument names, or the default.
-pub fn any_dtype(dtype: Arg<'_, '_>, default: DType) -> PyResult<Option<DType>> {
-    match (dtype_or(dtype, default), dtype.given()) {
-        (None, Some(dtype)) => Ok(errors::unless(dtype.py(), convert::parse_dtype(&dtype), &[errors::TYPE])?.flatten()),
-        (known, _) => Ok(known),
-    }
 }
 
 /// The parameters of `zeros`, `ones` and `empty`.
@@ -556,7 +548,7 @@ pub fn eye<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     if view.size() > 0 {
         assign::assign_operand(py, &view, &Operand::Value(zero))?;
     }
-    if let Some(diagonal) = moving::on_diagonal(&view, k, 0, 1).filter(|diagonal| diagonal.size() > 0) {
+    if let Some(diagonal) = diagonal(&view, k, 0, 1).filter(|diagonal| diagonal.size() > 0) {
         assign::assign_operand(py, &diagonal, &Operand::Value(one))?;
     }
     wrap_new(py, view).map(Some)

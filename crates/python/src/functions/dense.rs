@@ -4,7 +4,8 @@
 //! In: contiguous arrays. Out: their order, merged runs, or sums. `NotImplemented` for what the host engine does not
 //! support. If the result could depend on the algorithm, this is reported, and NumPy does the work.
 
-use crate::object::ndarray::{NdArray, wrap_new};
+use crate::object::fresh::wrap_new;
+use crate::object::ndarray::NdArray;
 use crate::random::{contiguous, host_for};
 use crate::record::run;
 use numelt::rules::shape;

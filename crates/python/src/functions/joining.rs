@@ -1,12 +1,13 @@
 //! Arrays of one dtype joined along an old or a new axis: one recorded copy per piece.
 
-use super::arguments::{Any, Quick, native};
-use super::{conversion, creation};
+use super::arguments::{Any, Quick, any_dtype, native};
+use super::conversion;
 use crate::array::assign;
 use crate::array::sequence;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::{convert, errors};
-use crate::object::ndarray::{NdArray, wrap_new};
+use crate::object::fresh::wrap_new;
+use crate::object::ndarray::NdArray;
 use crate::record::front::Attached;
 use crate::record::{front, reports, run};
 use crate::sharing::policy;
@@ -258,7 +259,7 @@ const JOINED: Parameters<5> = Parameters::new(["arrays", "axis", "out", "dtype",
 
 /// The dtype of the result of joining pieces; `None` if NumPy has to refuse it, or to warn.
 fn joined_dtype(pieces: &Pieces, common: DType, dtype: Arg<'_, '_>, casting: Arg<'_, '_>) -> PyResult<Option<DType>> {
-    let Some(dtype) = creation::any_dtype(dtype, common)? else { return Ok(None) };
+    let Some(dtype) = any_dtype(dtype, common)? else { return Ok(None) };
     let converts: fn(DType, DType) -> bool = match casting {
         _ if casting.is_word(&["same_kind"]) => resolve::same_kind,
         _ if casting.is_word(&["safe"]) => resolve::safe,

@@ -2,10 +2,11 @@
 
 use super::arguments::{Quick, any_int, any_ints, int, native};
 use super::conversion;
-use crate::array::{assign, index};
+use crate::array::{assign, basic};
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::convert;
-use crate::object::ndarray::{exact_native, wrap_new, wrap_view};
+use crate::object::fresh::{wrap_new, wrap_view};
+use crate::object::ndarray::exact_native;
 use crate::record::front::Attached;
 use crate::record::run;
 use crate::sharing::policy::{self, limits};
@@ -85,7 +86,7 @@ pub fn flip<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
         return Ok(None);
     };
     if rank == 0 {
-        return if axes.is_empty() { index::read_element(given.py(), view).map(Some) } else { Ok(None) };
+        return if axes.is_empty() { basic::read_element(given.py(), view).map(Some) } else { Ok(None) };
     }
     wrap_view(array, flipped(view, axes)).map(Some)
 }

@@ -4,16 +4,17 @@
 //! exactly our class with a native dtype; `None` for all other calls, which the method in `array::methods` answers.
 
 use super::arguments::{Quick, int};
-use crate::array::{index, scalar};
+use crate::array::{basic, scalar};
 use crate::array_class::members::{self, listed, permuted, reshaped, vector};
 use crate::array_class::methods;
 use crate::cpython::calls;
 use crate::cpython::given::Given;
 use crate::numpy::convert;
-use crate::object::ndarray::{NdArray, Payload, wrap_new, wrap_view};
+use crate::object::fresh::{wrap_new, wrap_view};
+use crate::object::ndarray::{NdArray, Payload};
 use crate::record::front::Attached;
 use crate::record::run;
-use crate::sharing::{foreign, subclass};
+use crate::sharing::{derived, foreign, subclass};
 use numelt::rules::axes;
 use numelt::rules::shape::{self, Order};
 use numelt::{Front, normalize_axis};
@@ -111,7 +112,7 @@ reads! {
     };
     item |array, view, given| {
         let py = array.py();
-        let offset = index::element_by(view, given.plain()?.iter().map(|&at| given.value(at)))?;
+        let offset = basic::element_by(view, given.plain()?.iter().map(|&at| given.value(at)))?;
         view.base.is_readable().then_some(())?;
         Some(run::read_scalar(py, &view.base, view.dtype, offset).and_then(|value| scalar::python_number(py, value)))
     };
@@ -133,7 +134,7 @@ pub fn view<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
         [kind] => {
             let kind = given.value(kind);
             if let Ok(class) = kind.cast::<PyType>()
-                && subclass::is_class(&class)
+                && derived::is_class(&class)
             {
                 return Some(subclass::view_as(array, &class));
             }

@@ -1,19 +1,20 @@
 //! Compiled functions that move elements: rolling, diagonals, selection by a condition.
 
-use super::arguments::{Any, Quick, any_int, any_ints, native};
+use super::arguments::{Any, Quick, any_dtype, any_int, any_ints, native};
 use super::{conversion, creation, searching};
 use crate::array::assign;
 use crate::array::operand::Operand;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::numpy::errors;
-use crate::object::ndarray::{NdArray, wrap_new, wrap_view};
+use crate::object::fresh::{wrap_new, wrap_view};
+use crate::object::ndarray::NdArray;
 use crate::record::front::Attached;
 use crate::ufunc::elementwise;
 use crate::ufunc::reduce::{self, Request};
 use numelt::joining::rolled;
-use numelt::normalize_axis;
 use numelt::rules::{axes, shape};
-use numelt_ir::{DType, Dims, Op, Scalar};
+use numelt::{matrices, normalize_axis};
+use numelt_ir::{DType, Op, Scalar};
 use numelt_runtime::ArrayView;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
@@ -124,7 +125,7 @@ fn diagonal_of<'py>(
     };
     let mut slot = None;
     let Some((array, view)) = conversion::operand(a, &mut slot)? else { return Ok(None) };
-    match on_diagonal(view, offset, axis1, axis2) {
+    match matrices::diagonal(view, offset, axis1, axis2).filter(|_| offset.unsigned_abs() <= 1 << 32) {
         Some(window) => Ok(Some(wrap_view(array, window)?.cast_into()?)),
         None => Ok(None),
     }
@@ -134,7 +135,7 @@ fn diagonal_of<'py>(
 pub fn trace<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     const TRACE: Parameters<6> = Parameters::new(["a", "offset", "axis1", "axis2", "dtype", "out"], 1);
     let Some([Arg(Some(a)), offset, axis1, axis2, dtype, out]) = given.bind(&TRACE) else { return Ok(None) };
-    let wanted = if dtype.is_none() { None } else { creation::any_dtype(dtype, DType::F64)? };
+    let wanted = if dtype.is_none() { None } else { any_dtype(dtype, DType::F64)? };
     let out = out.given().filter(|out| !out.is_none());
     let target = out.as_ref().and_then(|out| out.cast_exact::<NdArray>().ok());
     if wanted.is_none() != dtype.is_none() || target.is_none() != out.is_none() {
@@ -144,28 +145,6 @@ pub fn trace<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let last = PyInt::new(given.py(), -1).into_any();
     let request = Request { axis: Some(&last), keepdims: false, dtype: wanted, out: target.as_deref() };
     reduce::reduce(given.py(), Op::Sum, &Operand::Array(diagonal), &request)
-}
-
-/// The view of a diagonal; `None` if NumPy has to raise the error.
-pub fn on_diagonal(view: &ArrayView, offset: i64, axis1: i64, axis2: i64) -> Option<ArrayView> {
-    let rank = view.shape.len();
-    let (first, second) = (numelt::normalize_axis(axis1, rank)?, numelt::normalize_axis(axis2, rank)?);
-    if first == second || offset.unsigned_abs() > 1 << 32 {
-        return None;
-    }
-    let (rows, columns) = (view.shape[first], view.shape[second]);
-    let (down, right) = (view.strides[first], view.strides[second]);
-    let length = if offset >= 0 { rows.min(columns - offset) } else { (rows + offset).min(columns) }.max(0);
-    let start = match length {
-        0 => 0,
-        _ if offset >= 0 => offset * right,
-        _ => -offset * down,
-    };
-    let kept = (0..rank).filter(|&axis| axis != first && axis != second);
-    let (mut dims, mut strides): (Dims, Dims) = kept.map(|axis| (view.shape[axis], view.strides[axis])).unzip();
-    dims.push(length);
-    strides.push(down + right);
-    Some(shape::window(view, view.offset + start, dims, strides))
 }
 
 /// `diag`: a diagonal of a matrix, or a matrix with a given diagonal.
@@ -195,7 +174,7 @@ fn diagonal_matrix<'py>(
     let zero = Scalar::from_bytes(view.dtype, &[0; 16]);
     let made = creation::fill(py, creation::unset(py, view.dtype, &[side, side]), zero)?;
     if let Some(matrix) = native(&made)
-        && let Some(diagonal) = on_diagonal(matrix, k, 0, 1)
+        && let Some(diagonal) = matrices::diagonal(matrix, k, 0, 1)
         && view.size() > 0
     {
         assign::assign_operand(py, &diagonal, &Operand::Array(vector.clone()))?;

@@ -2,7 +2,7 @@
 
 use super::arguments::{Quick, native, output};
 use super::conversion;
-use crate::array::index;
+use crate::array::basic;
 use crate::array::operand::Operand;
 use crate::cpython::given::{Arg, Given, Parameters};
 use crate::object::ndarray::NdArray;
@@ -51,7 +51,7 @@ pub fn general_dot<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let made = products::product(py, Op::Dot, x.as_any(), y.as_any(), Some(&out))?;
     match out.get().view() {
         // NumPy returns a scalar, not the output
-        Some(view) if made.is_some() && view.shape.is_empty() => index::read_element(py, view).map(Some),
+        Some(view) if made.is_some() && view.shape.is_empty() => basic::read_element(py, view).map(Some),
         Some(_) | None => Ok(made),
     }
 }

@@ -1,7 +1,7 @@
 //! Reductions of native arrays, as functions and as methods.
 
-use super::arguments::{Any, Out, Quick, given_value, native, truth};
-use super::{conversion, creation};
+use super::arguments::{Any, Out, Quick, any_dtype, given_value, native, truth};
+use super::conversion;
 use crate::array::operand::Operand;
 use crate::cpython::calls;
 use crate::cpython::given::{Given, Parameters};
@@ -40,7 +40,7 @@ impl<'py> Plain<'py> {
                     None => return Ok(None),
                 },
                 "dtype" | "out" if arg.is_none() => {}
-                "dtype" if takes_dtype => match creation::any_dtype(*arg, DType::F64)? {
+                "dtype" if takes_dtype => match any_dtype(*arg, DType::F64)? {
                     Some(dtype) => plain.dtype = Some(dtype),
                     None => return Ok(None),
                 },

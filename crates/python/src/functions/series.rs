@@ -1,11 +1,12 @@
 //! Compiled functions for running sums, differences and limits.
 
-use super::arguments::{Quick, any_int, few, given_value, native, output};
-use super::{conversion, creation, joining};
+use super::arguments::{Quick, any_dtype, any_int, few, given_value, native, output};
+use super::{conversion, joining};
 use crate::array::operand::Operand;
 use crate::array_class::members::vector;
 use crate::cpython::given::{Arg, Given, Parameters};
-use crate::object::ndarray::{NdArray, wrap_view};
+use crate::object::fresh::wrap_view;
+use crate::object::ndarray::NdArray;
 use crate::record::errstate;
 use crate::sharing::{foreign, lend};
 use crate::ufunc::{elementwise, operators, quick, reduce};
@@ -53,7 +54,7 @@ fn scanned<'py>(given: &Given<'_, 'py>, scan: Op) -> Quick<'py> {
     const SCAN: Parameters<4> = Parameters::new(["a", "axis", "dtype", "out"], 1);
     let py = given.py();
     let Some([Arg(Some(a)), axis, dtype, out]) = given.bind(&SCAN) else { return Ok(None) };
-    let wanted = if dtype.is_none() { None } else { creation::any_dtype(dtype, DType::F64)? };
+    let wanted = if dtype.is_none() { None } else { any_dtype(dtype, DType::F64)? };
     let mut slot = None;
     let Some((array, view)) = conversion::operand(&a, &mut slot)? else { return Ok(None) };
     let Some(out) = output(out).filter(|_| wanted.is_some() || dtype.is_none()) else { return Ok(None) };

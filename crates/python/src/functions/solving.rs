@@ -8,7 +8,8 @@
 use super::arguments::Quick;
 use crate::cpython::given::Given;
 use crate::numpy::blas;
-use crate::object::ndarray::{exact_native, wrap_new};
+use crate::object::fresh::wrap_new;
+use crate::object::ndarray::exact_native;
 use crate::record::{library_reports, run};
 use crate::sharing::policy::{self, limits};
 use numelt::rules::shape;

@@ -1,4 +1,4 @@
-//! The fast path for the memory of array objects.
+//! Python objects for new arrays and views, and the fast path for their memory.
 //!
 //! In: the contents of an array. Out: a Python object. PyO3 makes an object by the constructor of its base class and
 //! then moves the contents into it, which takes 45 ns, a third of `a + b` on five elements (`benches/fast_paths.py`).
@@ -8,7 +8,7 @@
 
 use crate::cpython::fast::{self, FastPath};
 use crate::cpython::graveyard;
-use crate::object::ndarray::{NdArray, forget};
+use crate::object::ndarray::{NdArray, forget, standing};
 use numelt_ir::{DType, Dims};
 use numelt_runtime::{ArrayView, BaseRef, Runtime};
 use pyo3::ffi;
@@ -217,4 +217,42 @@ pub fn c_ordered<'py>(py: Python<'py>, base: BaseRef, dtype: DType, shape: &[i64
         [m, n] => object(py, || array(base, of([m, n, 0, 0], 2), of([n * size, size, 0, 0], 2))),
         _ => object(py, || array(base, Dims::from_slice(shape), numelt_ir::c_strides(shape, size))),
     }
+}
+
+/// A Python object for a new array that owns its base.
+#[inline(always)]
+pub fn wrap_new(py: Python<'_>, view: ArrayView) -> PyResult<Bound<'_, PyAny>> {
+    Ok(object(py, || NdArray::new(view, None, true))?.into_any())
+}
+
+/// A Python object for a view of a new array that no variable holds: such functions of NumPy return a view whose
+/// `.base` is that array.
+pub fn wrap_window(py: Python<'_>, whole: ArrayView, window: ArrayView) -> PyResult<Bound<'_, PyAny>> {
+    let whole = object(py, || NdArray::new(whole, None, true))?.into_any().unbind();
+    Ok(object(py, || NdArray::new(window, Some(whole), true))?.into_any())
+}
+
+/// A Python object for a view of `of`.
+#[inline(always)]
+pub fn wrap_view<'py>(of: &Bound<'py, NdArray>, view: ArrayView) -> PyResult<Bound<'py, PyAny>> {
+    let array = of.get();
+    // The `.base` of a view of a view is the first array, as in NumPy. A parent that is not a numelt array (a
+    // buffer) stays the `.base` of `of` only.
+    let parent = match array.parent() {
+        Some(parent) if parent.bind(of.py()).is_exact_instance_of::<NdArray>() => parent.clone_ref(of.py()),
+        Some(_) | None => of.clone().into_any().unbind(),
+    };
+    let writeable = array.writeable();
+    Ok(object(of.py(), || NdArray::new(view, Some(parent), writeable))?.into_any())
+}
+
+/// Makes an array for a `numpy.ndarray` of a non-native dtype, with `parent` as its `.base`. Without a parent it owns
+/// its memory in NumPy's sense, and stands for the `numpy.ndarray` as long as it lives.
+pub fn stand<'py>(real: &Bound<'py, PyAny>, parent: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+    let (array, is_view) = (real.clone().unbind(), parent.is_some());
+    let made = object(real.py(), || NdArray::foreign(array, parent))?.into_any();
+    if !is_view {
+        standing(|table| table.insert(real.as_ptr() as usize, made.as_ptr() as usize));
+    }
+    Ok(made)
 }

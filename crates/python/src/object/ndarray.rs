@@ -1,10 +1,9 @@
 //! The array class: a view on a base, or a `numpy.ndarray` of a non-native dtype.
 //!
-//! Here are the payload of an array, and the functions that make arrays. Indexing is in folder `array`, operators are
+//! Here is what an array holds; `fresh` makes Python objects of it. Indexing is in folder `array`, operators are
 //! in `ufunc`, attributes, methods and protocols in `array_class`.
 
 use crate::cpython::versioned::Versioned;
-use crate::object::fresh;
 use crate::object::spare::Spare;
 use numelt_runtime::{ArrayView, BaseRef, Export};
 use pyo3::ffi;
@@ -171,7 +170,8 @@ impl Drop for NdArray {
 /// stands for each owner of memory, so that `.base` of all its views is the same object.
 static STANDING: Mutex<Option<FxHashMap<usize, usize>>> = Mutex::new(None);
 
-fn standing<T>(act: impl FnOnce(&mut FxHashMap<usize, usize>) -> T) -> T {
+/// Reads or changes the table [`STANDING`].
+pub fn standing<T>(act: impl FnOnce(&mut FxHashMap<usize, usize>) -> T) -> T {
     act(STANDING.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
 }
 
@@ -183,17 +183,6 @@ pub fn standing_for<'py>(real: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> 
         let known = known as *mut ffi::PyObject;
         (ffi::Py_REFCNT(known) > 0).then(|| Bound::from_borrowed_ptr(real.py(), known))
     }
-}
-
-/// Makes an array for a `numpy.ndarray` of a non-native dtype, with `parent` as its `.base`. Without a parent it owns
-/// its memory in NumPy's sense, and stands for the `numpy.ndarray` as long as it lives.
-pub fn stand<'py>(real: &Bound<'py, PyAny>, parent: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-    let (array, is_view) = (real.clone().unbind(), parent.is_some());
-    let made = fresh::object(real.py(), || NdArray::foreign(array, parent))?.into_any();
-    if !is_view {
-        standing(|table| table.insert(real.as_ptr() as usize, made.as_ptr() as usize));
-    }
-    Ok(made)
 }
 
 /// Removes a `numpy.ndarray` from the table [`STANDING`]; arrays with a parent are not in it.
@@ -208,33 +197,6 @@ impl NdArray {
     pub fn spare(&self) -> &Spare {
         &self.spare
     }
-}
-
-/// A Python object for a new array that owns its base.
-#[inline(always)]
-pub fn wrap_new(py: Python<'_>, view: ArrayView) -> PyResult<Bound<'_, PyAny>> {
-    Ok(fresh::object(py, || NdArray::new(view, None, true))?.into_any())
-}
-
-/// A Python object for a view of a new array that no variable holds: such functions of NumPy return a view whose
-/// `.base` is that array.
-pub fn wrap_window(py: Python<'_>, whole: ArrayView, window: ArrayView) -> PyResult<Bound<'_, PyAny>> {
-    let whole = fresh::object(py, || NdArray::new(whole, None, true))?.into_any().unbind();
-    Ok(fresh::object(py, || NdArray::new(window, Some(whole), true))?.into_any())
-}
-
-/// A Python object for a view of `of`.
-#[inline(always)]
-pub fn wrap_view<'py>(of: &Bound<'py, NdArray>, view: ArrayView) -> PyResult<Bound<'py, PyAny>> {
-    let array = of.get();
-    // The `.base` of a view of a view is the first array, as in NumPy. A parent that is not a numelt array (a
-    // buffer) stays the `.base` of `of` only.
-    let parent = match array.parent() {
-        Some(parent) if parent.bind(of.py()).is_exact_instance_of::<NdArray>() => parent.clone_ref(of.py()),
-        Some(_) | None => of.clone().into_any().unbind(),
-    };
-    let writeable = array.writeable();
-    Ok(fresh::object(of.py(), || NdArray::new(view, Some(parent), writeable))?.into_any())
 }
 
 /// The array of an object whose class is exactly ours, if its dtype is native.

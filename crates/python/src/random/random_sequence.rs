@@ -7,7 +7,8 @@
 
 use crate::cpython::calls;
 use crate::numpy::convert;
-use crate::object::ndarray::{NdArray, wrap_new};
+use crate::object::fresh::wrap_new;
+use crate::object::ndarray::NdArray;
 use crate::random::{destination, host_for, sized};
 use crate::record::run;
 use numelt_ir::{DType, Scalar};

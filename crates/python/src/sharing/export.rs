@@ -9,8 +9,8 @@
 use crate::cpython::graveyard::{self, Owner};
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
-use crate::object::fresh;
-use crate::object::ndarray::{NdArray, Payload, stand, standing_for};
+use crate::object::fresh::{self, stand};
+use crate::object::ndarray::{NdArray, Payload, standing_for};
 use crate::object::ufunc::Ufunc;
 use crate::record::{registry, run};
 use numelt::rules::shape;

@@ -11,7 +11,7 @@ use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
 use crate::object::ndarray::{NdArray, exact_native};
 use crate::sharing::loan::{self, Loan};
-use crate::sharing::{calling, export, subclass};
+use crate::sharing::{derived, export, results};
 use numelt::rules::resolve::Weak;
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
@@ -136,7 +136,7 @@ impl<'py> Lent<'py> {
             }
             return Ok(self.terms.fits(value).then(|| value.clone()));
         }
-        if is_numpys_own(value) || subclass::passes(value, self.terms.claimable)? {
+        if is_numpys_own(value) || derived::passes(value, self.terms.claimable)? {
             return Ok(Some(value.clone()));
         }
         if class == self.class {
@@ -288,7 +288,7 @@ impl<'py> Lent<'py> {
         self.end()?;
         match (own, made?) {
             (Some(own), _) => Ok(own),
-            (None, Some(result)) => calling::wrap(&result, 1),
+            (None, Some(result)) => results::wrap(&result, 1),
             (None, None) => unreachable!("a result that is not one of the arguments is kept"),
         }
     }
@@ -305,7 +305,7 @@ pub fn call<'py>(
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
     if terms.most == i64::MAX && all_unchanged(given, method, terms.claimable)? {
         first()?;
-        return calling::wrap(&given.pass_to(callable)?, 1).map(Some);
+        return results::wrap(&given.pass_to(callable)?, 1).map(Some);
     }
     let (mut lent, mut values) = (Lent::new(terms), Values::new());
     if !lent.arguments(given, method, &mut values)? {
@@ -324,7 +324,7 @@ fn all_unchanged(given: &Given<'_, '_>, method: bool, claimable: bool) -> PyResu
     }
     let simple = |value: &Bound<'_, PyAny>| -> PyResult<bool> {
         Ok(!value.is_exact_instance_of::<NdArray>()
-            && (is_numpys_own(value) || is_plain(value) || subclass::passes(value, claimable)? || passes(value)?))
+            && (is_numpys_own(value) || is_plain(value) || derived::passes(value, claimable)? || passes(value)?))
     };
     for value in given.positional().skip(usize::from(method)) {
         let unchanged = match value.cast_exact::<PyTuple>() {
@@ -479,7 +479,7 @@ fn is_numpys(value: &Bound<'_, PyAny>) -> PyResult<bool> {
             || [py.get_type::<PyAny>(), py.get_type::<PyString>(), py.get_type::<PyBytes>()]
                 .iter()
                 .any(|c| c.is(value))
-            || subclass::is_class(value.cast::<PyType>()?)
+            || derived::is_class(value.cast::<PyType>()?)
             || is_scalar_class(value.cast::<PyType>()?)?);
     }
     if value.is_instance(numpy.generic.bind(py))? {

@@ -5,6 +5,7 @@
 
 pub mod array_function;
 pub mod calling;
+pub mod derived;
 pub mod export;
 pub mod extensions;
 pub mod foreign;
@@ -12,4 +13,5 @@ pub mod lend;
 pub mod library;
 pub mod loan;
 pub mod policy;
+pub mod results;
 pub mod subclass;

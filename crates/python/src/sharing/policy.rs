@@ -9,9 +9,9 @@ use crate::cpython::given::Given;
 use crate::numpy::coverage;
 use crate::object::ndarray::{NdArray, Payload, exact_native};
 use crate::record::{errstate, library_reports};
+use crate::sharing::derived;
 use crate::sharing::lend::{self, Terms};
 use crate::sharing::library::Library;
-use crate::sharing::subclass;
 use numelt_runtime::{ArrayView, Runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -102,7 +102,7 @@ impl Unrecorded<'_, '_> {
         if !coverage::is_silent() {
             return Ok(Decision::Package);
         }
-        if lend::has_foreign(self.given.positional()) || subclass::among_operands(self.given) {
+        if lend::has_foreign(self.given.positional()) || derived::among_operands(self.given) {
             return Ok(Decision::FallBack { method: self.method });
         }
         let has_array = self.given.positional().any(|arg| holds_native(&arg));
@@ -193,14 +193,14 @@ impl Share {
         let native = |most| Terms { most, native: true, ..Terms::ANY };
         // arrays whose class or dtype makes the call a fallback
         let any_special = || -> PyResult<bool> {
-            Ok(!lend::is_simple(given) && (lend::has_foreign(given.positional()) || subclass::among(given)?))
+            Ok(!lend::is_simple(given) && (lend::has_foreign(given.positional()) || derived::among(given)?))
         };
         Ok(match self {
             Share::All => Decision::FallBack { method: false },
             Share::Method => Decision::FallBack { method: true },
             Share::Declined => Decision::Declined,
             Share::Few(_) | Share::Foreign if any_special()? => Decision::FallBack { method: false },
-            Share::None if !lend::is_simple(given) && subclass::among(given)? => Decision::FallBack { method: false },
+            Share::None if !lend::is_simple(given) && derived::among(given)? => Decision::FallBack { method: false },
             Share::Few(most) if at_once() => Decision::Lend(native(*most)),
             Share::Library(library, most) if !library_reports::is_watched() => {
                 Decision::Library(library.get(), if any_special()? { Terms::ANY } else { native(*most) })

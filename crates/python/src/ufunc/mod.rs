@@ -22,9 +22,8 @@ use crate::numpy::errors;
 use crate::numpy::hooks;
 use crate::object::ndarray::NdArray;
 use crate::object::ufunc::Ufunc;
-use crate::sharing::export;
 use crate::sharing::lend::Terms;
-use crate::sharing::{foreign, subclass};
+use crate::sharing::{derived, export, foreign};
 use crate::ufunc::elementwise::{Call, Native};
 use crate::ufunc::options::options;
 use crate::ufunc::ufunc_direct::{quick_call, quick_or_numbers};
@@ -141,7 +140,7 @@ fn called<'py>(slf: &Bound<'py, Ufunc>, given: &Given<'_, 'py>) -> Out<'py> {
 pub fn general<'py>(slf: &Bound<'py, Ufunc>, given: &Given<'_, 'py>) -> Out<'py> {
     let py = slf.py();
     let numpy = slf.get().numpy.bind(py);
-    if subclass::among_operands(given) {
+    if derived::among_operands(given) {
         if let Some(made) = foreign::call(slf.get().name(), numpy, given, false, Terms::UNCLAIMED)? {
             return Ok(made);
         }
@@ -328,7 +327,7 @@ pub fn dispatched<'py>(
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> Out<'py> {
     let py = slf.py();
-    let derived = subclass::among_packed_operands(inputs, kwargs)?;
+    let derived = derived::among_packed_operands(inputs, kwargs)?;
     if name == "__call__"
         && kwargs.is_none_or(|k| k.is_empty())
         && let Some(op) = op_of(function)?
@@ -382,7 +381,7 @@ fn asked_for<'py, const N: usize>(
     op: Op,
     inputs: [Borrowed<'_, 'py, PyAny>; N],
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    if N != op.arity() || inputs.iter().any(|input| subclass::is_derived(input)) {
+    if N != op.arity() || inputs.iter().any(|input| derived::is_derived(input)) {
         return Ok(None);
     }
     let numpy = Numpy::get(inputs[0].py())?.ndarray.as_ptr().cast();
@@ -401,7 +400,7 @@ pub fn asked_with_derived<'py>(given: &Given<'_, 'py>) -> PyResult<Option<Bound<
     let mut first = given.positional().skip(1);
     let (Some(function), Some(method)) = (first.next(), first.next()) else { return Ok(None) };
     let inputs = given.after(3);
-    if !is_call(&method) || !subclass::among_operands(&inputs) {
+    if !is_call(&method) || !derived::among_operands(&inputs) {
         return Ok(None);
     }
     foreign::call(name_of(&function)?.to_str()?, &function, &inputs, false, Terms::UNCLAIMED)

@@ -3,7 +3,8 @@
 use crate::array::operand::{self, Operand};
 use crate::array::scalar;
 use crate::numpy::{convert, errors};
-use crate::object::ndarray::{NdArray, wrap_new, wrap_view};
+use crate::object::fresh::{wrap_new, wrap_view};
+use crate::object::ndarray::NdArray;
 use crate::record::front::Attached;
 use crate::record::reports;
 use crate::ufunc::elementwise::{self, Native};

@@ -2,7 +2,7 @@
 //!
 //! In: an int, a short list of ints, or a vector of integers that is in memory. Out: the positions, unchanged.
 
-use crate::array::index;
+use crate::array::basic;
 use crate::object::ndarray::{NdArray, exact_native};
 use crate::record::front::Attached;
 use numelt::indexing::each_integer;
@@ -29,13 +29,13 @@ pub enum Column {
 impl Column {
     /// The positions that a part of a key states; `None` for other parts.
     pub fn of(py: Python<'_>, part: &Bound<'_, PyAny>) -> PyResult<Option<Column>> {
-        if let Some(at) = index::integer(part) {
+        if let Some(at) = basic::integer(part) {
             return Ok(Some(Column::One(at)));
         }
         let mut places = SmallVec::new();
         if let Ok(list) = part.cast_exact::<PyList>() {
             for item in list.iter().take(LISTED + 1) {
-                let Some(at) = index::integer(&item).filter(|_| places.len() < LISTED) else { return Ok(None) };
+                let Some(at) = basic::integer(&item).filter(|_| places.len() < LISTED) else { return Ok(None) };
                 places.push(at);
             }
         } else {

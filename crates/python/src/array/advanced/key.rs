@@ -2,7 +2,7 @@
 //!
 //! In: any key that is not basic. Out: its items, or `None` if NumPy has to examine it (usually to raise an error).
 
-use crate::array::index;
+use crate::array::basic;
 use crate::array::operand::Operand;
 use crate::numpy::convert;
 use crate::record::front;
@@ -52,7 +52,7 @@ impl Key {
     }
 
     fn push(&mut self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-        if let Some(part) = index::part(item)? {
+        if let Some(part) = basic::part(item)? {
             self.items.push(KeyItem::Basic(part));
             return Ok(true);
         }

@@ -11,9 +11,10 @@ mod functions;
 mod key;
 mod scatter;
 
-use crate::array::index;
+use crate::array::basic;
 use crate::numpy::errors;
-use crate::object::ndarray::{NdArray, exact_native, wrap_new, wrap_window};
+use crate::object::fresh::{wrap_new, wrap_window};
+use crate::object::ndarray::{NdArray, exact_native};
 use crate::record::front::Attached;
 use key::Key;
 use numelt::Front;
@@ -60,9 +61,9 @@ pub fn get<'py>(
     }
     let Some(key) = Key::parse(key)? else { return Ok(None) };
     if key.is_basic() {
-        let selection = index::select(view, &key.parts())?;
+        let selection = basic::select(view, &key.parts())?;
         if selection.scalar {
-            return index::read_element(py, &selection.view).map(Some);
+            return basic::read_element(py, &selection.view).map(Some);
         }
         return wrap_new(py, Attached(py).copied(&selection.view, view.dtype, Order::K)?).map(Some);
     }

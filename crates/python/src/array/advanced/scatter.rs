@@ -3,7 +3,7 @@
 use super::key::{Key, KeyItem};
 use super::{few, few_by_lookup};
 use crate::array::operand::Operand;
-use crate::array::{assign, index, to_u32};
+use crate::array::{assign, basic, to_u32};
 use crate::numpy::convert;
 use crate::object::ndarray::{NdArray, exact_native};
 use crate::record::front::Attached;
@@ -58,7 +58,7 @@ pub fn set<'py>(
     }
     let Some(key) = Key::parse(key)? else { return Ok(false) };
     if key.is_basic() {
-        let target = index::select(view, &key.parts())?;
+        let target = basic::select(view, &key.parts())?;
         let fits = !target.scalar || Operand::extract_quick(value).is_some_and(|v| v.shape().is_empty());
         return Ok(fits && assign::assign(py, &target.view, value)?);
     }
