@@ -333,6 +333,19 @@ def masks(shape):
     yield Window(np.ones(9, bool))
 
 
+def positions_along(shape):
+    """Yield arrays of positions in an array of a shape, among them some that do not fit."""
+    size = int(np.prod(shape))
+    yield Window((np.arange(size) % 3).reshape(shape))
+    yield Window((np.arange(size) % 3 - 3).astype("i2").reshape(shape), "t")
+    yield Window(np.full(shape, 2, "u1")[:1] if shape else np.array(0))
+    yield Window(np.zeros((*shape[:-1], 7), "i8"))
+    yield Window(np.zeros((1,) * len(shape), "i8"), "f" if shape else "")
+    yield Window(np.full((1,) * len(shape), 9))
+    yield Window(np.zeros((*shape, 1), "i8"))
+    yield Window(np.zeros(shape))
+
+
 def picking_cases():
     """Yield cases of indexing, of sorting, and of functions that consist of these."""
     lists = [[2, 0, -1], [0], [], [5, 1], [-9]]
@@ -347,6 +360,9 @@ def picking_cases():
         for window in windows(dtype):
             for index, axis in itertools.product(indices, (0, -1, 2)):
                 yield "take", lambda a, index, axis: np.take(a, index, axis=axis), (window, index, axis)
+            for index, axis in itertools.product(positions_along(window.array.shape), (0, -1, 2)):
+                take = lambda a, index, axis: np.take_along_axis(a, index, axis=axis)  # noqa: E731
+                yield "take_along_axis", take, (window, index, axis)
             for index in indices:
                 for value in (3, 0.5, Window(filled(dtype, ())), Window(filled(dtype, (3, 1)))):
                     if window.array.ndim:

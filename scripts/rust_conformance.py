@@ -48,7 +48,6 @@ EXCEPTIONS = [
     ("clip", "complex", "of complex zeros of different signs, NumPy's loops keep now one and now the other"),
     ("tril", r"\(\d+,\)\w*,", "NumPy makes a matrix of a vector; the standard refuses it"),
     ("triu", r"\(\d+,\)\w*,", "NumPy makes a matrix of a vector; the standard refuses it"),
-    ("diagonal", r"\(\d+, \d+, \d+\)", "only matrices have diagonals here"),
     ("full_like", "1j", "NumPy drops the imaginary part and warns"),
     (
         "arange",

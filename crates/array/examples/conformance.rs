@@ -331,6 +331,7 @@ fn picked(name: &str, args: &Values) -> All {
     };
     let one = match name {
         "take" => array().take(&args.0[1], args.int(2)),
+        "take_along_axis" => array().take_along_axis(args.array(1), args.int(2)),
         "compress" => array().compress(args.array(1)),
         "put" => changed(&|copy| copy.put(&args.0[1], &args.0[2])),
         "put_mask" => changed(&|copy| copy.put_mask(args.array(1), &args.0[2])),

@@ -3,6 +3,7 @@
 use super::any_array::{AnyArray, done, wrong_dtype};
 use super::argument::Argument;
 use super::array::Array;
+use super::creation::arange;
 use super::element::Element;
 use super::elementwise::{shared_elements, unfit};
 use super::recorder::Recorder;
@@ -13,7 +14,7 @@ use crate::indexing::{self, KeyItem, Lookup, Mode};
 use crate::operand::Operand;
 use crate::reductions::normalize_axis;
 use crate::rules::slicing::{self, Part};
-use numelt_ir::{DType, Dims, Op, Scalar};
+use numelt_ir::{DType, DTypeKind, Dims, Op, Scalar};
 use numelt_runtime::ArrayView;
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo};
 
@@ -236,6 +237,39 @@ impl AnyArray {
         }
     }
 
+    /// One element for each position along an axis, in new memory, as [`AnyArray::argsort`] gives positions: `indices`
+    /// has as many axes as this array, and the other axes of the two broadcast.
+    ///
+    /// ```
+    /// use numelt::Array;
+    /// let (x, last) = (Array::from([[9, 4], [1, 7]]), Array::from([[1], [0]]));
+    /// assert_eq!(x.take_along_axis(&last, 1).unwrap().to_vec::<i32>(), [4, 1]);
+    /// ```
+    ///
+    /// # Errors
+    /// If a position is outside the axis or not an integer; if there is no such axis; if the numbers of axes differ or
+    /// the others do not broadcast; if there is not enough memory.
+    pub fn take_along_axis(&self, indices: &AnyArray, axis: i64) -> Result<AnyArray, Error> {
+        if !matches!(indices.dtype().kind(), DTypeKind::Signed | DTypeKind::Unsigned) {
+            return Err(Error::Index("`indices` must be an integer array".into()));
+        }
+        if indices.ndim() != self.ndim() {
+            return Err(Error::Value("`indices` and `arr` must have the same number of dimensions".into()));
+        }
+        let axis = self.axis(axis)?;
+        let key: Vec<KeyItem> = (0..self.ndim())
+            .map(|other| match other == axis {
+                true => KeyItem::Array(indices.view().clone()),
+                false => KeyItem::Array(along(self.shape()[other], other, self.ndim())),
+            })
+            .collect();
+        let lookup = Lookup::new(self.view(), &key).map_err(Error::from)?;
+        match indexing::gather(&Recorder, &lookup)? {
+            Answer::Recorded(taken) => Ok(AnyArray::new(taken)),
+            Answer::NotNative(_) => Err(no_index()),
+        }
+    }
+
     /// The positions of the elements that are not zero: for each axis, an array of them, in C order.
     ///
     /// ```
@@ -381,6 +415,13 @@ fn item_of_mask(mask: &AnyArray) -> Result<KeyItem, Error> {
         return Err(wrong_dtype(mask.dtype(), DType::Bool));
     }
     Ok(if mask.ndim() == 0 { KeyItem::Truth(mask.item()) } else { KeyItem::Mask(mask.view().clone()) })
+}
+
+/// The positions along an axis of `extent`, in an array of `rank` axes whose others have the extent one.
+fn along(extent: i64, axis: usize, rank: usize) -> ArrayView {
+    let mut shape = vec![1; rank];
+    shape[axis] = extent;
+    done(arange(extent).reshape(&shape)).view().clone()
 }
 
 fn no_index() -> Error {
