@@ -28,6 +28,7 @@ sources![
     "functions/library.rs",
     "functions/mod.rs",
     "functions/select.rs",
+    "functions/squares.rs",
     "kernels/analyze.rs",
     "kernels/loops.rs",
     "kernels/loops/flat.rs",

@@ -12,8 +12,9 @@
 //! that what is written is not part of another array: the host looks at that before.
 
 use super::covering::Covering;
-use super::emit::Emit;
-use super::{Machine, RUN_AHEAD, Table};
+use super::emit::{Emit, Place as CodePlace};
+use super::squares::Square;
+use super::{Machine, RUN_AHEAD, Table, squares};
 use crate::builder::{Block, Int, Ty, Val};
 use numelt_func::{
     Ahead, Carried, Function, Indices, Instr, Linear, Value, has_polls, iterations_ahead, only_polls_stop, uses,
@@ -88,7 +89,7 @@ fn collect(body: &[Instr], constants: &mut HashMap<Value, u64>) {
 
 /// What is known while the function is being written.
 pub(super) struct AheadFunction<'a> {
-    ahead: &'a Ahead,
+    pub(super) ahead: &'a Ahead,
     /// Whether a condition has been met for which the iterations have to be given up; on the stack.
     is_suspect: Val,
     given_up: Block,
@@ -96,6 +97,8 @@ pub(super) struct AheadFunction<'a> {
     pub(super) polls: bool,
     /// For each array: where the element that would be the first one is kept, if stores keep what they overwrite.
     kept: Vec<Option<Val>>,
+    /// The squares that have been computed before the other instructions, if there are any.
+    pub(super) strip: Option<squares::Strip>,
 }
 
 /// Iterations that are to be done ahead, as the host sees them.
@@ -368,20 +371,26 @@ pub(super) fn generate<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>, polls: 
             kept[written.array] = Some(b.pointer_to(b.add(address, distance)));
         }
     }
+    let (iteration, done, given_up) = (b.block(c"iteration"), b.block(c"done"), b.block(c"give_up"));
+    emit.iterations = Some(AheadFunction { ahead, is_suspect, given_up, polls, kept, strip: None });
+    emit.set(ahead.params[0], from);
+    let squares = squares::of(ahead, &|value| emit.constants.get(&value) == Some(&2.0f64.to_bits()));
+    let outer = if squares.is_empty() { None } else { Some(strips(emit, &squares, to, done)?) };
+    let (to, end) = outer.as_ref().map_or((to, done), |strips| (strips.to, strips.next));
     let place = emit.place(&ahead.params);
     let (head, phis) = (place.block, place.phis.clone());
-    b.incoming(phis[0], from, b.current());
-    for (phi, param) in phis.iter().zip(&ahead.params).skip(1) {
-        b.incoming(*phi, emit.get(*param), b.current());
-    }
-    b.jump(head);
+    emit.go_to(&place, &ahead.params);
     emit.places.insert(ahead.label, place);
     emit.finish_place(head, &ahead.params, &phis);
-    let (iteration, done, given_up) = (b.block(c"iteration"), b.block(c"done"), b.block(c"give_up"));
-    b.branch(b.icmp(Int::LLVMIntSLT, phis[0], to), iteration, done);
+    b.branch(b.icmp(Int::LLVMIntSLT, phis[0], to), iteration, end);
     b.enter(iteration);
-    emit.iterations = Some(AheadFunction { ahead, is_suspect, given_up, polls, kept });
     emit.body(&ahead.body)?;
+    if let Some(strips) = outer {
+        b.enter(strips.next);
+        emit.go_to(&strips.place, &ahead.params);
+        let phis = strips.place.phis;
+        ahead.params.iter().zip(&phis).for_each(|(param, phi)| emit.set(*param, *phi));
+    }
     b.enter(done);
     for (k, param) in ahead.params[1..].iter().enumerate() {
         emit.set_word(HEAD + k, *param);
@@ -392,6 +401,31 @@ pub(super) fn generate<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>, polls: 
     b.store(b.const_int(word, 1), emit.word(0), 8);
     b.ret();
     Ok(())
+}
+
+/// The loop over the strips into which iterations are divided.
+struct Strips {
+    place: CodePlace,
+    /// The iteration to stop before.
+    to: Val,
+    /// Where the next strip begins.
+    next: Block,
+}
+
+/// Begins a loop over strips, and computes the squares of one.
+fn strips<'a>(emit: &mut Emit<'a>, squares: &[Square<'a>], to: Val, done: Block) -> Result<Strips> {
+    let b = emit.b;
+    let params = &emit.iterations.as_ref().expect("set by the caller").ahead.params;
+    let place = emit.place(params);
+    let (head, phis) = (place.block, place.phis.clone());
+    emit.go_to(&place, params);
+    emit.finish_place(head, params, &phis);
+    let (strip, next) = (b.block(c"strip"), b.block(c"next"));
+    b.branch(b.icmp(Int::LLVMIntSLT, phis[0], to), strip, done);
+    b.enter(strip);
+    let to = squares::prepare(emit, squares, phis[0], to)?;
+    emit.set(params[0], phis[0]);
+    Ok(Strips { place, to, next })
 }
 
 /// Notes a suspicion.

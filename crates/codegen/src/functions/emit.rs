@@ -1,7 +1,7 @@
 //! From the function IR to LLVM's: blocks and phis for structured code, one instruction after the other.
 
 use super::ahead::{self, AheadFunction, Outlined};
-use super::{CALL_LOOP, POLL, POLL_AHEAD, Part, SYMBOL, library, select};
+use super::{CALL_LOOP, POLL, POLL_AHEAD, Part, SYMBOL, library, select, squares};
 use crate::builder::{Block, Builder, Int, Real, Val};
 use crate::lower::calls::ElementLoops;
 use crate::lower::math::MathTable;
@@ -15,6 +15,10 @@ const PATIENCE: u64 = 1 << 16;
 
 /// The bits of 2.0.
 const TWO: u64 = 0x4000_0000_0000_0000;
+
+/// The error of `pow` in units of the last place, and for which powers of two in the result: see [`Emit::square`].
+const USUAL: (f64, u64) = (0.514, 64);
+const RARE: (f64, u64) = (0.52, 256);
 
 /// A place that code jumps to with values.
 pub(super) struct Place {
@@ -194,13 +198,11 @@ impl<'a> Emit<'a> {
                 let val = self.b.bitcast(self.get(*from), self.lower.scalar(self.ty(*out)));
                 self.set(*out, val);
             }
-            Instr::Call { out, function: CFunction::Pow, args } if self.constants.get(&args[1]) == Some(&TWO) => {
-                let val = self.square(self.get(args[0]), self.get(args[1]));
-                self.set(*out, val);
-            }
             Instr::Call { out, function, args } => {
-                let args: Vec<Val> = args.iter().map(|arg| self.get(*arg)).collect();
-                let val = self.b.call_pure(&library::symbol(*function), self.b.float(64), &args);
+                let val = match squares::computed(self, *out) {
+                    Some(val) => val,
+                    None => self.call(*function, args),
+                };
                 self.set(*out, val);
             }
             Instr::CallLoop { out, context, args } => self.call_loop(*out, *context, args),
@@ -353,6 +355,16 @@ impl<'a> Emit<'a> {
         if to.size() < if is_long { 8 } else { 4 } { b.trunc(whole, lower.scalar(to)) } else { whole }
     }
 
+    /// A call of a function of the C library.
+    fn call(&mut self, function: CFunction, args: &[Value]) -> Val {
+        let is_square = function == CFunction::Pow && self.constants.get(&args[1]) == Some(&TWO);
+        let args: Vec<Val> = args.iter().map(|arg| self.get(*arg)).collect();
+        match is_square {
+            true => self.square(args[0], args[1]),
+            false => self.b.call_pure(&library::symbol(function), self.b.float(64), &args),
+        }
+    }
+
     /// What the C library's `pow` makes of a number and two. It is the exact square rounded, or, where this is nearly
     /// as far from the next number, that one. By glibc's source the error of `pow` is less than 0.511 of the last
     /// place, and for each unit of the result's natural logarithm 1.5 * 2^-15 more. That makes 0.514 for results
@@ -360,10 +372,9 @@ impl<'a> Emit<'a> {
     fn square(&mut self, x: Val, two: Val) -> Val {
         let b = self.b;
         let f64t = b.float(64);
-        let square = b.fmul(x, x);
-        let error = b.intrinsic("llvm.fma", &[f64t], &[x, x, b.fneg(square)]);
+        let (square, error) = self.product_with_error(x);
         let (looks, calls, done) = (b.block(c"far"), b.block(c"pow"), b.block(c"squared"));
-        let phi_of = [(0.514, 64, looks), (0.52, 256, calls)].map(|(most, range, otherwise)| {
+        let phi_of = [(USUAL, looks), (RARE, calls)].map(|((most, range), otherwise)| {
             let is_sure = self.is_sure(square, error, most, range);
             let before = b.current();
             b.branch_rarely(b.not(is_sure), otherwise, done);
@@ -377,6 +388,20 @@ impl<'a> Emit<'a> {
         phi_of.into_iter().for_each(|before| b.incoming(phi, square, before));
         b.incoming(phi, power, calls);
         phi
+    }
+
+    /// The rounded square of a number, and whether `pow` certainly returns it.
+    pub(super) fn rounded_square(&self, x: Val) -> (Val, Val) {
+        let (square, error) = self.product_with_error(x);
+        let (most, range) = USUAL;
+        (square, self.is_sure(square, error, most, range))
+    }
+
+    /// The rounded square of a number, and its error.
+    fn product_with_error(&self, x: Val) -> (Val, Val) {
+        let b = self.b;
+        let square = b.fmul(x, x);
+        (square, b.intrinsic("llvm.fma", &[b.float(64)], &[x, x, b.fneg(square)]))
     }
 
     /// Is a rounded square, which has this error, what a function returns whose error is less than `most` of the last

@@ -13,6 +13,7 @@ mod covering;
 mod emit;
 mod library;
 mod select;
+mod squares;
 pub mod undo;
 
 pub use ahead::{ArrayMemory, Change, IterationsCode, Job, Place, Span};
@@ -219,6 +220,7 @@ fn link(object: &[u8], host: Host, isa: Isa) -> Result<(Machine, image::Code)> {
         CALL_LOOP => Some(host.call_loop as *const () as usize),
         POLL_AHEAD => Some(host.poll_ahead as *const () as usize),
         RUN_AHEAD => Some(host.run_ahead as *const () as usize),
+        squares::SETTLE => Some(squares::settle as *const () as usize),
         _ => library::address(name).or_else(|| table.address(name)),
     };
     let code = image::link(object, SYMBOL, address)?;
