@@ -78,6 +78,24 @@ def test_complex_products_of_planes():
                 same_bits(left(numelt.array(x)) * numelt.array(y)[0], left(x) * y[0], (shape, order, i))
 
 
+@pytest.mark.core
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 1), (1, 2), (0, 2)])
+def test_products_of_all_numbers_along_axes(axis):
+    """Where the axes that stay run backwards, NumPy multiplies by its loop for negative strides."""
+    views = [
+        lambda a: a[::-1],
+        lambda a: a[:, ::-1],
+        lambda a: a[..., ::-1],
+        lambda a: a[::-1, :, ::-1],
+        lambda a: a.T[..., ::-1],
+        lambda a: a.T[::-1],
+        lambda a: a[..., ::-2],
+    ]
+    values = complex64((3, 5, 7), 5) + numpy.complex64(1)
+    for i, view in enumerate(views):
+        same_bits(view(numelt.array(values)).prod(axis=axis), view(values).prod(axis=axis), i)
+
+
 def test_complex_products_warn_in_their_own_name():
     for np in (numpy, numelt):
         with warnings.catch_warnings(record=True) as caught:

@@ -81,6 +81,9 @@ pub fn reduce<'py>(py: Python<'py>, op: Op, source: &Operand<'py>, request: &Req
         check_single_axis(request.axis)?;
     }
     let axes = parse_axes(request.axis, rank)?;
+    if op == Op::Prod && view.dtype == DType::C64 && keeps_backward_axis(view, axes) {
+        return Ok(None);
+    }
     let out = match request.out.map(elementwise::output) {
         Some(None) => return Ok(None),
         Some(out) => out,
@@ -88,6 +91,12 @@ pub fn reduce<'py>(py: Python<'py>, op: Op, source: &Operand<'py>, request: &Req
     };
     let reduction = Reduction { op, axes, keepdims: request.keepdims, dtype: request.dtype, out };
     elementwise::finish(py, reduction.record(&Attached(py), view)?, request.out)
+}
+
+/// Whether an axis that a reduction keeps runs backwards in memory. NumPy then multiplies numbers of complex64 by a loop
+/// that rounds every product (`numelt::uses_scalar_loop`), and by another one, which does not, along other axes.
+fn keeps_backward_axis(view: &ArrayView, axes: Axes) -> bool {
+    view.strides.iter().enumerate().any(|(axis, &stride)| stride < 0 && !axes.contains(axis))
 }
 
 /// The arguments of a mean or a variance as the rules take them; `None` if NumPy has to raise the error.
