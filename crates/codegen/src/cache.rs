@@ -30,6 +30,7 @@ sources![
     "functions/select.rs",
     "functions/squares.rs",
     "kernels/analyze.rs",
+    "kernels/depth.rs",
     "kernels/loops.rs",
     "kernels/loops/flat.rs",
     "kernels/loops/gather.rs",

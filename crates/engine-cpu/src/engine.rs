@@ -12,9 +12,10 @@ use crate::driver::{self, Launched, Price, Schedule};
 use crate::isa::Isa;
 use crate::library;
 use crate::promote::{Promoter, Slot};
+use crate::small;
 use crate::streams;
 use crate::threads::{self, GATE, Threads};
-use crate::tier0::{Audit, Interpreter, met_by_half_folds, met_by_results, run_small};
+use crate::tier0::{Audit, Interpreter, met_by_half_folds, met_by_results};
 use numelt_codegen::{Body, Tile};
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{Kernel, Target};
@@ -309,7 +310,7 @@ impl CpuEngine {
 
     pub(crate) fn small_now(&self, call: &SmallCall<'_>, watch: u8) -> bool {
         // SAFETY: the runtime promises the views.
-        unsafe { run_small(call, watch, self.isa) }
+        unsafe { small::run(call, watch, self.isa) }
     }
 
     pub(crate) fn audited(&self, executable: &dyn Executable, launch: &Launch<'_>, wanted: &[u8]) -> Result<Vec<u8>> {

@@ -5,11 +5,12 @@
 //! `engine` implements the runtime's trait for engines, and `host` that for host engines. `driver` splits a launch into
 //! tiles and folds reductions with `fold`. `streams` computes random numbers for a tile. A
 //! [`Body`](numelt_codegen::Body) evaluates tiles: `tier0` from the start, and `llvm` when `promote` has had it
-//! compiled; `variants` decides for which geometries it is compiled again.
+//! compiled; `variants` decides for which geometries it is compiled again. `small` computes one operation on few
+//! elements without a kernel.
 //!
-//! Unsafe code is where addresses are: `driver`, `fold`, `tier0` and `library` (elements), `threads` (the job on the
-//! caller's stack), `streams` (scratch memory), `sorting` (elements), `llvm` (functions that compiled code calls), and
-//! `variants` (a tile's numbers). `engine`, `host` and `promote` only pass on the promises of their callers.
+//! Unsafe code is where addresses are: `driver`, `fold`, `tier0`, `small` and `library` (elements), `threads` (the job
+//! on the caller's stack), `streams` (scratch memory), `sorting` (elements), `llvm` (functions that compiled code
+//! calls), and `variants` (a tile's numbers). `engine`, `host` and `promote` only pass on the promises of their callers.
 
 mod background;
 mod counts;
@@ -20,8 +21,10 @@ mod fold;
 mod host;
 mod isa;
 mod library;
+mod lines;
 pub mod llvm;
 mod promote;
+mod small;
 mod sorting;
 mod streams;
 mod threads;

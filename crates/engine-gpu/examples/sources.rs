@@ -5,7 +5,8 @@
 //! cargo run -p numelt-engine-gpu --example sources -- FOLDER PROGRAMS
 //! ```
 
-use numelt_engine_gpu::render::calls::{self, CallForm};
+use numelt_engine_gpu::render::call_form::CallForm;
+use numelt_engine_gpu::render::calls;
 use numelt_engine_gpu::render::{Dialect, Variant, render, short_run};
 use numelt_ir::{DType, Op, OpKind};
 use numelt_opt::{Arg, ArgKind, Kernel, Node, Options, Store, StrideClass, Target, plan};

@@ -5,7 +5,7 @@
 //! do not affect where elements are: `(n, 1)` and `(n,)` are the same iteration space.
 
 use crate::Target;
-use crate::build::loops::{demanded_order, demanded_pieces};
+use crate::demands::{LoopOrder, demanded_order, demanded_pieces};
 use crate::overlap::{overlaps, pitch};
 use numelt_ir::{Axes, Base, BaseId, Dims, Instr, Op, OpKind, Operand, Pieces, Program, View};
 use rustc_hash::FxHashMap;
@@ -17,9 +17,6 @@ const REMEMBERED: usize = 1 << 16;
 
 /// Index of an interned view.
 pub(crate) type ViewId = u32;
-
-/// The order of loops that a reduction's rounding or counting requires.
-pub(crate) type LoopOrder = SmallVec<[u8; 4]>;
 
 /// How an instruction may be fused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! An [`Explanation`] shows what the optimizer does to a program, stage by stage, as text or as a graph for Graphviz.
 
-use crate::fuse::{cost, graph::Graph, legality::Block};
+use crate::fuse::{cost_of, graph::Graph, legality::Block};
 use crate::pipeline::{Partitioned, finish, partition};
 use crate::print::{contracted, indented, singleton_cost};
 use crate::{Fuse, Options, Plan, Step};
@@ -54,7 +54,7 @@ pub fn explain(program: &Program, options: &Options) -> Result<Explanation> {
         }
     })?;
     let singleton_bytes = singleton_cost(&parts.table);
-    let partition_bytes = cost::of_partition(&parts.blocks);
+    let partition_bytes = cost_of(&parts.blocks);
     let blocks = parts.blocks.iter().map(summary).collect();
     let edges = block_edges(&parts);
     let plan = finish(parts, options.fuse);

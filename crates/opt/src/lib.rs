@@ -9,6 +9,7 @@
 mod access;
 mod build;
 mod cost;
+mod demands;
 mod explain;
 mod fuse;
 mod kernel;

@@ -13,7 +13,7 @@
 //! ```
 
 use crate::access::AccessTable;
-use crate::fuse::{cost, singleton};
+use crate::fuse::{cost_of, singleton};
 use crate::{Arg, ArgKind, Kernel, KernelStep, NestStep, Node, Plan, Stage, Step, StrideClass, Target};
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -210,7 +210,7 @@ pub(crate) fn contracted(plan: &Plan) -> Vec<usize> {
 
 /// Cost of the partition that fuses nothing.
 pub(crate) fn singleton_cost(table: &AccessTable) -> u64 {
-    cost::of_partition(&singleton::partition(table))
+    cost_of(&singleton::partition(table))
 }
 
 /// Bytes that the instructions of a program move if they run one by one: each operand once, also those that a single

@@ -3,22 +3,12 @@
 //!
 //! In: a kernel and an instruction set. Out: [`Shape`]. Not here: LLVM.
 
+use super::depth::{Depth, operands};
 use super::tile::repeats;
 use super::unroll;
 use numelt_ir::{DType, Error, Op, Result};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass, ValueId};
 use numelt_vecmath::{GROUP, Isa};
-
-/// How often a node is evaluated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Depth {
-    /// Once per tile: depends on parameters alone.
-    Tile,
-    /// Once per row: depends on operands that are broadcast along the innermost loop.
-    Row,
-    /// At each point.
-    Point,
-}
 
 /// A value that goes to memory.
 #[derive(Debug, Clone, Copy)]
@@ -196,15 +186,6 @@ fn depths(kernel: &Kernel, targets: &[KernelOutput]) -> Result<Vec<Option<Depth>
         depth.push(live.then_some(own));
     }
     Ok(depth)
-}
-
-/// The values that a node is made of.
-pub(crate) fn operands(node: &Node) -> &[ValueId] {
-    match node {
-        Node::Load(_) | Node::Param(_) | Node::Index(_) => &[],
-        Node::Cast(_, value) | Node::Gather { index: value, .. } => std::slice::from_ref(value),
-        Node::Op(_, _, values) => values,
-    }
 }
 
 /// Bytes of the widest component among everything evaluated or stored.

@@ -18,7 +18,8 @@
 mod flat;
 mod gather;
 
-use super::analyze::{Depth, KernelOutput, Shape, inner};
+use super::analyze::{KernelOutput, Shape, inner};
+use super::depth::Depth;
 use super::tile::Tile;
 use crate::builder::{Block, Builder, Int, Ty, Val};
 use crate::lower::memory::{Memory, Place, Span, cell};

@@ -7,6 +7,7 @@
 //! `loops` writes them.
 
 mod analyze;
+mod depth;
 mod loops;
 mod tile;
 mod unroll;

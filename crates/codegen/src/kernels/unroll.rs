@@ -5,7 +5,7 @@
 //! operations, which is three vectors of a chain of forty, each operation of which waits for the one before. Side by
 //! side, the vectors' chains fill the time. Which vectors go together changes no bit.
 
-use super::analyze::{Depth, operands};
+use super::depth::{Depth, operands};
 use numelt_ir::{DType, Op};
 use numelt_opt::{Kernel, Node};
 

@@ -4,9 +4,10 @@
 //! that stays in the cache. Threads share the blocks of results. If there are few results and the order is free,
 //! threads share the reduced loop instead.
 
-use super::accs::{Accs, Lines, scratch};
+use super::accs::{Accs, scratch};
 use super::{Task, element};
 use crate::fold::Order;
+use crate::lines::Lines;
 use crate::tier0::Rect;
 use smallvec::SmallVec;
 

@@ -6,7 +6,8 @@
 //! At both ends of a thread's chunk are points that other threads evaluate at the same time: the tiles there wait until
 //! all threads have finished. If the outermost loop wraps, so do the first and last tiles of all.
 
-use super::{Lines, Task, advance};
+use super::{Task, advance};
+use crate::lines::Lines;
 use crate::tier0::{Rect, unpack};
 use numelt_opt::{Delay, Kernel};
 use smallvec::SmallVec;

@@ -11,16 +11,14 @@ pub(crate) mod delayed;
 mod elementwise;
 mod nest;
 pub(crate) mod pairwise;
-mod price;
+pub(crate) mod price;
 mod rows;
 pub(crate) mod scattered;
 pub(crate) mod stages;
 pub(crate) mod values;
 
-pub(crate) use accs::Lines;
 pub use price::Price;
 use price::cost;
-pub(crate) use price::cost_of;
 
 use crate::fold::{self, Order};
 use crate::isa::Isa;

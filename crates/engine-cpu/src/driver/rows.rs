@@ -4,12 +4,13 @@
 //! cuts it into *pieces*, usually one. Many short runs are evaluated in one tile. Long pieces are cut at the nodes of
 //! NumPy's summation tree, and threads share the parts; partial sums are joined in the tree's order.
 
-use super::accs::{Accs, Lines, scratch};
+use super::accs::{Accs, scratch};
 use super::delayed::Writer;
 use super::pairwise::Unit;
 use super::values::Step;
 use super::{Task, advance, element};
 use crate::fold::Order;
+use crate::lines::Lines;
 use crate::tier0::Rect;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, Ordering};

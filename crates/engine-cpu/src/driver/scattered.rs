@@ -6,8 +6,9 @@
 
 use super::elementwise::{self, Cut};
 use super::nest::Nest;
-use super::{Inputs, Launched, Lines, Price, Schedule, Task};
+use super::{Inputs, Launched, Price, Schedule, Task};
 use crate::library::scatter::Scatter;
+use crate::lines::Lines;
 use crate::threads::Threads;
 use numelt_codegen::Body;
 use numelt_ir::{DType, Error, Result};

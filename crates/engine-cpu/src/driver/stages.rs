@@ -5,7 +5,8 @@
 //! a separate launch. Values that only later stages read are in the thread's scratch memory. Results cannot depend on
 //! the cut, because stages fold along other loops than the shared one.
 
-use super::{Inputs, Launched, Lines, Price, Schedule, Task, advance};
+use super::{Inputs, Launched, Price, Schedule, Task, advance};
+use crate::lines::Lines;
 use crate::threads::Threads;
 use numelt_codegen::Body;
 use numelt_ir::{Error, Result};

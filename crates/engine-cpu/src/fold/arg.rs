@@ -5,7 +5,7 @@
 
 use super::numbers::{Lanes, MaskBits, integers_extreme};
 use super::{Fold, Order};
-use crate::fold::plain::Bounds;
+use crate::fold::bounds::Bounds;
 use crate::isa::{Isa, versions};
 use crate::tier0::Elem;
 use numelt_ir::DType;

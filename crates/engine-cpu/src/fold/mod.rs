@@ -7,9 +7,12 @@
 mod arg;
 #[cfg(target_arch = "x86_64")]
 mod beside;
+mod bounds;
 mod masked;
 mod numbers;
+mod opaque;
 mod plain;
+mod step;
 pub mod together;
 mod trees;
 

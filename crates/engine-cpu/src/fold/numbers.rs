@@ -3,8 +3,9 @@
 //! In: a run, and the operation of the fold. Out: the fold, or the answer that the run must be folded in the general
 //! way.
 
-use super::plain::{Bounds, Step};
-use super::trees::Opaque;
+use super::bounds::Bounds;
+use super::opaque::Opaque;
+use super::step::Step;
 use crate::tier0::B8;
 use numelt_ir::DType;
 

@@ -3,105 +3,16 @@
 //! In: runs and rows of values. Out: accumulators. Each function is written once and compiled for each
 //! instruction set.
 
+use super::bounds::Bounds;
 use super::numbers::{among_run, count_run, extreme_run, truths_run};
+use super::step::Step;
 use super::trees::{Summed, tree_run};
 use super::{Fold, Order};
 use crate::driver::pairwise::Unit;
 use crate::isa::{Isa, versions};
 use crate::tier0::{self, B8, Elem};
-use numelt_ir::{C32, C64, F16};
+use numelt_ir::F16;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
-
-/// A fold whose steps are independent of positions.
-pub trait Step<T: Elem>: 'static {
-    /// Type of the accumulator.
-    type Acc: Elem;
-    /// The accumulator of the empty range.
-    const INIT: Self::Acc;
-    /// Adds one element.
-    fn step(acc: Self::Acc, x: T) -> Self::Acc;
-    /// Adds one element of a run.
-    #[inline(always)]
-    fn run_step(acc: Self::Acc, x: T) -> Self::Acc {
-        Self::step(acc, x)
-    }
-    /// Joins the accumulator of later elements.
-    fn join(acc: Self::Acc, later: Self::Acc) -> Self::Acc;
-    /// The value among several equivalent ones that the fold of `x` from `acc` gives, if lanes have lost the order.
-    #[inline(always)]
-    fn choose(_acc: Self::Acc, _x: &[T], result: Self::Acc) -> Self::Acc {
-        result
-    }
-    /// Absorbs a run in fewer instructions, if there is a way for runs without NaN and the run has none.
-    #[inline(always)]
-    fn quick_run(_acc: Self::Acc, _x: &[T]) -> Option<Self::Acc> {
-        None
-    }
-}
-
-/// The least and the greatest value of a type, as extremes of the empty range.
-pub trait Bounds: tier0::Any {
-    /// No value is less.
-    const LEAST: Self;
-    /// No value is greater.
-    const GREATEST: Self;
-    /// The value that every other replaces in a maximum that ignores NaN.
-    const NO_MAXIMUM: Self;
-    /// The same for a minimum.
-    const NO_MINIMUM: Self;
-    /// Whether the extreme is the first of several equivalent values with different bits, as NumPy's is for halves and
-    /// complex numbers. (For other floats it is the last in most of NumPy's loops.)
-    const FIRST: bool = false;
-
-    /// The first of `acc` and `x` that is equivalent to `result`, if its bits may differ.
-    #[inline(always)]
-    fn first(acc: Self, x: &[Self], result: Self) -> Self {
-        if !Self::FIRST || !(result.nan() | result.has_zero()) {
-            return result;
-        }
-        let same = |&value: &Self| if result.nan() { value.nan() } else { value.eq(result) };
-        std::iter::once(acc).chain(x.iter().copied()).find(same).unwrap_or(result)
-    }
-
-    /// Whether it, or a part of it, is zero.
-    #[inline(always)]
-    fn has_zero(self) -> bool {
-        !self.truth()
-    }
-}
-macro_rules! bounds {
-    ($($t:ty: $lo:expr, $hi:expr $(, nan $nan:expr)? $(=> { $($also:tt)* })?;)*) => {$(
-        impl Bounds for $t {
-            $($($also)*)?
-            const LEAST: $t = $lo;
-            const GREATEST: $t = $hi;
-            const NO_MAXIMUM: $t = bounds!(@first $($nan,)? $lo);
-            const NO_MINIMUM: $t = bounds!(@first $($nan,)? $hi);
-        }
-    )*};
-    (@first $value:expr $(, $rest:expr)*) => { $value };
-}
-macro_rules! complex_bounds {
-    () => {
-        const FIRST: bool = true;
-        #[inline(always)]
-        fn has_zero(self) -> bool {
-            (self.re == 0.0) | (self.im == 0.0)
-        }
-    };
-}
-bounds! {
-    B8: B8(0), B8(1);
-    i8: i8::MIN, i8::MAX; i16: i16::MIN, i16::MAX; i32: i32::MIN, i32::MAX; i64: i64::MIN, i64::MAX;
-    u8: 0, u8::MAX; u16: 0, u16::MAX; u32: 0, u32::MAX; u64: 0, u64::MAX;
-    F16: F16(0xFC00), F16::INFINITY, nan F16(0x7E00) => { const FIRST: bool = true; };
-    f32: f32::NEG_INFINITY, f32::INFINITY, nan f32::NAN;
-    f64: f64::NEG_INFINITY, f64::INFINITY, nan f64::NAN;
-    C32: C32 { re: f32::NEG_INFINITY, im: f32::NEG_INFINITY }, C32 { re: f32::INFINITY, im: f32::INFINITY },
-        nan C32 { re: f32::NAN, im: f32::NAN } => { complex_bounds!(); };
-    C64: C64 { re: f64::NEG_INFINITY, im: f64::NEG_INFINITY }, C64 { re: f64::INFINITY, im: f64::INFINITY },
-        nan C64 { re: f64::NAN, im: f64::NAN } => { complex_bounds!(); };
-}
 
 /// A type whose bits are folded.
 pub trait AllBits: tier0::Bits {

@@ -4,9 +4,11 @@
 //! the sum's tree is traversed as usual, and the extremes of each part are computed while the part is in the
 //! first-level cache.
 
+use super::bounds::Bounds;
 use super::numbers::{Lanes, MaskBits};
-use super::plain::{Bounds, Max, Min, free_run};
-use super::trees::{Opaque, Seen, Summed, in_order};
+use super::opaque::Opaque;
+use super::plain::{Max, Min, free_run};
+use super::trees::{Seen, Summed, in_order};
 use crate::isa::{Isa, versions};
 use numelt_ir::{DType, Op};
 use std::marker::PhantomData;

@@ -8,11 +8,11 @@
 //! No loop over elements is inside a closure: a closure is not inlined into the versions for each instruction set, but
 //! compiled once, for the least of them.
 
-use super::plain::Bounds;
+use super::bounds::Bounds;
+use super::opaque::Opaque;
 use crate::driver::pairwise::{BLOCK, Unit};
 use crate::tier0::{self, Any as _, Elem};
 use numelt_ir::{C32, C64, F16};
-use std::hint::black_box;
 use std::mem::MaybeUninit;
 
 /// A number with NumPy's pairwise sum.
@@ -45,20 +45,6 @@ impl<T> Seen<T> for () {
     fn step(&mut self, _: &[T]) {}
     #[inline(always)]
     fn one(&mut self, _: T) {}
-}
-
-/// Values whose later use is hidden from the compiler. If it knows what happens to the lanes later, it shuffles
-/// registers in the loop that fills them, or splits them. The alignment matters, because loading what was stored across
-/// two cache lines is slow.
-#[repr(align(64))]
-pub struct Opaque<T, const N: usize>(pub [T; N]);
-
-impl<T, const N: usize> Opaque<T, N> {
-    /// The values.
-    #[inline(always)]
-    pub fn settle(self) -> [T; N] {
-        black_box(self).0
-    }
 }
 
 /// A number that is added up in as many running sums as a step has elements.

@@ -3,7 +3,9 @@
 //! In: a call from the runtime. Out: memory written. Not here: anything elementwise.
 
 mod blas;
+mod loops;
 mod matmul;
+mod matrix;
 mod nonzero;
 mod rules;
 mod scan;

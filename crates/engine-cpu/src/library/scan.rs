@@ -4,8 +4,8 @@
 //! scanned one by one along their axis, in order, as NumPy does. If neighbours in memory belong to different lines, a
 //! block of lines advances together.
 
-use crate::driver::Lines;
 use crate::isa::{Isa, versions};
+use crate::lines::Lines;
 use crate::threads::Threads;
 use crate::tier0::{Any, Bits, Elem, Func, Inexact, Number, Rect, pack, select_cast, unpack, with};
 use numelt_ir::{DType, Error, F16, Op, Result};

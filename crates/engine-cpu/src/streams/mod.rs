@@ -12,8 +12,8 @@ mod sequence;
 pub use bounded::fill_bounded;
 pub use sequence::draw;
 
-use crate::driver::Lines;
 use crate::isa::Isa;
+use crate::lines::Lines;
 use fill::{Fill, Source};
 use numelt_codegen::{Body, Tile};
 use numelt_ir::{DType, Error, Op, Result};

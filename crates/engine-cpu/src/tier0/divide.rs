@@ -7,7 +7,6 @@
 //! of integers. Not here: flags.
 
 use crate::tier0::elem::{Bits, Elem, Integer, Real};
-use crate::tier0::ops::{FloorDivide, Fmod, Remainder};
 use numelt_codegen::{factor, log2_up, long_factor};
 use std::mem::MaybeUninit;
 
@@ -25,15 +24,6 @@ pub enum Made {
 pub trait Division: 'static {
     /// The result that is computed.
     const MADE: Made;
-}
-impl Division for FloorDivide {
-    const MADE: Made = Made::Quotient;
-}
-impl Division for Remainder {
-    const MADE: Made = Made::Remainder;
-}
-impl Division for Fmod {
-    const MADE: Made = Made::Fmod;
 }
 
 /// Shorter runs are not worth computing an inverse.
@@ -220,6 +210,7 @@ divided! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tier0::ops::{FloorDivide, Fmod, Remainder};
 
     /// All three results for all pairs, in runs with one divisor and in runs with many, against the arithmetic of one
     /// pair.

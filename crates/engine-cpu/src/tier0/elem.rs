@@ -4,6 +4,7 @@
 //! traits, so that one definition serves every instruction set. Semantics are NumPy's: integers wrap,
 //! division by zero of integers gives zero, float division with remainder follows Python's signs.
 
+use numelt_ir::parts::FloatFunctions;
 use numelt_ir::{C32, C64, DType, F16};
 
 /// A NumPy boolean: a byte, true when not zero.
@@ -135,6 +136,10 @@ pub trait Float: Inexact + Real {
     fn trunc(self) -> Self;
     fn signbit(self) -> bool;
 }
+
+/// Operations that use the exponents of floats.
+pub trait Scales: Any + FloatFunctions {}
+impl<T: Any + FloatFunctions> Scales for T {}
 
 impl Any for B8 {
     type Real = B8;

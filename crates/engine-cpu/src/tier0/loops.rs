@@ -7,8 +7,7 @@
 use crate::isa::{Isa, versions};
 use crate::tier0::cast::To;
 use crate::tier0::divide::{self, Divide, Division};
-use crate::tier0::elem::{B8, Elem};
-use crate::tier0::ops::Scales;
+use crate::tier0::elem::{B8, Elem, Scales};
 use numelt_ir::{C32, C64, F16};
 use std::mem::MaybeUninit;
 use std::slice::{from_raw_parts, from_raw_parts_mut};

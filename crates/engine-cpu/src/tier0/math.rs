@@ -3,7 +3,7 @@
 //! In: a function, an element type, an instruction set. Out: a slice function, if the type has one.
 
 use crate::isa::Isa;
-use crate::tier0::select::Func;
+use crate::tier0::func::Func;
 use numelt_ir::DType;
 pub use numelt_vecmath::{Func1, Func2};
 use numelt_vecmath::{binary_f32, binary_f64, unary_f32, unary_f64};

@@ -4,9 +4,11 @@
 //! fit the L1 cache. Not here: threads, folding, loops beyond the two innermost.
 
 mod cast;
+pub(crate) mod checks;
 mod complex;
 mod divide;
 mod elem;
+mod func;
 mod gather;
 mod half;
 mod loops;
@@ -18,14 +20,14 @@ mod program;
 pub(crate) mod report;
 mod run;
 mod select;
-mod small;
-mod small_fold;
+mod with;
 
 pub(crate) use elem::{Any, B8, Bits, Elem, Inexact, Number};
+pub(crate) use func::Func;
 pub(crate) use pack::{Rect, pack, splat, unpack};
 pub(crate) use report::{Audit, met_by_half_folds, met_by_results};
-pub(crate) use select::{Func, select, select_cast, with};
-pub(crate) use small::run as run_small;
+pub(crate) use select::{select, select_cast, select_divide_by};
+pub(crate) use with::with;
 
 use crate::isa::Isa;
 use numelt_codegen::{Body, Tile};

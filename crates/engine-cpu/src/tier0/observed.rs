@@ -4,12 +4,12 @@
 //! In: an operation and its loop dtype, or runs of operands and results. Out: conditions. An audit computes complex
 //! values once more, one by one, and reads the processor's flags, as NumPy does.
 
+use crate::tier0::checks::{Check, PLAIN, input, two};
 use crate::tier0::complex::Complex;
 use crate::tier0::elem::{Any, Elem, Inexact, Number};
 use crate::tier0::loops::{Op1, Op2};
 use crate::tier0::ops;
-use crate::tier0::report::{Check, PLAIN, input, two};
-use crate::tier0::select::with;
+use crate::tier0::with::with;
 use numelt_ir::warn::{INVALID, OVER};
 use numelt_ir::{DType, F16, Op};
 use numelt_vecmath::flags;

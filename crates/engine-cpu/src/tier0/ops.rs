@@ -5,19 +5,17 @@
 
 use crate::isa::Isa;
 use crate::tier0::complex::Complex;
-use crate::tier0::elem::{Any, B8, Bits, Elem, Float, Inexact, Integer, Number, Real};
+use crate::tier0::divide::{Division, Made};
+use crate::tier0::elem::{Any, B8, Bits, Elem, Float, Inexact, Integer, Number, Real, Scales};
 use crate::tier0::loops::{Loop, Op1, Op2, Versions};
-use crate::tier0::select::with;
-use numelt_ir::parts::{FloatFunctions, FloatParts, IntParts};
+use crate::tier0::with::with;
+use numelt_ir::parts::{FloatParts, IntParts};
 use numelt_ir::{DType, Op};
 use std::cmp::Ordering;
 
 /// Operations that use the bits of floats.
 pub trait Neighbours: Elem + FloatParts {}
 impl<T: Elem + FloatParts> Neighbours for T {}
-/// Operations that use the exponents of floats.
-pub trait Scales: Any + FloatFunctions {}
-impl<T: Any + FloatFunctions> Scales for T {}
 /// Operations that use the divisors of integers.
 pub trait Divisible: Elem + IntParts {}
 impl<T: Elem + IntParts> Divisible for T {}
@@ -181,6 +179,16 @@ two! {
     LessEqualMixed: Mixed -> B8, wide, |a, b| B8::new(a.order(b).is_le());
     GreaterMixed: Mixed -> B8, wide, |a, b| B8::new(a.order(b).is_gt());
     GreaterEqualMixed: Mixed -> B8, wide, |a, b| B8::new(a.order(b).is_ge());
+}
+
+impl Division for FloorDivide {
+    const MADE: Made = Made::Quotient;
+}
+impl Division for Remainder {
+    const MADE: Made = Made::Remainder;
+}
+impl Division for Fmod {
+    const MADE: Made = Made::Fmod;
 }
 
 ops2! {

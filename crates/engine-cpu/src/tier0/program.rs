@@ -6,9 +6,11 @@
 //! operands, because operands and results of a loop must not overlap.
 
 use crate::isa::Isa;
+use crate::tier0::checks::Check;
+use crate::tier0::func::Func;
 use crate::tier0::gather::{self, Pick};
-use crate::tier0::report::{self, Check, Report};
-use crate::tier0::select::{Func, select, select_cast};
+use crate::tier0::report::{self, Report};
+use crate::tier0::select::{select, select_cast};
 use numelt_codegen::kernels::repeats;
 use numelt_ir::{DType, Error, Result};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass, ValueId};

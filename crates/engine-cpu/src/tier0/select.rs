@@ -5,89 +5,12 @@
 
 use crate::isa::Isa;
 use crate::tier0::divide::Divide;
-use crate::tier0::loops::{Loop, Versions, pick_cast, pick_divide, pick_divide_one, pick_scale, pick_where};
+use crate::tier0::func::Func;
+use crate::tier0::loops::{Versions, pick_cast, pick_divide, pick_divide_one, pick_scale, pick_where};
 use crate::tier0::math::{self, Func1, Func2};
 use crate::tier0::ops;
+use crate::tier0::with::with;
 use numelt_ir::{DType, Error, Op, Result, Scalar};
-use numelt_vecmath::{Slice1, Slice2};
-
-/// The function that the interpreter calls for an instruction.
-#[derive(Clone, Copy)]
-pub enum Func {
-    /// A loop of this crate.
-    Loop(Loop),
-    /// Vector math of one operand.
-    Unary64(Slice1<f64>),
-    /// The same on f32.
-    Unary32(Slice1<f32>),
-    /// Vector math of two operands.
-    Binary64(Slice2<f64>),
-    /// The same on f32.
-    Binary32(Slice2<f32>),
-}
-
-impl Func {
-    /// Computes `n` results.
-    ///
-    /// # Safety
-    /// The contract of [`Loop`], for as many operands as the function has.
-    #[inline]
-    pub unsafe fn call(self, ins: [*const u8; 3], out: *mut u8, n: usize) {
-        // SAFETY: the caller's contract.
-        unsafe {
-            match self {
-                Func::Loop(f) => f(ins.as_ptr(), out, n),
-                Func::Unary64(f) => f(ins[0].cast(), out.cast(), n),
-                Func::Unary32(f) => f(ins[0].cast(), out.cast(), n),
-                Func::Binary64(f) => f(ins[0].cast(), ins[1].cast(), out.cast(), n),
-                Func::Binary32(f) => f(ins[0].cast(), ins[1].cast(), out.cast(), n),
-            }
-        }
-    }
-}
-
-/// `with!(ty, set, T => expression)` evaluates the expression, with `T` the Rust type of `ty`; or returns `None` if
-/// `ty` is not in the set.
-macro_rules! with {
-    (@arms $ty:expr, $t:ident => $e:expr; $($d:ident $r:ty),*) => {
-        match $ty {
-            $(DType::$d => { type $t = $r; Some($e) })*
-            #[allow(unreachable_patterns)]
-            _ => None,
-        }
-    };
-    ($ty:expr, all, $t:ident => $e:expr) => {
-        with!(@arms $ty, $t => $e; Bool $crate::tier0::B8, I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64, F16 numelt_ir::F16, F32 f32, F64 f64, C64 numelt_ir::C32, C128 numelt_ir::C64)
-    };
-    ($ty:expr, number, $t:ident => $e:expr) => {
-        with!(@arms $ty, $t => $e; I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64, F16 numelt_ir::F16, F32 f32, F64 f64, C64 numelt_ir::C32, C128 numelt_ir::C64)
-    };
-    ($ty:expr, real, $t:ident => $e:expr) => {
-        with!(@arms $ty, $t => $e; I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64, F32 f32, F64 f64)
-    };
-    ($ty:expr, bits, $t:ident => $e:expr) => {
-        with!(@arms $ty, $t => $e; Bool $crate::tier0::B8, I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64)
-    };
-    ($ty:expr, integer, $t:ident => $e:expr) => {
-        with!(@arms $ty, $t => $e; I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64)
-    };
-    ($ty:expr, inexact, $t:ident => $e:expr) => {
-        with!(@arms $ty, $t => $e; F32 f32, F64 f64, C64 numelt_ir::C32, C128 numelt_ir::C64)
-    };
-    ($ty:expr, float, $t:ident => $e:expr) => {
-        with!(@arms $ty, $t => $e; F32 f32, F64 f64)
-    };
-    ($ty:expr, halves, $t:ident => $e:expr) => {
-        with!(@arms $ty, $t => $e; F16 numelt_ir::F16, F32 f32, F64 f64)
-    };
-    ($ty:expr, wide, $t:ident => $e:expr) => {
-        with!(@arms $ty, $t => $e; I64 i64, U64 u64)
-    };
-    ($ty:expr, complex, $t:ident => $e:expr) => {
-        with!(@arms $ty, $t => $e; C64 numelt_ir::C32, C128 numelt_ir::C64)
-    };
-}
-pub(crate) use with;
 
 /// The function for an elementwise operation.
 pub fn select(op: Op, ty: DType, isa: Isa) -> Result<Func> {

@@ -5,7 +5,8 @@
 use super::compiled::Compiler;
 use super::launch::{FEW_RESULTS, queue};
 use super::{Argument, Device, Driver, State};
-use crate::render::calls::{self, CallForm, CallParam, SCATTER};
+use crate::render::call_form::{CallForm, CallParam};
+use crate::render::calls::{self, SCATTER};
 use crate::render::nonzero::{FAN, NONZERO};
 use crate::render::unit;
 use numelt_ir::{DType, Error, Op, OpKind, Result};

@@ -1,7 +1,7 @@
 //! Functions on complex numbers in C, with NumPy's formulas in NumPy's order of operations. `$R` is the type of the
 //! parts.
 
-use super::library::Template;
+use super::template::Template;
 use numelt_ir::DType;
 
 const COMPLEX: &[DType] = &[DType::C64, DType::C128];

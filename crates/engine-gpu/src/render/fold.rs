@@ -8,9 +8,8 @@
 //! memory; `join` joins the partial results of two levels of the tree; `finish` combines those of all pieces, one after
 //! the other. So results are NumPy's on every device.
 
-use super::lanes::GROUP;
 use super::points::{self, Point, RAISE, operand, store};
-use super::types::{cast, name, stored};
+use super::types::{self, cast, name};
 use super::{ENTRY, KernelText, Kind, Param, Variant, ops};
 use numelt_ir::{DType, DTypeKind, Op};
 use numelt_opt::{Kernel, Reduction};
@@ -19,6 +18,8 @@ use std::fmt::Write;
 /// Names of the three functions of runs.
 pub const RUNS: [&str; 3] = ["numelt_leaves", "numelt_join", "numelt_finish"];
 
+/// The most work-items of a group, on any device.
+pub(super) const GROUP: usize = 256;
 /// The memory of a group that every device has.
 const GROUP_BYTES: usize = 32 << 10;
 
@@ -113,13 +114,9 @@ impl Fold<'_> {
         self.own.op.raises(self.own.ty) != 0
     }
 
-    /// The type of partial results: halves are added in f32.
+    /// The type of partial results.
     pub(super) fn partial(&self) -> DType {
-        match self.own.op {
-            Op::Any | Op::All => DType::Bool,
-            Op::Sum | Op::Prod if self.own.ty == DType::F16 => DType::F32,
-            _ => self.own.ty,
-        }
+        types::partial(self.own)
     }
 
     /// The value at a point, as a partial result.
@@ -266,11 +263,6 @@ impl Fold<'_> {
     pub(super) fn is_tree(&self) -> bool {
         self.own.op == Op::Sum && matches!(self.own.ty.kind(), DTypeKind::Float | DTypeKind::Complex)
     }
-}
-
-/// The type of the elements of a reduction's scratch memory.
-pub(super) fn scratch_type(reduction: &Reduction, kernel: &Kernel, at: usize) -> DType {
-    Fold { kernel, own: reduction, at }.partial()
 }
 
 /// Lines that compute the indices of some loops, of an integer type, from their number in C order.
@@ -468,10 +460,4 @@ impl Runs<'_> {
         }
         Some(text + &self.closed())
     }
-}
-
-/// Types of the scratch memory in declarations.
-pub(super) fn scratch_declaration(kernel: &Kernel, at: usize) -> String {
-    let ty = scratch_type(&kernel.reductions[at], kernel, at);
-    format!("GLOBAL {} *b{at}", name(stored(ty)))
 }

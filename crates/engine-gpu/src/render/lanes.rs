@@ -5,14 +5,11 @@
 //! work-items of the group, and that of the first lane joins the results in the order that the bits require. Elements
 //! beyond the last whole round of a sum are its tail, and are added one after the other.
 
-use super::fold::Fold;
+use super::fold::{Fold, GROUP};
 use super::ops;
 use super::types::name;
 use numelt_ir::{DType, DTypeKind, Op};
 use std::fmt::Write;
-
-/// The most work-items of a group, on any device.
-pub(super) const GROUP: usize = 256;
 
 impl Fold<'_> {
     /// Whether the result depends on the order of the values only by which one of several is kept: a position, or the

@@ -4,19 +4,9 @@
 //! before its first use. The functions are templates over element types (`templates.rs`, `complex.rs`), random streams
 //! (`streams.rs`), or algorithms of the vector math crate (`functions.rs`).
 
-use super::{complex, functions, streams, templates};
+use super::{complex, functions, streams, template, templates};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
-
-/// A function for several element types, which are `$T` in its text.
-pub struct Template {
-    /// Its name without the type.
-    pub name: &'static str,
-    /// Types.
-    pub types: &'static [numelt_ir::DType],
-    /// The comment and the definition.
-    pub text: &'static str,
-}
 
 /// All functions that are templates, by full name.
 fn all() -> &'static BTreeMap<String, String> {
@@ -24,7 +14,7 @@ fn all() -> &'static BTreeMap<String, String> {
     ALL.get_or_init(|| {
         let templates = templates::ALL.iter().chain(complex::ALL).chain(streams::ALL);
         let functions = templates.flat_map(|template| {
-            template.types.iter().map(|&ty| (format!("{}_{ty}", template.name), templates::of(template.text, ty)))
+            template.types.iter().map(|&ty| (format!("{}_{ty}", template.name), template::of(template.text, ty)))
         });
         functions.collect()
     })

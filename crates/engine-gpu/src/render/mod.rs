@@ -5,6 +5,7 @@
 //! there are work-items. Types have numelt's names. Functions that are not built in are defined before the kernel. Not
 //! here: compilers, memory.
 
+pub mod call_form;
 pub mod calls;
 mod complex;
 mod dialect;
@@ -16,6 +17,7 @@ pub mod nonzero;
 mod ops;
 mod points;
 mod streams;
+mod template;
 mod templates;
 mod types;
 
@@ -125,7 +127,7 @@ pub fn short_run(kernel: &Kernel) -> i64 {
 
 /// The bytes of a partial result of a reduction.
 pub fn partial_bytes(kernel: &Kernel, reduction: usize) -> usize {
-    fold::scratch_type(&kernel.reductions[reduction], kernel, reduction).size()
+    types::partial(&kernel.reductions[reduction]).size()
 }
 
 /// The number of points that a work-item of a packed text computes together; `None` if the kernel cannot be packed.

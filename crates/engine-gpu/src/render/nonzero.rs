@@ -6,7 +6,7 @@
 //! number of each level, and each part writes its positions from there on. Only additions of integers are needed, so
 //! the result does not depend on the device.
 
-use super::calls::{CallForm, CallParam, LOOP, Parts, declared, element, place};
+use super::call_form::{CallForm, CallParam, LOOP, Parts, declared, element, place};
 use super::types::{cast, name, stored};
 use numelt_ir::DType;
 use std::fmt::Write;

@@ -1,7 +1,7 @@
 //! Elementwise kernels: a loop over points, and the work at one point.
 
-use super::types::{self, cast, name};
-use super::{ENTRY, KernelText, Kind, Param, Variant, fold, ops};
+use super::types::{self, cast, name, partial, stored};
+use super::{ENTRY, KernelText, Kind, Param, Variant, ops};
 use numelt_ir::DType;
 use numelt_opt::{Arg, ArgKind, Kernel, Node, StrideClass, ValueId};
 use std::collections::BTreeSet;
@@ -189,7 +189,7 @@ pub(super) fn declared(kernel: &Kernel, params: &[Param]) -> String {
         Param::Depth => "i64 depth".to_owned(),
         Param::Top => "i64 top".to_owned(),
         Param::Bottom => "i64 bottom".to_owned(),
-        Param::Scratch(at) => fold::scratch_declaration(kernel, at),
+        Param::Scratch(at) => format!("GLOBAL {} *b{at}", name(stored(partial(&kernel.reductions[at])))),
         Param::Positions(at) => format!("GLOBAL i64 *c{at}"),
     });
     let declared: Vec<String> = declared.collect();

@@ -3,7 +3,7 @@
 //! A position counts 64-bit words for u64 and f64, and halves of words (the low half first) for u32 and f32. PCG64
 //! jumps to a position by powers of its multiplier modulo 2^128, computed in two words; Philox encrypts a counter.
 
-use super::library::Template;
+use super::template::Template;
 use numelt_ir::interp::random::{PCG64_CHEAP_MULTIPLIER, PCG64_MULTIPLIER};
 use numelt_ir::{DType, Op};
 

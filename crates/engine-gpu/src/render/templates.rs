@@ -1,10 +1,9 @@
 //! Functions on real numbers and integers, in C, as templates over element types.
 //!
 //! Their results are those of the reference interpreter (`numelt_ir::interp`), bit for bit but for the sign and payload
-//! of a NaN. `$T` is the type, `$U` the unsigned one of its width, `$W` the one in which its arithmetic wraps.
+//! of a NaN. `template.rs` says what the names with a dollar sign stand for.
 
-use super::library::Template;
-use super::types;
+use super::template::Template;
 use numelt_ir::DType;
 
 const FLOATS: &[DType] = &[DType::F32, DType::F64];
@@ -13,39 +12,6 @@ const SIGNED: &[DType] = &[DType::I8, DType::I16, DType::I32, DType::I64];
 const UNSIGNED: &[DType] = &[DType::U8, DType::U16, DType::U32, DType::U64];
 const INTEGERS: &[DType] =
     &[DType::I8, DType::U8, DType::I16, DType::U16, DType::I32, DType::U32, DType::I64, DType::U64];
-
-/// A template for one type.
-pub fn of(text: &str, ty: DType) -> String {
-    let (mantissa, bias, least) = match ty {
-        DType::F16 => (11, 15, "6.103515625e-05f"),
-        DType::F32 => (24, 127, "1.17549435e-38f"),
-        _ => (53, 1023, "2.2250738585072014e-308"),
-    };
-    let value = |text: &str| if ty == DType::F16 { format!("f32_of_f16({text})") } else { text.to_owned() };
-    let text =
-        ["r", "a", "b"].iter().fold(text.to_owned(), |text, name| text.replace(&format!("$({name})"), &value(name)));
-    let bits = 8 * ty.size();
-    // NumPy's reciprocal of zero
-    let inverse = match ty {
-        DType::I32 => "(-2147483647 - 1)",
-        DType::I64 => "(-9223372036854775807 - 1)",
-        _ => "0",
-    };
-    text.replace("$TOP", &format!("{}", mantissa + bias))
-        .replace("$TWICE", &format!("{}", 4 * bias))
-        .replace("$LEAST_EXPONENT", &format!("({})", 1 - bias))
-        .replace("$LEAST", least)
-        .replace("$INVERSE", inverse)
-        .replace("$MANTISSA", &format!("{mantissa}"))
-        .replace("$BIAS", &format!("{bias}"))
-        .replace("$CHUNK", &format!("{}", 64 - mantissa))
-        .replace("$BITS", &format!("{bits}"))
-        .replace("$ROUND", if ty == DType::F32 { "(f32)" } else { "" })
-        .replace("$U", types::name(types::unsigned(ty)))
-        .replace("$W", types::name(types::wrapping(ty)))
-        .replace("$R", types::name(ty.real()))
-        .replace("$T", types::name(ty))
-}
 
 macro_rules! templates {
     ($($name:literal $types:expr, $text:literal;)*) => {

@@ -1,6 +1,7 @@
 //! Element types in C: names, numbers, conversions.
 
-use numelt_ir::{DType, DTypeKind};
+use numelt_ir::{DType, DTypeKind, Op};
+use numelt_opt::Reduction;
 
 /// A type that is as wide, and unsigned.
 pub fn unsigned(ty: DType) -> DType {
@@ -20,6 +21,15 @@ pub fn wrapping(ty: DType) -> DType {
 /// The name of a value's type.
 pub fn name(ty: DType) -> &'static str {
     ty.name()
+}
+
+/// The type of a reduction's partial results, which are in scratch memory: halves are added in f32.
+pub fn partial(reduction: &Reduction) -> DType {
+    match reduction.op {
+        Op::Any | Op::All => DType::Bool,
+        Op::Sum | Op::Prod if reduction.ty == DType::F16 => DType::F32,
+        _ => reduction.ty,
+    }
 }
 
 /// The type of the units in memory, in which strides are counted: truth values are bytes, complex numbers are pairs.

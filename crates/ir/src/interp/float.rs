@@ -4,7 +4,7 @@
 //! rounded. `maximum` and `minimum` propagate NaN, and return the second of two equal operands, as the vector
 //! instructions that NumPy uses do (this matters for zeros of different signs).
 
-use super::scalar::Value;
+use super::value::Value;
 use crate::parts::FloatFunctions;
 use crate::{Error, Op, Result};
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};

@@ -1,7 +1,7 @@
 //! Complex square root, exponential, logarithm, sine, cosine and power in f64, with the special
 //! values of C99's Annex G.
 
-use super::complex::{Complex, complex};
+use super::complex_value::{Complex, complex};
 
 type C = Complex<f64>;
 

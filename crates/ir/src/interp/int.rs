@@ -3,7 +3,7 @@
 //! Integers wrap around. Division by zero gives zero. `floor_divide` and `remainder` round
 //! towards minus infinity, so a remainder has its divisor's sign; `fmod` has its dividend's.
 
-use super::scalar::Value;
+use super::value::Value;
 use crate::parts::IntParts;
 use crate::{Error, Op, Result};
 

@@ -1,7 +1,7 @@
 //! Complex tangents, hyperbolic functions and inverse functions in f64, by Kahan's formulas ("Branch cuts for complex
 //! elementary functions", 1987). Their branch cuts are those of C99.
 
-use super::complex::{Complex, complex};
+use super::complex_value::{Complex, complex};
 use super::functions::{cos, sin, sqrt};
 
 type C = Complex<f64>;

@@ -8,6 +8,7 @@
 
 mod cast;
 mod complex;
+mod complex_value;
 mod float;
 mod functions;
 mod indexing;
@@ -22,6 +23,7 @@ mod scalar;
 mod special;
 #[cfg(test)]
 mod tests;
+mod value;
 
 pub use cast::cast;
 pub use pairwise::{Summand, memory_order, pairwise_sum};

@@ -1,16 +1,10 @@
 //! One operation on one element: the dispatch over element types.
 
-use super::complex::{self, Complex};
-use super::{float, int};
+use super::complex_value::Complex;
+use super::value::Value;
+use super::{complex, float, int};
 use crate::{C32, C64, DType, Error, Op, OpKind, Result, Scalar};
 use smallvec::SmallVec;
-
-/// The result of an operation with loop type `T`: a value of that type, of its real type, or a truth value.
-pub(super) enum Value<T, R = T> {
-    Same(T),
-    Real(R),
-    Truth(bool),
-}
 
 /// An elementwise operation or random stream in loop dtype `ty`. The operands have exactly the dtypes of
 /// [`Op::input_dtype`], the result has that of [`Op::output_dtype`].

@@ -13,17 +13,18 @@ pub(crate) mod one;
 mod tests;
 
 use crate::access::AccessTable;
+use crate::demands::memory_order;
 use crate::fuse::cost;
 use crate::fuse::legality::Block;
-use crate::fuse::nests::Group;
-use crate::fuse::scatters::{self, Call, Scattered};
+use crate::fuse::scatters;
+use crate::fuse::units::{Call, Group, Scattered};
 use crate::{
     Arg, ArgGeometry, ArgKind, Geometry, Kernel, KernelStep, Near, NearLoads, NestStep, Put, Reduction, Stage, Store,
     StrideClass, Watch,
 };
 
 use body::{Body, Fold, Slot};
-use loops::{LoopNest, memory_order};
+use loops::LoopNest;
 use numelt_ir::{BaseId, Dims, Pieces, Program};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;

@@ -9,9 +9,10 @@
 //! (see [`overlaps_itself`]).
 
 use super::body::Body;
-use super::loops::{LoopNest, demanded_order, demanded_pieces, memory_order};
+use super::loops::LoopNest;
 use super::{finish, slots, stride_class};
 use crate::access::AccessTable;
+use crate::demands::{demanded_order, demanded_pieces, memory_order};
 use crate::{ArgGeometry, ArgKind, Geometry, Kernel, StrideClass, Target, Watch, passes};
 use numelt_ir::{
     Axes, Base, BaseId, DType, Dims, Instr, OpKind, Operand, Pieces, Program, Scalar, View, c_strides, warn,

@@ -4,7 +4,7 @@
 //! Views that overlap without being identical, such as the shifted views of a stencil, count their common bytes once: a
 //! loop nest that traverses all of them brings each cache line in once.
 
-use super::legality::{Block, BlockAccess};
+use super::accesses::BlockAccess;
 use crate::access::AccessTable;
 use numelt_ir::{DType, View};
 use smallvec::SmallVec;
@@ -134,9 +134,4 @@ pub(crate) fn is_contracted(table: &AccessTable, accesses: impl Iterator<Item = 
         base = Some(access.base);
     }
     base.is_some_and(|b| table.uses[b as usize] == uses)
-}
-
-/// Cost of a partition in bytes.
-pub(crate) fn of_partition(blocks: &[Block]) -> u64 {
-    blocks.iter().map(|b| b.cost.bytes).sum()
 }

@@ -10,58 +10,16 @@
 //!   and cut their runs alike;
 //! - the kernel stays within the target's limits.
 
+use super::accesses::{BlockAccess, Union, on_same_bytes};
 use super::cost::{self, Traffic};
 use crate::Target;
-use crate::access::{AccessTable, LoopOrder, Role, ViewId};
+use crate::access::{AccessTable, Role, ViewId};
+use crate::demands::LoopOrder;
 use numelt_ir::{Axes, BaseId, Pieces};
 use smallvec::SmallVec;
 
 /// The most distinct views of one kernel, including contracted ones. It bounds the time of fusing.
 const MAX_VIEWS: usize = 160;
-
-/// The accesses of a block to one view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BlockAccess {
-    pub base: BaseId,
-    pub view: ViewId,
-    /// The number of operands that are this view.
-    pub uses: u32,
-    /// First instruction of the block that writes it, or `u32::MAX`.
-    pub first_write: u32,
-    /// First instruction that reads it, or `u32::MAX`.
-    pub first_read: u32,
-    pub written: bool,
-    /// Whether it is read before the block writes it, so that the kernel loads it.
-    pub loaded: bool,
-    /// Whether the block writes it before reading it, so that its values are made by the kernel.
-    pub made: bool,
-    /// Whether it is a reduction's result.
-    pub folded: bool,
-    /// Whether a gather or a roll reads it, at any point.
-    pub gathered: bool,
-}
-
-impl BlockAccess {
-    /// Derives the flags from the first accesses.
-    fn with_flags(mut self) -> BlockAccess {
-        self.written = self.first_write != u32::MAX;
-        self.loaded = self.first_read <= self.first_write && self.first_read != u32::MAX;
-        self.made = self.written && !self.loaded;
-        self
-    }
-
-    fn union(self, other: BlockAccess) -> BlockAccess {
-        BlockAccess {
-            uses: self.uses + other.uses,
-            first_write: self.first_write.min(other.first_write),
-            first_read: self.first_read.min(other.first_read),
-            folded: self.folded || other.folded,
-            gathered: self.gathered || other.gathered,
-            ..self
-        }
-        .with_flags()
-    }
-}
 
 /// A set of instructions that form one kernel or one call.
 #[derive(Debug, Clone)]
@@ -281,48 +239,23 @@ fn conflicts(table: &AccessTable, x: &[BlockAccess], y: &[BlockAccess]) -> bool 
     })
 }
 
-/// The block's accesses to the same view as `access`, or to one that overlaps it.
-pub(super) fn on_same_bytes<'a>(
-    table: &'a AccessTable,
-    access: &'a BlockAccess,
-    theirs: &'a [BlockAccess],
-) -> impl Iterator<Item = &'a BlockAccess> {
-    let near = if table.views[access.view as usize].apart {
-        let at = theirs.partition_point(|t| t.view < access.view);
-        &theirs[at..theirs.len().min(at + 1)]
-    } else {
-        theirs
-    };
-    near.iter().filter(|t| t.view == access.view || table.overlap(t.view, access.view))
+/// Whether the accesses of two blocks must keep their order.
+pub(super) fn depend(table: &AccessTable, a: &Block, b: &Block) -> bool {
+    !each_meeting(table, a, b, |_, _| false)
 }
 
-/// Merges two sorted access lists, joining accesses to the same view.
-#[derive(Clone)]
-struct Union<'a> {
-    a: &'a [BlockAccess],
-    b: &'a [BlockAccess],
-}
-
-/// Removes the first element of a list, which must not be empty.
-fn pop(list: &mut &[BlockAccess]) -> BlockAccess {
-    let first = list[0];
-    *list = &list[1..];
-    first
-}
-
-impl Iterator for Union<'_> {
-    type Item = BlockAccess;
-
-    fn next(&mut self) -> Option<BlockAccess> {
-        match (self.a.first(), self.b.first()) {
-            (None, None) => None,
-            (Some(_), None) => Some(pop(&mut self.a)),
-            (None, Some(_)) => Some(pop(&mut self.b)),
-            (Some(x), Some(y)) => match (x.base, x.view).cmp(&(y.base, y.view)) {
-                std::cmp::Ordering::Less => Some(pop(&mut self.a)),
-                std::cmp::Ordering::Greater => Some(pop(&mut self.b)),
-                std::cmp::Ordering::Equal => Some(pop(&mut self.a).union(pop(&mut self.b))),
-            },
-        }
-    }
+/// Whether `test` holds for all pairs of accesses of two blocks that touch a common byte and of which one writes.
+pub(super) fn each_meeting(
+    table: &AccessTable,
+    a: &Block,
+    b: &Block,
+    test: impl Fn(&BlockAccess, &BlockAccess) -> bool,
+) -> bool {
+    a.accesses.chunk_by(|p, q| p.base == q.base).all(|run| {
+        let theirs = b.accesses_to(run[0].base);
+        theirs.is_empty()
+            || run
+                .iter()
+                .all(|x| on_same_bytes(table, x, theirs).filter(|y| x.written || y.written).all(|y| test(x, y)))
+    })
 }

@@ -6,7 +6,9 @@
 //! no cycle runs through two blocks. Its cost is the bytes of the distinct views that each block accesses, without
 //! contracted bases. docs/fusion.md compares the algorithms and says where they differ from the paper's.
 
+mod accesses;
 pub(crate) mod cost;
+mod footprint;
 pub(crate) mod graph;
 mod greedy;
 pub(crate) mod legality;
@@ -23,6 +25,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod unintrusive;
+pub(crate) mod units;
 mod weighted;
 mod whole;
 
@@ -46,6 +49,11 @@ pub(crate) fn partition(table: &AccessTable, options: &Options) -> Vec<Block> {
     blocks
 }
 
+/// Cost of a partition in bytes.
+pub(crate) fn cost_of(blocks: &[Block]) -> u64 {
+    blocks.iter().map(|b| b.cost.bytes).sum()
+}
+
 /// The partitions that use the dependency graph.
 fn by_graph(table: &AccessTable, graph: &Graph, options: &Options) -> Vec<Block> {
     let blocks = match options.fuse {
@@ -67,7 +75,7 @@ fn in_program_order(table: &AccessTable, blocks: &[Block]) -> Option<Vec<Block>>
         return None;
     }
     let naive = naive::partition(table);
-    (cost::of_partition(&naive) < cost::of_partition(blocks)).then_some(naive)
+    (cost_of(&naive) < cost_of(blocks)).then_some(naive)
 }
 
 /// The most stretches into which a program is cut to save memory.
@@ -86,7 +94,7 @@ const FEW_BYTES: u64 = 32 << 20;
 fn by_stretches(table: &AccessTable, graph: &Graph) -> Vec<Block> {
     let mut best = greedy::partition(table, graph, None);
     let len = table.instrs.len();
-    let mut cost = cost::of_partition(&best);
+    let mut cost = cost_of(&best);
     if best.len() <= 2 || !(LONG..=MODERATE).contains(&len) || cost < FEW_BYTES {
         return best;
     }
@@ -94,7 +102,7 @@ fn by_stretches(table: &AccessTable, graph: &Graph) -> Vec<Block> {
     while len / count >= SHORTEST_STRETCH {
         let Some(stretches) = memory::stretches(table, count) else { break };
         let blocks = greedy::partition(table, graph, Some(&stretches));
-        let own = cost::of_partition(&blocks);
+        let own = cost_of(&blocks);
         if own < cost {
             (best, cost) = (blocks, own);
         }

@@ -15,49 +15,17 @@
 //!
 //! A base that lives only inside the group is in scratch memory, one stretch at a time.
 
-use super::cost;
-use super::legality::{Block, BlockAccess, on_same_bytes, overwriting};
-use super::scatters::{self, Scattered};
-use crate::access::{AccessTable, ViewId};
+use super::accesses::BlockAccess;
+use super::footprint::{Along, Footprint, along, moving, view};
+use super::legality::{Block, depend, each_meeting, overwriting};
+use super::scatters;
+use super::units::{Group, LOOK_BACK, Pair, Unit};
+use crate::access::AccessTable;
 use crate::options::Fuse;
 use crate::plan::Scratch;
 use crate::target::NestLimits;
 use numelt_ir::{BaseId, Instr, Op, Operand, Program, View};
 use smallvec::SmallVec;
-use std::cmp::Ordering;
-
-/// The most units that a block may move back to join a group.
-pub(super) const LOOK_BACK: usize = 4;
-
-/// Blocks that become one step of the plan, if possible.
-pub(crate) enum Unit {
-    One(Block),
-    Pair(Box<Pair>),
-    Group(Group),
-    Scattered(Scattered),
-}
-
-/// Two blocks, and their union as one kernel that overwrites what it reads. Whether that is allowed is known only when
-/// its loops are.
-pub(crate) struct Pair {
-    pub first: Block,
-    pub second: Block,
-    pub both: Block,
-}
-
-/// Blocks that share a loop.
-pub(crate) struct Group {
-    /// The blocks, each with its shared axis, counted in the block's canonical domain.
-    pub stages: Vec<(Block, u8)>,
-    /// Steps of the shared loop.
-    pub extent: i64,
-    /// The fewest steps of a stretch, so that memory is accessed in pieces that are worth fetching.
-    pub grain: i64,
-    /// Bases that need memory only for a stretch.
-    pub scratch: Vec<Scratch>,
-    saved: u64,
-    step: Footprint,
-}
 
 /// Combines blocks into units if that saves bytes. If nothing is to be fused, each block is a unit.
 pub(crate) fn units(program: &Program, table: &AccessTable, blocks: Vec<Block>, fuse: Fuse) -> Vec<Unit> {
@@ -105,18 +73,6 @@ impl Group {
     /// Whether it saves at least one of `worth` bytes.
     fn pays(&self, worth: u64) -> bool {
         self.saved * worth >= self.stages.iter().map(|(b, _)| b.cost.bytes).sum::<u64>()
-    }
-}
-
-impl Unit {
-    pub(super) fn blocks(&self) -> impl Iterator<Item = &Block> {
-        let (one, many, calls) = match self {
-            Unit::One(block) => (Some(block), &[][..], &[][..]),
-            Unit::Pair(pair) => (Some(&pair.both), &[][..], &[][..]),
-            Unit::Group(group) => (None, &group.stages[..], &[][..]),
-            Unit::Scattered(scattered) => (Some(&scattered.block), &[][..], &scattered.calls[..]),
-        };
-        one.into_iter().chain(many.iter().map(|(block, _)| block)).chain(calls.iter().map(|call| &call.block))
     }
 }
 
@@ -178,25 +134,9 @@ fn pair_up(table: &AccessTable, unit: &mut Unit, second: Block) {
     *unit = Unit::Pair(Box::new(Pair { first: first.clone(), second, both }));
 }
 
-/// Whether the accesses of two blocks must keep their order.
-pub(super) fn depend(table: &AccessTable, a: &Block, b: &Block) -> bool {
-    !each_meeting(table, a, b, |_, _| false)
-}
-
 /// Whether two blocks touch a common base.
 fn have_common(a: &Block, b: &Block) -> bool {
     a.accesses.chunk_by(|p, q| p.base == q.base).any(|run| !b.accesses_to(run[0].base).is_empty())
-}
-
-/// Whether `test` holds for all pairs of accesses of two blocks that touch a common byte and of which one writes.
-fn each_meeting(table: &AccessTable, a: &Block, b: &Block, test: impl Fn(&BlockAccess, &BlockAccess) -> bool) -> bool {
-    a.accesses.chunk_by(|p, q| p.base == q.base).all(|run| {
-        let theirs = b.accesses_to(run[0].base);
-        theirs.is_empty()
-            || run
-                .iter()
-                .all(|x| on_same_bytes(table, x, theirs).filter(|y| x.written || y.written).all(|y| test(x, y)))
-    })
 }
 
 /// The kept axes of a block's domain along which nothing is rolled, and their extents.
@@ -286,31 +226,6 @@ fn add(program: &Program, table: &AccessTable, unit: &mut Unit, block: Block, jo
     group.saved += join.saved;
 }
 
-/// How an access moves along the shared loop.
-#[derive(Clone, Copy)]
-struct Along {
-    /// The axis of its view.
-    axis: usize,
-    stride: i64,
-}
-
-/// How an access moves along an axis of its block's domain; `None` if it does not move, or reads anywhere.
-fn along(table: &AccessTable, (block, axis): (&Block, u8), access: &BlockAccess) -> Option<Along> {
-    if access.gathered {
-        return None;
-    }
-    let mut axis = axis as usize;
-    if let Some(reduced) = block.reduced.filter(|_| access.folded) {
-        // a result has only the kept axes
-        if reduced.contains(axis) {
-            return None;
-        }
-        axis = (0..axis).filter(|&a| !reduced.contains(a)).count();
-    }
-    let stride = view(table, access.view).strides.get(axis).copied()?;
-    (stride != 0).then_some(Along { axis, stride })
-}
-
 /// Whether all accesses of two blocks to common bases are local along their axes.
 fn local(table: &AccessTable, a: (&Block, u8), b: (&Block, u8)) -> bool {
     each_meeting(table, a.0, b.0, |x, y| {
@@ -319,10 +234,6 @@ fn local(table: &AccessTable, a: (&Block, u8), b: (&Block, u8)) -> bool {
         let ((low, high), (l, h)) = (step_range(v, p.axis), step_range(w, q.axis));
         p.stride == q.stride && (high.max(h) - low.min(l) <= p.stride.abs() || same_elements(v, p, w, q))
     })
-}
-
-fn view(table: &AccessTable, id: ViewId) -> &View {
-    &table.views[id as usize].view
 }
 
 /// Bytes that a view touches at step zero of the shared loop, which is its axis `shared`.
@@ -335,11 +246,6 @@ fn step_range(view: &View, shared: usize) -> (i64, i64) {
         }
     }
     (low, high)
-}
-
-/// The axes along which a view moves.
-fn moving(view: &View) -> impl Iterator<Item = (i64, i64)> {
-    view.shape.iter().copied().zip(view.strides.iter().copied()).filter(|&(_, s)| s != 0)
 }
 
 /// Whether two views are the same distinct elements, broadcast axes aside, traversed along the same axis.
@@ -378,75 +284,6 @@ fn moved_bytes(table: &AccessTable, block: (&Block, u8), accesses: &[BlockAccess
         }
     }
     out
-}
-
-/// The memory that one step of the shared loop touches.
-#[derive(Default)]
-struct Footprint {
-    /// Sorted by base.
-    bases: Vec<Touch>,
-}
-
-/// The memory of one base that a step touches.
-#[derive(Clone, Copy)]
-struct Touch {
-    base: BaseId,
-    bytes: u64,
-    /// The number of steps whose memory is a piece worth fetching.
-    piece: i64,
-}
-
-impl Footprint {
-    /// The footprint of one block whose axis is shared.
-    fn of(table: &AccessTable, extent: i64, (block, axis): (&Block, u8), limits: &NestLimits) -> Footprint {
-        let mut bases: Vec<Touch> = Vec::new();
-        for run in block.accesses.chunk_by(|p, q| p.base == q.base) {
-            if cost::is_contracted(table, run.iter().copied()) {
-                continue;
-            }
-            for access in run {
-                let Some(Along { stride, .. }) = along(table, (block, axis), access) else { continue };
-                let bytes = table.views[access.view as usize].bytes / extent as u64;
-                let outer = moving(view(table, access.view)).any(|(_, s)| s.abs() > stride.abs());
-                let piece = if outer { (limits.chunk_bytes / stride.abs()).max(1) } else { 1 };
-                let touch = Touch { base: access.base, bytes, piece };
-                match bases.last_mut() {
-                    Some(last) if last.base == touch.base => *last = last.and(touch),
-                    Some(_) | None => bases.push(touch),
-                }
-            }
-        }
-        Footprint { bases }
-    }
-
-    /// The union of two footprints.
-    fn with(&self, other: &Footprint) -> Footprint {
-        let (mut a, mut b) = (self.bases.iter().copied().peekable(), other.bases.iter().copied().peekable());
-        let mut bases = Vec::with_capacity(self.bases.len() + other.bases.len());
-        while let (Some(x), Some(y)) = (a.peek(), b.peek()) {
-            bases.extend(match x.base.cmp(&y.base) {
-                Ordering::Less => a.next(),
-                Ordering::Greater => b.next(),
-                Ordering::Equal => a.next().zip(b.next()).map(|(x, y)| x.and(y)),
-            });
-        }
-        bases.extend(a.chain(b));
-        Footprint { bases }
-    }
-
-    /// The fewest steps of a stretch; `None` if even that would not stay in cache.
-    fn grain(&self, extent: i64, limits: &NestLimits) -> Option<i64> {
-        let bytes = self.bases.iter().map(|t| t.bytes).sum::<u64>();
-        // bases that are small compared to the rest stay in cache anyway
-        let grain = self.bases.iter().filter(|t| t.bytes * 8 >= bytes).map(|t| t.piece).max().unwrap_or(1).min(extent);
-        (bytes * grain as u64 <= limits.stretch_bytes).then_some(grain)
-    }
-}
-
-impl Touch {
-    fn and(self, other: Touch) -> Touch {
-        Touch { bytes: self.bytes.max(other.bytes), piece: self.piece.max(other.piece), ..self }
-    }
 }
 
 /// The bases of a group that can be in scratch memory: they live only inside the group, are written before they are

@@ -8,7 +8,7 @@
 use super::graph::Graph;
 use super::legality::Block;
 use super::weighted::{Weighted, windows};
-use super::{cost, greedy, unintrusive};
+use super::{cost_of, greedy, unintrusive};
 use crate::access::AccessTable;
 
 /// The blocks, in no particular order. `budget` bounds the nodes of the search trees of all windows together.
@@ -22,7 +22,7 @@ pub(super) fn partition(table: &AccessTable, graph: &Graph, mut budget: u32) -> 
         blocks.extend(search.found.into_blocks());
     }
     let greedy = greedy::partition(table, graph, None);
-    if cost::of_partition(&greedy) <= cost::of_partition(&blocks) { greedy } else { blocks }
+    if cost_of(&greedy) <= cost_of(&blocks) { greedy } else { blocks }
 }
 
 struct PartitionSearch<'a, 'b> {

@@ -7,7 +7,8 @@
 //!
 //! Only memory of values that the program itself has made is overwritten, because nobody else needs it.
 
-use super::legality::{Block, BlockAccess};
+use super::accesses::BlockAccess;
+use super::legality::Block;
 use super::memory::{self, Life, lives_in_blocks};
 use crate::access::{AccessTable, ViewId};
 use numelt_ir::{BaseId, Operand, Program};

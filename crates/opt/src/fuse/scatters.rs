@@ -7,26 +7,12 @@
 //! - the block touches the target only by gathers from all of it (`a[i] += …`);
 //! - no scatter there touches what this one does.
 
-use super::legality::{Block, BlockAccess, fuse, fused_cost, on_same_bytes};
-use super::nests::{LOOK_BACK, Unit, depend};
+use super::accesses::{BlockAccess, on_same_bytes};
+use super::legality::{Block, depend, fuse, fused_cost};
+use super::units::{Call, LOOK_BACK, Scattered, Unit};
 use crate::access::{AccessTable, ViewId};
 use crate::plan::Gathers;
 use numelt_ir::{Instr, Op, Operand, Program, View};
-
-/// A block, and the scatters of its results, in order.
-pub(crate) struct Scattered {
-    pub block: Block,
-    pub calls: Vec<Call>,
-}
-
-/// A scatter that has joined a block.
-pub(crate) struct Call {
-    pub instr: u32,
-    /// The block that it would be by itself.
-    pub block: Block,
-    /// Whether the block gathers from the scatter's target.
-    pub gathers: Gathers,
-}
 
 /// Lets a scatter join the unit that computes its values or positions; false if that is impossible.
 pub(super) fn join(program: &Program, table: &AccessTable, units: &mut Vec<Unit>, call: &Block) -> bool {

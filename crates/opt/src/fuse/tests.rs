@@ -3,7 +3,7 @@
 use super::graph::Graph;
 use super::legality::{Block, fuse, fused_cost};
 use super::order::Order;
-use super::{cost, partition};
+use super::{cost_of, partition};
 use crate::access::AccessTable;
 use crate::{Fuse, Options, Target};
 use numelt_ir::Program;
@@ -50,7 +50,7 @@ fn members(text: &str, fuse: Fuse) -> Vec<Vec<u32>> {
 
 #[test]
 fn costs_of_the_synthetic_program() {
-    let elements = |fuse| cost::of_partition(&blocks(SYNTHETIC, fuse)) / 8;
+    let elements = |fuse| cost_of(&blocks(SYNTHETIC, fuse)) / 8;
     assert_eq!(elements(Fuse::Singleton), 86);
     assert_eq!(elements(Fuse::Naive), 50);
     assert_eq!(elements(Fuse::Unintrusive), 62);
@@ -167,11 +167,11 @@ fn random_partitions_are_legal() {
         let table = AccessTable::new(&program, &Target::cpu());
         let graph = Graph::new(&table);
         let hazards = hazards(&program);
-        let singleton = cost::of_partition(&partition(&table, &options(Fuse::Singleton)));
+        let singleton = cost_of(&partition(&table, &options(Fuse::Singleton)));
         for fuse in Fuse::ALL {
             let blocks = partition(&table, &options(fuse));
             assert_eq!(graph.check(&blocks), Ok(()));
-            assert!(cost::of_partition(&blocks) <= singleton);
+            assert!(cost_of(&blocks) <= singleton);
             let mut position = vec![0; program.instrs.len()];
             for (at, block) in blocks.iter().enumerate() {
                 assert!(block.instrs.is_sorted());
@@ -289,8 +289,8 @@ fn long_programs_are_cut_where_that_moves_less() {
         let text = turns(count);
         let program: Program = text.parse().unwrap();
         let table = AccessTable::new(&program, &Target::cpu());
-        let plain = cost::of_partition(&super::greedy::partition(&table, &Graph::new(&table), None));
-        let found = cost::of_partition(&blocks(&text, Fuse::Greedy));
+        let plain = cost_of(&super::greedy::partition(&table, &Graph::new(&table), None));
+        let found = cost_of(&blocks(&text, Fuse::Greedy));
         assert!(found <= plain);
         gains += u32::from(found < plain);
         // each turn's kernel reads what is the same in all turns, and the first array

@@ -6,7 +6,8 @@
 //! go the usual way.
 
 use super::{Constants, Gen, Int, Val};
-use crate::kernels::analyze::{Depth, inner};
+use crate::kernels::analyze::inner;
+use crate::kernels::depth::Depth;
 use crate::lower::Value;
 use crate::lower::memory::{Memory, Place, Span};
 use numelt_ir::{DType, Error, Result};

@@ -5,7 +5,8 @@
 
 use super::Gen;
 use crate::builder::{Int, Val};
-use crate::kernels::analyze::{Depth, inner};
+use crate::kernels::analyze::inner;
+use crate::kernels::depth::Depth;
 use crate::lower::Value;
 use crate::lower::memory::{Memory, Place};
 use numelt_ir::{DType, Error, Result};

@@ -6,12 +6,13 @@
 //! where they are; others are copied, a piece at a time, to buffers on the stack. Not here: which memory is ready to be
 //! used.
 
-use crate::driver;
+mod fold;
+
+use crate::driver::price::cost_of;
 use crate::isa::Isa;
-use crate::tier0::pack::{Rect, pack, splat, unpack};
+use crate::tier0::checks::Check;
 use crate::tier0::report::{self, Report};
-use crate::tier0::select::{Func, select, select_cast, select_divide_by};
-use crate::tier0::small_fold;
+use crate::tier0::{Func, Rect, pack, select, select_cast, select_divide_by, splat, unpack};
 use numelt_ir::{DType, Op, OpKind, warn};
 use numelt_runtime::{SmallCall, SmallInput, SmallView};
 use numelt_vecmath::flags;
@@ -21,7 +22,7 @@ use std::mem::MaybeUninit;
 const ROOM: usize = 4096;
 
 /// The most elements of a whole operand that is converted; they are few enough for one thread.
-pub(super) const FEW: usize = 2048;
+const FEW: usize = 2048;
 
 /// Operations on more elements must be expected to take at most this many picoseconds: longer ones are for several
 /// threads.
@@ -29,20 +30,20 @@ const LONGEST: u64 = 50_000_000;
 
 /// Memory on the stack, whose contents are undefined at first.
 #[repr(align(64))]
-pub(super) struct Room<const N: usize>(MaybeUninit<[u8; N]>);
+struct Room<const N: usize>(MaybeUninit<[u8; N]>);
 
 impl<const N: usize> Room<N> {
-    pub(super) const fn new() -> Self {
+    const fn new() -> Self {
         Room(MaybeUninit::uninit())
     }
 
-    pub(super) fn start(&mut self) -> *mut u8 {
+    fn start(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
     }
 }
 
 /// The bytes of [`FEW`] elements of any dtype.
-pub(super) const WHOLE: usize = 16 * FEW;
+const WHOLE: usize = 16 * FEW;
 
 /// The bytes of the largest output that is computed in other memory first, because an input shares its memory.
 const BESIDE: usize = 1 << 16;
@@ -57,7 +58,7 @@ pub unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     unsafe {
         match call.op.kind() {
             OpKind::Elementwise => elementwise(call, watch, isa),
-            OpKind::Reduction => small_fold::run(call, watch, isa),
+            OpKind::Reduction => fold::run(call, watch, isa),
             OpKind::Scan | OpKind::Generator | OpKind::Gather | OpKind::Roll | OpKind::Library => false,
         }
     }
@@ -150,7 +151,7 @@ enum PieceLoop {
     Same,
     Loop(Func),
     /// The conditions are determined from the values.
-    Checked(Func, report::Check),
+    Checked(Func, Check),
 }
 
 impl PieceLoop {
@@ -213,7 +214,7 @@ unsafe fn elementwise(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
         return false;
     }
     let n = n as usize;
-    if n > FEW && n as u64 * driver::cost_of(op, ty) > LONGEST {
+    if n > FEW && n as u64 * cost_of(op, ty) > LONGEST {
         return false;
     }
     let Some(loops) = (if is_straight(call) { Some(CallLoops::NONE) } else { CallLoops::new(call) }) else {

@@ -4,11 +4,10 @@
 //! are supported whose reduced axes are adjacent and which, if the order matters, NumPy traverses in C order: then
 //! NumPy's order is that of the folds. Outputs are new memory, in which the folds accumulate.
 
+use super::{FEW, Room, WHOLE};
 use crate::fold::{self, Fold, Order};
 use crate::isa::Isa;
-use crate::tier0::pack::{Rect, pack, splat};
-use crate::tier0::select::select_cast;
-use crate::tier0::small::{FEW, Room, WHOLE};
+use crate::tier0::{Rect, pack, select_cast, splat};
 use numelt_ir::{DType, Dims, Op, Result, warn};
 use numelt_runtime::{SmallCall, SmallInput, SmallView};
 use numelt_vecmath::flags;
@@ -47,7 +46,7 @@ impl FoldExtents {
 /// Runs the call; false when it did not.
 ///
 /// # Safety
-/// As for [`run`](super::small::run).
+/// As for [`run`](super::run).
 pub(super) unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
     let (op, ty) = (call.op, call.ty);
     let [SmallInput::View(source)] = call.ins else { return false };
@@ -77,7 +76,7 @@ pub(super) unsafe fn run(call: &SmallCall<'_>, watch: u8, isa: Isa) -> bool {
 /// packed first, which keeps NumPy's order of additions if NumPy traverses them in C order, one run after the other.
 ///
 /// # Safety
-/// As for [`run`](super::small::run); the source has `n` elements.
+/// As for [`run`](super::run); the source has `n` elements.
 #[inline(never)]
 unsafe fn packed(
     call: &SmallCall<'_>,
@@ -166,7 +165,7 @@ unsafe fn pack_all(view: &SmallView<'_>, to: *mut u8) {
 /// Folds elements that are first converted.
 ///
 /// # Safety
-/// As for [`run`](super::small::run); the source is dense and has `n` elements.
+/// As for [`run`](super::run); the source is dense and has `n` elements.
 #[inline(never)]
 unsafe fn converted(
     call: &SmallCall<'_>,
