@@ -4,13 +4,14 @@ Such code tests for NumPy's class itself and then reads the fields of its object
 or treat them as sequences of numbers. So when a module that uses NumPy's C interface has been loaded, its
 functions and the methods of its classes are wrapped. The views share the memory; nothing is copied.
 
-In: an extension module. Out: `adapt`, `adapt_loaded`, `put_methods`, `replace`.
+In: an extension module. Out: `adapt`, `adapt_loaded`, `put_methods`, `replace`, `uses_c_interface`.
 """
 
 from __future__ import annotations
 
 import gc
 import mmap
+import struct
 import sys
 import types
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from numelt.compat import fortran
 from numelt.compat.libraries import is_foreign, library
 from numelt.compat.wrapping import Wrap, drawing
 
-__all__ = ["adapt", "adapt_loaded", "put_methods", "replace"]
+__all__ = ["adapt", "adapt_loaded", "put_methods", "replace", "uses_c_interface"]
 
 Changed = dict[int, tuple[Any, Any]]
 
@@ -33,12 +34,31 @@ _FUNCTIONS = frozenset({"builtin_function_or_method", "cython_function_or_method
 _METHODS = frozenset({"method_descriptor", "cython_function_or_method", "function", "instancemethod"})
 
 
-def _uses_c_interface(path: str) -> bool:
+def _constants(content: mmap.mmap) -> list[tuple[int, int]]:
+    """Return where a file has constants: the first byte of each part, and its last one plus one.
+
+    In files of the format ELF (64 bits, little-endian), these are the sections that are loaded (flag 2) and
+    neither written (1) nor run (4), about an eighth of a file. Of all other files, it is everything.
+    """
+    whole = [(0, len(content))]
+    if content[:6] != b"\x7fELF\x02\x01":
+        return whole
+    (table,) = struct.unpack_from("<Q", content, 0x28)
+    entry, count = struct.unpack_from("<HH", content, 0x3A)
+    found = []
+    for number in range(count):
+        _, kind, flags, _, start, size = struct.unpack_from("<IIQQQQ", content, table + number * entry)
+        if kind == 1 and flags & 7 == 2:
+            found.append((start, start + size))
+    return found or whole
+
+
+def uses_c_interface(path: str) -> bool:
     """Return whether the file of a compiled module contains the name of NumPy's C interface."""
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return content.find(_C_INTERFACE) >= 0
-    except (OSError, ValueError):
+            return any(content.find(_C_INTERFACE, *part) >= 0 for part in _constants(content))
+    except (OSError, ValueError, struct.error):
         return False
 
 
@@ -58,7 +78,7 @@ def _is_adapted(module: types.ModuleType) -> bool:
         return False
     if any(key.endswith("_swigregister") for key in vars(module)):
         return False  # made by SWIG: its C code reads the fields of these functions
-    return _uses_c_interface(spec.origin)
+    return uses_c_interface(spec.origin)
 
 
 def _parts(module: types.ModuleType) -> Iterator[types.ModuleType]:

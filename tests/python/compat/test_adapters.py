@@ -1,9 +1,11 @@
 """Functions of libraries that need NumPy's own arrays get them: the results are the same as with NumPy's."""
 
 import importlib
+import importlib.util
 import inspect
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -11,6 +13,7 @@ import pytest
 
 import numelt
 from numelt._dispatch import fallback
+from numelt.compat import compiled
 
 from ..support.compare import assert_same
 
@@ -526,3 +529,17 @@ def test_hypothesis_fills_arrays_with_ours() -> None:
         assert x.tolist() == [(1.0, 2.0)] * 2
 
     check()
+
+
+def test_the_name_of_numpys_c_interface_is_found_among_constants(tmp_path):
+    """Searching the constants of a compiled module finds what a search of the whole file finds."""
+    folders = [Path(importlib.util.find_spec(name).origin).parent for name in ("numpy", "scipy", "zlib")]
+    files = [file for folder in folders for file in folder.rglob("*.so")]
+    assert len(files) > 50
+    for file in files:
+        content = file.read_bytes()
+        assert compiled.uses_c_interface(str(file)) == (b"_ARRAY_API" in content), file
+    for number, text in enumerate([b"", b"_ARRAY_API", b"\x7fELF\x02\x01_ARRAY_API", content[:1000]]):
+        broken = tmp_path / f"{number}.so"
+        broken.write_bytes(text)
+        assert compiled.uses_c_interface(str(broken)) == (number == 1), number
