@@ -18,7 +18,13 @@ __all__: list[str] = []
 
 
 class NpzFile(numpy.lib.npyio.NpzFile):
-    """An archive of arrays, which are read when they are asked for; see `numpy.lib.npyio.NpzFile`."""
+    """An archive of arrays, which are read when they are asked for; see `numpy.lib.npyio.NpzFile`.
+
+    It shares the files of an archive of NumPy's, which it holds, because that one closes them when it is freed.
+    """
+
+    def __init__(self, archive: numpy.lib.npyio.NpzFile) -> None:
+        vars(self).update(vars(archive), _archive=archive, f=type(archive.f)(self))
 
     def __getitem__(self, key: str) -> Any:
         return fallback.wrap(super().__getitem__(key))
@@ -38,9 +44,7 @@ def load(*args: Any, **kwargs: Any) -> Any:
     array([1, 2, 3])
     """
     made = fallback.uncounted(numpy.load, args, kwargs)
-    if type(made) is numpy.lib.npyio.NpzFile:
-        made.__class__ = NpzFile  # the object is new, and nobody else has it
-    return made
+    return NpzFile(made) if type(made) is numpy.lib.npyio.NpzFile else made
 
 
 NpzFile.__module__ = "numpy.lib.npyio"
