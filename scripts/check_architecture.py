@@ -127,7 +127,7 @@ RULES = [
             # the number of each thread
             "crates/runtime/src/heap/guards.rs",
             # a fork copies all runtimes of the process
-            "crates/runtime/src/fork.rs",
+            "crates/runtime/src/runtime/fork.rs",
             # numbers of temporary files, which other threads of the process must not use
             "crates/runtime/src/store.rs",
             "crates/runtime/src/store/secret.rs",

@@ -26,10 +26,11 @@
 //! While operations are inspected or traced, all of them are recorded; after a request for an explanation, those of
 //! the next batches.
 
-use crate::engine::{Host, SmallCall, SmallInput, SmallView};
+use crate::engine::{SmallCall, SmallInput, SmallView};
 use crate::heap::base::{ArrayView, Input};
 use crate::heap::cell::note;
-use crate::siblings;
+use crate::host::Host;
+use crate::sequels;
 use numelt_ir::{Axes, DType, Op, OpKind, Result};
 use numelt_opt::AtOnceLimits;
 use smallvec::SmallVec;
@@ -230,7 +231,7 @@ fn is_blocked(out: &ArrayView, ins: &[Input<'_>]) -> bool {
 
 /// Whether other reductions can share the pass over memory of this one.
 fn has_siblings(op: Op, ty: DType, ins: &[Input<'_>]) -> bool {
-    matches!(ins, [Input::Array(source)] if source.base.nbytes() >= siblings::SMALLEST && siblings::concerns(op, ty))
+    matches!(ins, [Input::Array(source)] if source.base.nbytes() >= sequels::SMALLEST && sequels::concerns(op, ty))
 }
 
 /// Whether an operation has at most `most` results and uses at most `most` elements of each operand.

@@ -7,7 +7,6 @@
 
 mod calls;
 mod hash;
-mod packed;
 mod positions;
 mod remaining;
 mod repeat;
@@ -16,21 +15,20 @@ mod windows;
 pub(crate) use self::calls::Call;
 use self::calls::QueuedCalls;
 use self::hash::BatchHash;
-pub(crate) use self::packed::PackedProgram;
-use self::packed::{PackedInstr, PackedOperand};
-pub(crate) use self::positions::SourcePositions;
 use self::positions::Trust;
 pub(crate) use self::remaining::{Remaining, Retry, Turn, wanted_by_holders};
-pub(crate) use self::repeat::Track;
-pub use self::repeat::{Repeated, in_c_order};
+pub use self::repeat::Repeated;
 pub(crate) use self::windows::operand_view;
 use self::windows::{broadcasts, broadcasts_to, has_same_window};
-use crate::exec::ReadyPlan;
+use crate::exec::{Candidates, ReadyPlan};
 use crate::heap::Heap;
 use crate::heap::base::{ArrayView, BaseRef, Input};
 use crate::heap::cell::{BaseCell, MAX_SLOTS, note, recycle};
 use crate::heap::shared::Shared;
-use crate::siblings;
+use crate::packed::{self, PackedInstr, PackedOperand};
+use crate::planned::{PassingBases, SourcePositions};
+use crate::sequels;
+use crate::track::work;
 use numelt_ir::{Axes, Base, BaseId, DType, Instr, Op, OpKind, Operand, Program, Result};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -66,9 +64,6 @@ pub(crate) struct Batch {
     pub waiting: u32,
 }
 
-/// Bases that their holders are about to release.
-pub(crate) type PassingBases = SmallVec<[BaseId; 2]>;
-
 /// The first few full reductions of a batch.
 type FullReductions = SmallVec<[u32; 4]>;
 
@@ -77,9 +72,6 @@ const MOST_REDUCTIONS: usize = 16;
 
 /// An empty batch keeps memory for this many instructions.
 const KEPT_INSTRS: usize = 128;
-
-/// Plans whose programs start as the batch does.
-pub(crate) type Candidates = SmallVec<[Arc<ReadyPlan>; 3]>;
 
 /// The plan whose program the batch has repeated so far.
 struct Followed {
@@ -193,8 +185,8 @@ impl Batch {
         let watch = self.heap.watched();
         self.append_recorded(&Recorded { op, ty, out, ins, axes, watch, alone })?;
         if let Some(Input::Array(array)) = ins.first()
-            && siblings::concerns(op, ty)
-            && array.base.nbytes() >= siblings::SMALLEST
+            && sequels::concerns(op, ty)
+            && array.base.nbytes() >= sequels::SMALLEST
             && self.full_reductions.len() < MOST_REDUCTIONS
         {
             self.full_reductions.push(self.len() as u32 - 1);
@@ -474,20 +466,6 @@ impl Batch {
             hash.word((base.nbytes as u64) << 2 | u64::from(base.input) << 1 | u64::from(base.output));
         }
         hash.0
-    }
-}
-
-/// The element-operations of an instruction.
-pub(crate) fn work(instr: &Instr) -> u64 {
-    let size = |shape: &[i64]| shape.iter().product::<i64>() as u64;
-    match instr.ins.as_slice() {
-        // elements to which no position leads are not touched
-        [Operand::View(target), _, Operand::View(positions)]
-            if instr.op.scatter_step().is_some() && target.base == instr.out.base =>
-        {
-            size(&positions.shape) * size(&instr.out.shape[1..])
-        }
-        _ => size(instr.domain()),
     }
 }
 

@@ -2,12 +2,11 @@
 //! structure to its executable.
 
 use crate::batch::Batch;
-use crate::engine::{Engine, Executable};
+use crate::engine::{Engine, Executable, Executables};
 use crate::exec::ReadyPlan;
 use numelt_ir::{Instr, Result, Scalar, warn};
 use numelt_opt::{Kernel, OneKernel, OneKey, Outline, Step};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -16,9 +15,6 @@ use std::sync::atomic::Ordering;
 const PLAN_BUDGET: usize = 1 << 16;
 /// The most executables that are kept.
 const KERNEL_BUDGET: usize = 20_000;
-
-/// The executables of a step's kernels; empty for calls.
-pub(crate) type Executables = SmallVec<[Arc<dyn Executable>; 1]>;
 
 /// The executables of a plan's steps, and how many of them had to be prepared.
 type Prepared = (Vec<Executables>, u64);

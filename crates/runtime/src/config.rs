@@ -11,7 +11,7 @@
 mod values;
 
 use crate::engine::SmallCall;
-use crate::placement::Rule;
+use crate::placement::rule::Rule;
 use crate::trusted;
 use numelt_ir::{Error, Result};
 use numelt_opt::{Fuse, Passes};

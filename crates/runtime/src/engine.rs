@@ -5,10 +5,9 @@
 //! only an engine that computes in host memory can offer. A runtime has exactly one host engine, and any number of
 //! others.
 
-pub(crate) use crate::host::Host;
-use crate::placement::Rule;
 use numelt_ir::{Axes, DType, Op, Result, Scalar, View};
 use numelt_opt::{Delay, Gathers, Geometry, Kernel, NestStep, Node, Target};
+use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
 
@@ -56,6 +55,9 @@ pub trait Executable: Any + Send + Sync {
     /// The tier on which the next launch would run (`"interp"`, `"llvm"`, `"null"`), for traces.
     fn tier(&self) -> &'static str;
 }
+
+/// The executables of a step's kernels; empty for calls.
+pub(crate) type Executables = SmallVec<[Arc<dyn Executable>; 1]>;
 
 /// A part of scratch memory, aligned like all other memory.
 #[derive(Clone, Copy)]
@@ -332,28 +334,4 @@ pub trait Engine: Storage {
 #[inline]
 pub fn run(engine: &(impl Engine + ?Sized), work: &Work<'_>) -> Result<u8> {
     engine.wait(engine.submit(work)?)
-}
-
-/// The engines of a runtime, and the rule that chooses one for each step.
-#[derive(Clone)]
-pub struct EngineSet {
-    /// The engine that computes in host memory. It does what the others cannot do.
-    pub host: Arc<dyn Host>,
-    /// Engines with memory of their own.
-    pub devices: Vec<Arc<dyn Engine>>,
-    /// The rule that chooses an engine for each step.
-    pub rule: Rule,
-}
-
-impl From<Arc<dyn Host>> for EngineSet {
-    fn from(host: Arc<dyn Host>) -> EngineSet {
-        EngineSet { host, devices: Vec::new(), rule: Rule::Host }
-    }
-}
-
-impl<H: Host + 'static> From<Arc<H>> for EngineSet {
-    fn from(host: Arc<H>) -> EngineSet {
-        let host: Arc<dyn Host> = host;
-        host.into()
-    }
 }

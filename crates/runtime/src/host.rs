@@ -10,7 +10,6 @@
 
 use crate::blas::BlasTable;
 use crate::engine::{Engine, Executable, Launch, PutCall, SmallCall};
-use crate::null::NullEngine;
 use numelt_ir::{DType, Op, Result, Scalar};
 use std::ops::Range;
 
@@ -170,9 +169,6 @@ pub trait Host: Engine {
         false
     }
 }
-
-/// The host engine of a runtime that was given none. It declines every call.
-impl Host for NullEngine {}
 
 /// Dense rows of floats, and a mask with a byte for each element.
 #[derive(Debug, Clone, Copy)]

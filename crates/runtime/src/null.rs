@@ -2,6 +2,7 @@
 
 use crate::engine::{Engine, Executable, Task, Ticket, Work};
 use crate::heap::memory::HostMemory;
+use crate::host::Host;
 use numelt_ir::Result;
 use numelt_opt::{Kernel, Target};
 use std::any::Any;
@@ -51,3 +52,6 @@ impl Engine for NullEngine {
         Ok(0)
     }
 }
+
+/// The host engine of a runtime that was given none. It declines every call.
+impl Host for NullEngine {}

@@ -4,7 +4,8 @@
 //! needs the operands as they were. Large operands are not copied, because this would take a large part of the kernel's
 //! own time.
 
-use crate::engine::{Buffer, Host, Launch, Ticket};
+use crate::engine::{Buffer, Launch, Ticket};
+use crate::host::Host;
 use numelt_ir::{BaseId, Result};
 use numelt_opt::{ArgKind, Kernel};
 use smallvec::SmallVec;

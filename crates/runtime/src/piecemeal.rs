@@ -7,17 +7,19 @@
 //! Batches that are inspected, traced or explained are always planned, as are those under settings that choose passes
 //! or a partition.
 
-use crate::batch::{PassingBases, Remaining, Turn, wanted_by_holders};
+use crate::batch::{Remaining, Turn, wanted_by_holders};
 use crate::cache::Caches;
-use crate::engine::{Buffer, Host, Launch, Operand, SmallCall, SmallInput, SmallView, Work, run};
-use crate::exec::{self, ExecutionContext, PlannedProgram, ReadyPlan};
+use crate::engine::{Buffer, Launch, Operand, SmallCall, SmallInput, SmallView, Work, run};
+use crate::exec::{self, ExecutionContext, ReadyPlan};
 use crate::heap::base::BaseRef;
 use crate::heap::cell::BaseCell;
 use crate::heap::shared::Shared;
 use crate::heap::{lost, zeros};
+use crate::host::Host;
 use crate::journal::Journal;
 use crate::overwritten::Overwritten;
 use crate::placement::Placement;
+use crate::planned::{PassingBases, PlannedProgram};
 use crate::progress::Progress;
 use crate::report::{self, Warning};
 use crate::stats::Stats;

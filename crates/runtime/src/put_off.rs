@@ -12,102 +12,15 @@
 //! after all, the plan is regretted: its program is planned again, and its values are stored from then on.
 
 use crate::exec::ReadyPlan;
-use crate::heap::cell::BaseCell;
+use crate::heap::cell::{BaseCell, Postponed};
 use crate::heap::shared::{Shared, Weak};
-use numelt_ir::{Program, Scalar};
-use numelt_opt::Recipe;
+use numelt_ir::Scalar;
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// The most values that are put off at a time. Each flush examines all of them.
 const MOST: usize = 64;
-
-/// The bit which says that a base's value is put off.
-const PUT_OFF: u32 = 1 << 31;
-
-/// How a base is connected with values that are put off.
-#[derive(Default)]
-#[repr(C)]
-pub(crate) struct Bonds {
-    /// [`PUT_OFF`], and the number of values that are put off and made of this base.
-    state: AtomicU32,
-    put: Mutex<Option<Box<Postponed>>>,
-}
-
-impl Bonds {
-    /// Whether its value is put off, or such values are made of it.
-    #[inline]
-    pub fn any(&self) -> bool {
-        self.state.load(Ordering::Acquire) != 0
-    }
-
-    /// Whether the base's own value is put off.
-    #[inline]
-    pub fn is_put_off(&self) -> bool {
-        self.state.load(Ordering::Acquire) & PUT_OFF != 0
-    }
-
-    /// How many values that are put off are made of the base.
-    fn readers(&self) -> usize {
-        (self.state.load(Ordering::Acquire) & !PUT_OFF) as usize
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Box<Postponed>>> {
-        self.put.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Puts the base's value off, for the first time or again.
-    pub fn put_back(&self, put: Box<Postponed>) {
-        *self.lock() = Some(put);
-        self.state.fetch_or(PUT_OFF, Ordering::AcqRel);
-    }
-
-    /// Takes out how to make the value, for a caller that makes it now. The value stays awaited until
-    /// [`Bonds::made`].
-    pub fn take(&self) -> Option<Box<Postponed>> {
-        if self.is_put_off() { self.lock().take() } else { None }
-    }
-
-    /// States that the value has been made.
-    pub fn made(&self) {
-        self.state.fetch_and(!PUT_OFF, Ordering::AcqRel);
-    }
-}
-
-/// How one value is made.
-pub(crate) struct Postponed {
-    plan: Arc<ReadyPlan>,
-    /// The number of the plan's recipe.
-    recipe: usize,
-    consts: Vec<Scalar>,
-    inputs: SmallVec<[Shared<BaseCell>; 1]>,
-}
-
-impl Postponed {
-    fn recipe(&self) -> &Recipe {
-        &self.plan.recipes[self.recipe]
-    }
-
-    /// Notes that the value should have been stored, so that the plan that put it off is not used again.
-    pub fn regret(&self) {
-        self.plan.regretted.store(true, Ordering::Relaxed);
-    }
-
-    /// The program that makes the value of `cell`, and the first of its bases.
-    pub fn program(&self, cell: &Shared<BaseCell>) -> (Program, Vec<Shared<BaseCell>>) {
-        let slots = std::iter::once(cell).chain(&self.inputs).cloned().collect();
-        (Program { consts: self.consts.clone(), ..self.recipe().program.clone() }, slots)
-    }
-}
-
-impl Drop for Postponed {
-    fn drop(&mut self) {
-        for input in &self.inputs {
-            input.bonds.state.fetch_sub(1, Ordering::AcqRel);
-        }
-    }
-}
 
 /// All values that are put off.
 #[derive(Default)]
@@ -118,12 +31,12 @@ impl PutOff {
     /// values that must be computed now nevertheless, because what they are made of may change unnoticed.
     pub fn add(
         &mut self,
-        plan: &Arc<ReadyPlan>,
+        plan: &ReadyPlan,
         consts: &[Scalar],
         slots: &[Shared<BaseCell>],
     ) -> SmallVec<[Shared<BaseCell>; 2]> {
         let mut now = SmallVec::new();
-        for (at, recipe) in plan.recipes.iter().enumerate() {
+        for (at, recipe) in plan.recipes.list.iter().enumerate() {
             let cell = &slots[recipe.base as usize];
             if cell.count() == 1 {
                 continue;
@@ -133,7 +46,7 @@ impl PutOff {
             let seen = inputs.iter().any(|input| input.is_visible());
             inputs.iter().for_each(|input| _ = input.bonds.state.fetch_add(1, Ordering::AcqRel));
             let consts = recipe.consts.iter().map(|&id| consts[id as usize]).collect();
-            cell.bonds.put_back(Box::new(Postponed { plan: Arc::clone(plan), recipe: at, consts, inputs }));
+            cell.bonds.put_back(Box::new(Postponed { recipes: Arc::clone(&plan.recipes), recipe: at, consts, inputs }));
             if seen || self.0.len() >= MOST {
                 now.push(cell.clone());
             }

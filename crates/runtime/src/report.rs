@@ -4,7 +4,8 @@
 //! kernel once more, value by value (an audit). If the launch has overwritten operands of which no copy was kept, some
 //! values cannot be evaluated again; then the most likely operation is named.
 
-use crate::engine::{Buffer, Executable, Host, Launch, NestLaunch, WholeScratch, Work, run};
+use crate::engine::{Buffer, Executable, Launch, NestLaunch, WholeScratch, Work, run};
+use crate::host::Host;
 use crate::overwritten::Overwritten;
 use numelt_ir::{BaseId, DType, Instr, Op, warn};
 use numelt_opt::{ArgKind, KernelStep, NestStep, Node};

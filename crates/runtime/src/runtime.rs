@@ -9,6 +9,7 @@ mod engines;
 mod extending;
 mod filtering;
 mod flushing;
+pub mod fork;
 mod gate;
 mod hosting;
 mod inspection;
@@ -18,8 +19,7 @@ mod recording;
 mod repeat;
 
 use self::aside::ALONE;
-pub(crate) use self::engines::Held;
-use self::engines::{configure_pool, numbered, physical_memory};
+use self::engines::{Held, configure_pool, numbered, physical_memory};
 pub use self::filtering::Filtering;
 use self::filtering::Filters;
 use self::flushing::Taken;
@@ -30,9 +30,9 @@ use crate::at_once::Chains;
 use crate::batch::{Batch, Retry};
 use crate::cache::Caches;
 use crate::config::Config;
-use crate::engine::{EngineSet, Task};
+use crate::engine::Task;
+use crate::engine_set::EngineSet;
 use crate::exec::{ExecutionContext, ReadyPlan, Stopped};
-use crate::fork;
 use crate::heap::base::{ArrayView, BaseRef};
 use crate::heap::cell::BaseCell;
 use crate::heap::copies::Device;
@@ -45,9 +45,10 @@ use crate::placement::{Placement, Rates, Rule};
 use crate::progress::Progress;
 use crate::put_off::PutOff;
 use crate::report::Warning;
-use crate::siblings::{self, Sequels};
+use crate::sequels::Sequels;
+use crate::siblings;
 use crate::stats::{FlushReport, Reason, Stats};
-use numelt_ir::{DType, Instr, Op, Result, Scalar};
+use numelt_ir::{DType, Dims, Instr, Op, Result, Scalar, new_strides};
 use numelt_opt::{Options, Target};
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -517,5 +518,19 @@ fn mark_failed(batch: &mut Batch) {
     for instr in &program.instrs {
         let base = instr.out.base;
         lost::mark(&slots[base as usize], &program.instrs, base);
+    }
+}
+
+impl ArrayView {
+    /// A C-contiguous array on a new base without memory.
+    pub fn fresh(runtime: &Runtime, dtype: DType, shape: &[i64]) -> ArrayView {
+        let size: i64 = shape.iter().product();
+        ArrayView {
+            base: runtime.new_base(size as usize * dtype.size()),
+            dtype,
+            offset: 0,
+            shape: Dims::from_slice(shape),
+            strides: new_strides(shape, dtype.size() as i64),
+        }
     }
 }

@@ -188,7 +188,7 @@ impl FlushReport {
             step_ns: Vec::new(),
             buffers: plan.buffer_bytes.clone(),
             contracted: plan.contracted,
-            put_off: plan.recipes.len(),
+            put_off: plan.recipes.list.len(),
             bytes_moved: plan.plan.bytes_moved,
             engines: Vec::new(),
             bytes_there: 0,

@@ -263,7 +263,7 @@ impl AnyArray {
                 false => KeyItem::Array(along(self.shape()[other], other, self.ndim())),
             })
             .collect();
-        let lookup = Lookup::new(self.view(), &key).map_err(Error::from)?;
+        let lookup = Lookup::new(self.view(), &key)?;
         match indexing::gather(&Recorder, &lookup)? {
             Answer::Recorded(taken) => Ok(AnyArray::new(taken)),
             Answer::NotNative(_) => Err(no_index()),

@@ -6,13 +6,11 @@
 
 use super::{Batch, Followed};
 use crate::exec::ReadyPlan;
+use crate::planned::SourcePositions;
 use crate::report::Warning;
 use numelt_ir::{Instr, Op};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
-
-/// Numbers of instructions, each with the front end's number of its position.
-pub(crate) type SourcePositions = Vec<(u32, u32)>;
 
 /// Whether a plan's positions are taken for those of the batch that follows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 //!
 //! [`operand_view`] makes the view in the bytecode; the others compare an array with the window of a recorded view.
 
-use super::packed::Window;
 use crate::heap::base::ArrayView;
+use crate::packed::Window;
 use numelt_ir::{BaseId, Dims, Error, Op, OpKind, Result, View};
 
 /// Whether the operand at this index is broadcast to the output's shape.

@@ -3,7 +3,7 @@
 //! Each function returns the value that a text stands for; `None` if the setting does not accept the text.
 
 use super::{InstructionSet, Jit, Variants};
-use crate::placement::Rule;
+use crate::placement::rule::Rule;
 
 pub(super) fn jit(value: &str) -> Option<Jit> {
     match value {

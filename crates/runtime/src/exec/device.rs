@@ -3,13 +3,13 @@
 //! Operands are copied to the device if they are not there, and results stay there. A step that a device cannot do runs
 //! on the host.
 
-use super::host::library_call;
-use super::memory::{Memory, argument_buffers};
+use super::memory::Memory;
 use super::{ReadyPlan, Run, step_bases, written_bases};
-use crate::cache::Executables;
-use crate::engine::{Buffer, Host, Launch, Operand, Task, Ticket, Work};
+use crate::engine::{Buffer, Executables, Launch, Operand, Task, Ticket, Work};
 use crate::heap::copies::Device;
 use crate::heap::lost;
+use crate::host::Host;
+use crate::operands::{argument_buffers, library_call};
 use crate::overwritten::Overwritten;
 use crate::report::{self, Warning};
 use numelt_ir::{Error, Result};

@@ -4,15 +4,16 @@
 
 use super::memory::Memory;
 use super::{Run, streamed};
-use crate::cache::Executables;
 use crate::engine::{
-    Buffer, Executable, Host, Launch, LibraryCall, NestLaunch, Operand, PutCall, StageLaunch, Work, run,
+    Buffer, Executable, Executables, Launch, LibraryCall, NestLaunch, Operand, PutCall, StageLaunch, Work, run,
 };
 use crate::heap::lost;
 use crate::heap::zeros::is_zero;
+use crate::host::Host;
+use crate::operands::library_call;
 use crate::overwritten::Overwritten;
 use crate::report::{self, Warning};
-use numelt_ir::{Error, Instr, Operand as IrOperand, Result, Scalar, View, warn};
+use numelt_ir::{Instr, Result, Scalar, View, warn};
 use numelt_opt::{KernelStep, NestStep, Put, Step};
 use smallvec::SmallVec;
 
@@ -172,22 +173,4 @@ fn launch_puts<'v>(
 /// Runs an instruction that is a library call or a scan.
 pub(crate) fn call<'v>(engine: &dyn Host, instr: &'v Instr, operand: impl Fn(&'v View) -> Operand<'v>) -> Result<u8> {
     library_call(instr, operand, |call| run(engine, &Work::Call(call)))
-}
-
-/// Calls the engine with an instruction that is a library call or a scan.
-pub(crate) fn library_call<'v, R>(
-    instr: &'v Instr,
-    operand: impl Fn(&'v View) -> Operand<'v>,
-    with: impl FnOnce(&LibraryCall<'_>) -> Result<R>,
-) -> Result<R> {
-    let mut ins: SmallVec<[Operand<'_>; 2]> = SmallVec::new();
-    for input in &instr.ins {
-        match input {
-            IrOperand::View(view) => ins.push(operand(view)),
-            IrOperand::Const(_) => {
-                return Err(Error::Invalid(format!("{} with a literal operand", instr.op.name())));
-            }
-        }
-    }
-    with(&LibraryCall { op: instr.op, ty: instr.ty, axes: instr.axes, out: operand(&instr.out), ins: &ins })
 }

@@ -5,8 +5,9 @@ use crate::engine::{Buffer, Operand};
 use crate::heap::base::BaseRef;
 use crate::heap::cell::{BaseCell, note};
 use crate::heap::shared::Shared;
+use crate::operands::argument_buffers;
 use numelt_ir::{Error, Result, View};
-use numelt_opt::{Arg, ArgGeometry, ArgKind, KernelStep, Plan, Step};
+use numelt_opt::{KernelStep, Plan, Step};
 use smallvec::SmallVec;
 
 /// The bases of one run. Those that passes added are freed with it, also if the run fails.
@@ -108,13 +109,4 @@ impl<'a> Memory<'a> {
     pub fn operand<'v>(&self, view: &'v View) -> Operand<'v> {
         Operand { view, buffer: self.buffer(view.base).moved(view.offset) }
     }
-}
-
-/// The positions of a kernel's arguments, if `buffer` returns those of bases.
-pub(crate) fn argument_buffers(step: &KernelStep, buffer: impl Fn(u32) -> Buffer) -> SmallVec<[Buffer; 16]> {
-    let argument = |((arg, &base), geometry): ((&Arg, &u32), &ArgGeometry)| match arg.kind {
-        ArgKind::Index => Buffer::NONE,
-        ArgKind::Load | ArgKind::Gather | ArgKind::Store | ArgKind::Reduced => buffer(base).moved(geometry.offset),
-    };
-    step.kernel.args.iter().zip(&step.bases).zip(&step.geometry.args).map(argument).collect()
 }

@@ -6,23 +6,27 @@
 mod device;
 mod host;
 mod memory;
+mod placing;
 
 pub(crate) use self::device::supports;
-pub(crate) use self::host::{call, library_call};
-pub(crate) use self::memory::{Memory, argument_buffers};
+pub(crate) use self::host::call;
+use self::memory::Memory;
 
-use crate::batch::{Candidates, PackedProgram, PassingBases, SourcePositions, Track};
-use crate::cache::Executables;
-use crate::engine::Host;
+use crate::engine::Executables;
 use crate::heap::cell::BaseCell;
 use crate::heap::copies::Device;
 use crate::heap::shared::Shared;
 use crate::heap::zeros::Fill;
+use crate::host::Host;
 use crate::journal::Journal;
+use crate::packed::PackedProgram;
 use crate::placement::{Decisions, Placement, StepEngines};
+use crate::planned::{PassingBases, PlannedProgram, SourcePositions};
 use crate::progress::Progress;
+use crate::recipes::Recipes;
 use crate::report::{self, Warning};
-use numelt_ir::{Base, Error, Instr, Program, Result, Scalar, warn};
+use crate::track::Track;
+use numelt_ir::{Base, Error, Program, Result, Scalar, warn};
 use numelt_opt::{ArgKind, KernelStep, Plan, Recipe, Step};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -52,36 +56,15 @@ pub(crate) struct ReadyPlan {
     /// The positions at which those instructions were recorded that could warn.
     pub positions: Mutex<SourcePositions>,
     /// The values that its runs put off.
-    pub recipes: Vec<Recipe>,
-    /// Whether one of these values was read after all. Then the next plan for the program puts none off.
-    pub regretted: AtomicBool,
+    pub recipes: Arc<Recipes>,
     /// The plans that ran right after this one, the latest first.
     next: Mutex<SmallVec<[Weak<ReadyPlan>; NEXT]>>,
     /// The engines that were chosen for its steps.
     pub decisions: Decisions,
 }
 
-/// The program that a plan was made for, as far as the plan keeps it.
-pub(crate) struct PlannedProgram {
-    recorded: PackedProgram,
-    bases: Box<[Base]>,
-    passing: PassingBases,
-    track: Track,
-}
-
-impl PlannedProgram {
-    /// Keeps a program, and the bases that their holders are about to release.
-    pub fn of(program: &Program, passing: &PassingBases) -> PlannedProgram {
-        let recorded = PackedProgram::new(&program.instrs);
-        let track = Track::new(&program.instrs, &program.bases, &recorded);
-        PlannedProgram { recorded, bases: program.bases.as_slice().into(), passing: passing.clone(), track }
-    }
-
-    /// The instructions.
-    pub fn unpack(&self) -> Vec<Instr> {
-        self.recorded.unpack()
-    }
-}
+/// Plans whose programs start as a batch does.
+pub(crate) type Candidates = SmallVec<[Arc<ReadyPlan>; 3]>;
 
 /// The most successors of a plan that are remembered.
 const NEXT: usize = 3;
@@ -129,7 +112,7 @@ impl ReadyPlan {
         let PlannedProgram { recorded, bases, passing, track } = made;
         keep_calls(&mut plan);
         plan.steps.shrink_to_fit();
-        let regretted = AtomicBool::new(false);
+        let recipes = Arc::new(Recipes { list: recipes, ..Recipes::default() });
         ReadyPlan {
             recorded,
             bases,
@@ -144,7 +127,6 @@ impl ReadyPlan {
             cut,
             positions: Mutex::default(),
             recipes,
-            regretted,
             next,
             decisions: Decisions::default(),
         }
@@ -183,7 +165,7 @@ impl ReadyPlan {
 
     /// Whether it has put off a value that was read after all.
     pub fn is_regretted(&self) -> bool {
-        self.regretted.load(Ordering::Relaxed)
+        self.recipes.regretted.load(Ordering::Relaxed)
     }
 
     /// The tier of each kernel step's next launch.
@@ -203,7 +185,7 @@ impl ReadyPlan {
         warnings: &mut Vec<Warning>,
     ) -> std::result::Result<(), Stopped> {
         let mut memory = Memory::new(self, slots);
-        let engines = context.placement.choose_engines(self, context, &memory);
+        let engines = placing::choose_engines(self, context, &memory);
         let times = context.journal.times_steps();
         context.progress.begin(self.steps.len());
         for (at, (step, ready)) in self.plan.steps.iter().zip(&self.steps).enumerate() {

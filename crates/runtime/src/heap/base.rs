@@ -6,8 +6,7 @@
 use super::Heap;
 use super::cell::{BaseCell, Whereabouts, note};
 use super::shared::{self, Shared};
-use crate::runtime::Runtime;
-use numelt_ir::{DType, Dims, Result, Scalar, View, is_nested, new_strides};
+use numelt_ir::{DType, Dims, Result, Scalar, View, is_nested};
 use std::any::Any;
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -149,9 +148,9 @@ impl BaseRef {
     /// base is not [readable](BaseRef::is_readable).
     ///
     /// # Safety
-    /// The caller holds a lock of its own, as [`Runtime::record_past`] requires. `look` neither releases it nor calls
-    /// the runtime: until it returns, nobody writes or frees the values. A thread that gets a guard while it is
-    /// [away](crate::Away) takes that lock again before it uses the guard.
+    /// The caller holds a lock of its own, as [`Runtime::record_past`](crate::Runtime::record_past) requires. `look`
+    /// neither releases it nor calls the runtime: until it returns, nobody writes or frees the values. A thread that
+    /// gets a guard while it is [away](crate::Away) takes that lock again before it uses the guard.
     #[inline(always)]
     pub unsafe fn peek<R>(&self, look: impl FnOnce(&[u8]) -> R) -> Option<R> {
         // SAFETY: the caller's contract.
@@ -209,7 +208,7 @@ impl BaseRef {
         WeakBase(self.0.downgrade())
     }
 
-    /// Whether results of full reductions of the present values are kept. See [`Runtime::kept`].
+    /// Whether results of full reductions of the present values are kept. See [`Runtime::kept`](crate::Runtime::kept).
     #[inline]
     pub fn has_kept(&self) -> bool {
         self.0.has(note::KEPT)
@@ -326,18 +325,6 @@ impl Clone for ArrayView {
 }
 
 impl ArrayView {
-    /// A C-contiguous array on a new base without memory.
-    pub fn fresh(runtime: &Runtime, dtype: DType, shape: &[i64]) -> ArrayView {
-        let size: i64 = shape.iter().product();
-        ArrayView {
-            base: runtime.new_base(size as usize * dtype.size()),
-            dtype,
-            offset: 0,
-            shape: Dims::from_slice(shape),
-            strides: new_strides(shape, dtype.size() as i64),
-        }
-    }
-
     /// The same window, as a view of the bytecode on base number `base`.
     #[inline]
     pub fn to_ir(&self, base: u32) -> View {
@@ -357,7 +344,7 @@ impl ArrayView {
     }
 }
 
-/// An input of [`Runtime::record`].
+/// An input of [`Runtime::record`](crate::Runtime::record).
 #[derive(Debug, Clone, Copy)]
 pub enum Input<'a> {
     /// An array; it is broadcast to the instruction's domain.

@@ -7,9 +7,11 @@
 use super::Heap;
 use super::copies::Copies;
 use super::shared::Shared;
-use crate::put_off::Bonds;
-use crate::siblings::Memo;
-use numelt_ir::{DType, Result, Scalar};
+use crate::recipes::Recipes;
+use crate::sequels::Memo;
+use numelt_ir::{DType, Program, Result, Scalar};
+use numelt_opt::Recipe;
+use smallvec::SmallVec;
 use std::any::Any;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -339,6 +341,92 @@ pub(crate) fn recycle(slots: &mut Vec<Shared<BaseCell>>, cells: &mut Vec<Shared<
             && own.renew()
         {
             cells.push(cell);
+        }
+    }
+}
+
+/// The bit which says that a base's value is put off.
+const PUT_OFF: u32 = 1 << 31;
+
+/// How a base is connected with values that are put off (`put_off.rs`).
+#[derive(Default)]
+#[repr(C)]
+pub(crate) struct Bonds {
+    /// [`PUT_OFF`], and the number of values that are put off and made of this base.
+    pub state: AtomicU32,
+    put: Mutex<Option<Box<Postponed>>>,
+}
+
+impl Bonds {
+    /// Whether its value is put off, or such values are made of it.
+    #[inline]
+    pub fn any(&self) -> bool {
+        self.state.load(Ordering::Acquire) != 0
+    }
+
+    /// Whether the base's own value is put off.
+    #[inline]
+    pub fn is_put_off(&self) -> bool {
+        self.state.load(Ordering::Acquire) & PUT_OFF != 0
+    }
+
+    /// How many values that are put off are made of the base.
+    pub fn readers(&self) -> usize {
+        (self.state.load(Ordering::Acquire) & !PUT_OFF) as usize
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, Option<Box<Postponed>>> {
+        self.put.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts the base's value off, for the first time or again.
+    pub fn put_back(&self, put: Box<Postponed>) {
+        *self.lock() = Some(put);
+        self.state.fetch_or(PUT_OFF, Ordering::AcqRel);
+    }
+
+    /// Takes out how to make the value, for a caller that makes it now. The value stays awaited until
+    /// [`Bonds::made`].
+    pub fn take(&self) -> Option<Box<Postponed>> {
+        if self.is_put_off() { self.lock().take() } else { None }
+    }
+
+    /// States that the value has been made.
+    pub fn made(&self) {
+        self.state.fetch_and(!PUT_OFF, Ordering::AcqRel);
+    }
+}
+
+/// How one value is made that is put off.
+pub(crate) struct Postponed {
+    pub recipes: Arc<Recipes>,
+    /// The number of its recipe.
+    pub recipe: usize,
+    pub consts: Vec<Scalar>,
+    pub inputs: SmallVec<[Shared<BaseCell>; 1]>,
+}
+
+impl Postponed {
+    fn recipe(&self) -> &Recipe {
+        &self.recipes.list[self.recipe]
+    }
+
+    /// Notes that the value should have been stored, so that the plan that put it off is not used again.
+    pub fn regret(&self) {
+        self.recipes.regretted.store(true, Ordering::Relaxed);
+    }
+
+    /// The program that makes the value of `cell`, and the first of its bases.
+    pub fn program(&self, cell: &Shared<BaseCell>) -> (Program, Vec<Shared<BaseCell>>) {
+        let slots = std::iter::once(cell).chain(&self.inputs).cloned().collect();
+        (Program { consts: self.consts.clone(), ..self.recipe().program.clone() }, slots)
+    }
+}
+
+impl Drop for Postponed {
+    fn drop(&mut self) {
+        for input in &self.inputs {
+            input.bonds.state.fetch_sub(1, Ordering::AcqRel);
         }
     }
 }

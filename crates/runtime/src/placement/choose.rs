@@ -18,13 +18,13 @@ use std::iter::successors;
 const BEAM: usize = 16;
 
 /// A set of engines, with a bit for each. The lowest bit is the host's; device `n` has bit `n + 1`.
-pub(super) type EngineMask = u32;
+pub(crate) type EngineMask = u32;
 
 /// The host's bit.
-pub(super) const HOST: EngineMask = 1;
+pub(crate) const HOST: EngineMask = 1;
 
 /// The steps of a plan, its arrays, and the rates of the engines.
-pub(super) struct Problem<'a> {
+pub(crate) struct Problem<'a> {
     pub steps: Vec<StepNeeds>,
     pub arrays: Vec<Array>,
     /// The rates of each engine, the host first.
@@ -33,7 +33,7 @@ pub(super) struct Problem<'a> {
 
 /// One step.
 #[derive(Debug)]
-pub(super) struct StepNeeds {
+pub(crate) struct StepNeeds {
     pub cost: Cost,
     /// The arrays that it uses, each once, and whether it writes them.
     pub uses: SmallVec<[(u32, bool); 8]>,
@@ -43,7 +43,7 @@ pub(super) struct StepNeeds {
 
 /// One array.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Array {
+pub(crate) struct Array {
     pub nbytes: u64,
     /// Where it has valid copies before the first step.
     pub at: EngineMask,

@@ -9,11 +9,8 @@
 //! the next run finds them there, which is another key. If they do not, because each run gets new arrays from the
 //! host, the next attempt is made after twice as large a sum.
 
-use super::choose::{Array, EngineMask, HOST, Problem, StepNeeds};
+use super::choose::{Array, EngineMask, Problem};
 use super::rates::Rates;
-use crate::exec::{Memory, ReadyPlan};
-use crate::heap::copies::Device;
-use numelt_ir::Base;
 use numelt_opt::Cost;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,18 +25,18 @@ const WORTH_MEASURING: u64 = 1 << 16;
 /// The probability that a result is next read on the host, so that copying it there counts. It cannot be known. One
 /// half is between programs that go on computing with it and those that read it, and costs neither more than twice
 /// the best choice.
-const READ_NEXT: f64 = 0.5;
+pub(crate) const READ_NEXT: f64 = 0.5;
 
 /// A bit of a key: the array can be seen from outside.
-const SEEN: EngineMask = 1 << 31;
+pub(crate) const SEEN: EngineMask = 1 << 31;
 /// The most devices that a mask can hold.
-const DEVICES: usize = 30;
+pub(crate) const DEVICES: usize = 30;
 
 /// Where the arrays of a plan are, by the numbers of the arrays.
-pub(super) type Key = SmallVec<[EngineMask; 16]>;
+pub(crate) type Key = SmallVec<[EngineMask; 16]>;
 
 /// The engine of each step, the host being zero.
-pub(super) type Engines = Arc<[u8]>;
+pub(crate) type Engines = Arc<[u8]>;
 
 /// The decisions for one plan.
 #[derive(Default)]
@@ -122,27 +119,26 @@ impl Decisions {
         known.made.clear();
     }
 
-    /// The engine of each step of the plan, if its arrays are where the key says.
-    pub(super) fn find(
-        &self,
-        plan: &ReadyPlan,
-        key: Key,
-        rates: &Arc<[Option<Rates>]>,
-        devices: &[Arc<Device>],
-        memory: &Memory<'_>,
-    ) -> Engines {
+    /// The engine of each step of the plan, if that has been decided for these rates and arrays in these locations.
+    pub fn made(&self, key: &Key, rates: &Arc<[Option<Rates>]>) -> Option<Engines> {
         let mut known = self.lock();
         if !known.rates.as_ref().is_some_and(|own| Arc::ptr_eq(own, rates)) {
             known.made.clear();
             known.rates = Some(Arc::clone(rates));
         }
-        if let Some(decision) = known.made.iter_mut().find(|decision| decision.key == key) {
-            return decision.next();
-        }
-        let able = |step| engines_for(plan, step, rates, devices, &known.refused);
-        let problem = Problem { steps: needs(plan, able), arrays: arrays(plan, &key, memory), rates };
+        known.made.iter_mut().find(|decision| decision.key == *key).map(Decision::next)
+    }
+
+    /// Whether a device has not taken a step.
+    pub fn is_refused(&self, step: usize, device: usize) -> bool {
+        self.lock().refused.contains(&(step, device))
+    }
+
+    /// Decides on the engine of each step, for the rates with which [`Decisions::made`] was called last.
+    pub fn decide(&self, key: Key, problem: Problem<'_>) -> Engines {
         let mut decision = Decision::new(key, problem);
         let engines = decision.next();
+        let mut known = self.lock();
         if known.made.len() >= KEPT {
             known.made.remove(0);
         }
@@ -151,18 +147,9 @@ impl Decisions {
     }
 }
 
-/// Where the arrays of a plan are, and whether some of them have copies on devices.
-pub(super) fn key(memory: &Memory<'_>) -> (Key, bool) {
-    let seen = |is_seen| if is_seen { SEEN } else { 0 };
-    let key: Key = memory.recorded().map(|cell| cell.located() | seen(cell.is_visible())).collect();
-    let is_away = key.iter().any(|at| at & !(SEEN | HOST) != 0);
-    (key, is_away)
-}
-
 /// Whether a device could gain anything on a plan whose arrays are all on the host. If the host takes less time than
 /// a launch, no device can.
-pub(super) fn may_gain(plan: &ReadyPlan, rates: Option<&[Option<Rates>]>) -> bool {
-    let costs = &plan.plan.costs;
+pub(crate) fn may_gain(costs: &[Cost], rates: Option<&[Option<Rates>]>) -> bool {
     match rates {
         Some([Some(host), devices @ ..]) => {
             let launches = devices.iter().flatten().map(|rates| rates.launch);
@@ -174,43 +161,4 @@ pub(super) fn may_gain(plan: &ReadyPlan, rates: Option<&[Option<Rates>]>) -> boo
             costs.iter().fold(0, load) >= WORTH_MEASURING
         }
     }
-}
-
-/// The engines that can do a step.
-fn engines_for(
-    plan: &ReadyPlan,
-    step: usize,
-    rates: &[Option<Rates>],
-    devices: &[Arc<Device>],
-    refused: &[(usize, usize)],
-) -> EngineMask {
-    let able = |device: &Device| {
-        let number = device.number;
-        let is_known = number < DEVICES && rates.get(number + 1).copied().flatten().is_some();
-        is_known && !device.is_lost() && !refused.contains(&(step, number)) && plan.may_run_on(step, device)
-    };
-    devices.iter().filter(|device| able(device)).fold(HOST, |all, device| all | HOST << (device.number + 1))
-}
-
-fn needs(plan: &ReadyPlan, able: impl Fn(usize) -> EngineMask) -> Vec<StepNeeds> {
-    let steps = plan.plan.costs.iter().enumerate();
-    let needs = |(at, cost): (usize, &Cost)| StepNeeds { cost: *cost, uses: plan.uses(at), engines: able(at) };
-    steps.map(needs).collect()
-}
-
-fn arrays(plan: &ReadyPlan, key: &Key, memory: &Memory<'_>) -> Vec<Array> {
-    let array = |(number, base): (usize, &Base)| {
-        let at = key.get(number).copied().unwrap_or(0);
-        // arrays that are seen from outside are copied to the host after the plan; those that nobody needs afterwards
-        // are not
-        let wanted_on_host = if at & SEEN != 0 {
-            1.0
-        } else if base.output && key.len() > number {
-            READ_NEXT
-        } else {
-            0.0
-        };
-        Array { nbytes: memory.cell(number as u32).nbytes as u64, at: at & !SEEN, wanted_on_host }
-    };
-    plan.plan.program.bases.iter().enumerate().map(array).collect()
 }

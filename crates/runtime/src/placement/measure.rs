@@ -5,9 +5,8 @@
 //! [`BUDGET`] on an engine that is not very slow.
 
 use super::rates::Rates;
-use crate::cache::Executables;
-use crate::engine::{Buffer, Engine, Launch, Operand as CallOperand, Task, Ticket, Work, run};
-use crate::exec::{argument_buffers, library_call};
+use crate::engine::{Buffer, Engine, Executables, Launch, Operand as CallOperand, Task, Ticket, Work, run};
+use crate::operands::{argument_buffers, library_call};
 use numelt_ir::{Axes, Base, DType, Error, Instr, Op, Operand, Program, Result, Scalar, View};
 use numelt_opt::{Cost, KernelStep, Options, Plan, Step};
 use smallvec::SmallVec;

@@ -1,38 +1,28 @@
 //! The placement of steps on engines.
 //!
 //! An engine is chosen for each step of a plan that is about to run, by the rule in force. [`Rule::Cost`] decides for a
-//! plan as a whole (`choose.rs`) and remembers what it decided (`decisions.rs`). The rates that it needs are measured
-//! (`measure.rs`) when a plan is first worth moving, once per machine and engine (`rates.rs`).
+//! plan as a whole (`choose.rs`) and remembers what it decided (`decisions.rs`); `exec/placing.rs` tells it about the
+//! plan. The rates that it needs are measured (`measure.rs`) when a plan is first worth moving, once per machine and
+//! engine (`rates.rs`).
 
-mod choose;
-mod decisions;
+pub(crate) mod choose;
+pub(crate) mod decisions;
 mod measure;
 mod rates;
+pub(crate) mod rule;
 
 pub(crate) use decisions::Decisions;
 pub use rates::Rates;
+pub use rule::Rule;
 
 use crate::config::Config;
-use crate::engine::{Engine, Host};
-use crate::exec::{ExecutionContext, Memory, ReadyPlan};
+use crate::engine::Engine;
 use crate::heap::copies::Device;
+use crate::host::Host;
 use decisions::Engines;
 use rates::RatesStore;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// The rule by which engines are chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
-    /// On the host.
-    Host,
-    /// On this device, if it can do the step.
-    Always(usize),
-    /// Where it takes the least time, including copies.
-    Cost,
-    /// On a random engine, as a test of copies between engines.
-    Random(u64),
-}
 
 /// Where the steps of a runtime's plans run.
 #[derive(Debug)]
@@ -49,6 +39,7 @@ pub(crate) struct Placement {
     store: RatesStore,
 }
 
+/// The rates of each engine, the host first.
 type EngineRates = Arc<[Option<Rates>]>;
 
 /// Where the steps of a plan are to run.
@@ -83,29 +74,13 @@ impl Placement {
         *self.rates.lock().unwrap_or_else(PoisonError::into_inner) = Some(rates);
     }
 
-    /// Where the steps of a plan that is about to run are to run.
-    pub fn choose_engines(&self, plan: &ReadyPlan, context: &ExecutionContext<'_>, memory: &Memory<'_>) -> StepEngines {
-        if self.rule != Rule::Cost {
-            return StepEngines::ByRule;
-        }
-        if context.devices.is_empty() {
-            return StepEngines::Host;
-        }
-        let (key, is_away) = decisions::key(memory);
-        if !is_away && !decisions::may_gain(plan, self.known().as_deref()) {
-            return StepEngines::Host;
-        }
-        let rates = self.rates(context.host, context.devices);
-        StepEngines::Decided(plan.decisions.find(plan, key, &rates, context.devices, memory))
-    }
-
     /// The rates of all engines, if they are known.
-    fn known(&self) -> Option<EngineRates> {
+    pub fn known(&self) -> Option<EngineRates> {
         self.rates.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The rates of all engines.
-    fn rates(&self, host: &dyn Host, devices: &[Arc<Device>]) -> EngineRates {
+    pub fn rates(&self, host: &dyn Host, devices: &[Arc<Device>]) -> EngineRates {
         let mut known = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
         let measured = || {
             let own = self.measured(host, host.threads(), false);

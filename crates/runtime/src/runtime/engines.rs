@@ -4,9 +4,11 @@
 use super::gate::Inside;
 use super::{Inner, Runtime, State};
 use crate::at_once::Chains;
-use crate::batch::{Candidates, Retry};
+use crate::batch::Retry;
 use crate::config::Config;
-use crate::engine::{Engine, EngineSet};
+use crate::engine::Engine;
+use crate::engine_set::EngineSet;
+use crate::exec::Candidates;
 use crate::footprint;
 use crate::heap::Heap;
 use crate::heap::copies::Device;
@@ -51,7 +53,7 @@ impl Runtime {
 }
 
 /// Excludes all other threads from a runtime.
-pub(crate) struct Held<'a> {
+pub(super) struct Held<'a> {
     gate: &'a Inner,
     inside: Inside<'a, State>,
 }

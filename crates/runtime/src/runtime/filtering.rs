@@ -10,7 +10,7 @@
 //! batch follows the plan of an earlier one, no reductions are added, and a full batch is not cut.
 
 use super::{Batch, Retry, Runtime, State};
-use crate::batch::Candidates;
+use crate::exec::Candidates;
 use crate::filter::{Filter, FilterError, check};
 use crate::heap::Heap;
 use crate::stats::Reason;

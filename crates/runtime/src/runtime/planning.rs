@@ -4,13 +4,14 @@
 
 use super::{State, mark_failed};
 use crate::batch::Batch;
-use crate::exec::{PlannedProgram, ReadyPlan, Stopped};
+use crate::exec::{ReadyPlan, Stopped};
 use crate::footprint;
 use crate::heap::base::BaseRef;
 use crate::heap::cell::BaseCell;
 use crate::heap::lost;
 use crate::heap::pool::Pool;
 use crate::heap::shared::Shared;
+use crate::planned::PlannedProgram;
 use crate::report::Warning;
 use crate::stats::Reason;
 use numelt_ir::{Operand, Program, Result};
@@ -100,10 +101,10 @@ impl State {
 
     /// Notes which values of a batch that has run are put off.
     pub(super) fn note_put_off(&mut self, plan: &Arc<ReadyPlan>, batch: &Batch) {
-        if plan.recipes.is_empty() {
+        if plan.recipes.list.is_empty() {
             return;
         }
-        self.stats.put_off += plan.recipes.len() as u64;
+        self.stats.put_off += plan.recipes.list.len() as u64;
         let now = self.put_off.add(plan, batch.consts(), &batch.slots);
         now.iter().for_each(|cell| self.make_or_record(cell));
     }
@@ -150,12 +151,12 @@ impl State {
     /// Those of a flush.
     pub(super) fn finish(&mut self, plan: &Arc<ReadyPlan>, batch: &mut Batch, stopped: Stopped) -> Result<()> {
         let program = batch.program().clone();
-        let again = numelt_opt::plan_owned(without(&program, &plan.recipes), &self.options())?;
+        let again = numelt_opt::plan_owned(without(&program, &plan.recipes.list), &self.options())?;
         let Some(mut left) = plan.left_of(again, stopped.at) else {
             mark_failed(batch);
             return Err(stopped.error);
         };
-        plan.recipes.iter().for_each(|recipe| append(recipe, &mut left));
+        plan.recipes.list.iter().for_each(|recipe| append(recipe, &mut left));
         let mut slots = std::mem::take(&mut batch.slots);
         slots.extend(stopped.temporaries);
         self.run_piecemeal(&mut Batch::of(&self.heap.clone(), left, slots))

@@ -24,10 +24,10 @@
 //! caches, of single arrays, and of values that are made once. Worker threads have nothing to do outside a flush; a
 //! child starts its own.
 
+use super::{Held, Inner};
 use crate::heap::guards::GuardsHeld;
 use crate::heap::pool::PoolHeld;
 use crate::heap::{Heap, IDLE};
-use crate::runtime::{Held, Inner};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError, Weak};
