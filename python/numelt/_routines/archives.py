@@ -20,7 +20,7 @@ __all__: list[str] = []
 class NpzFile(numpy.lib.npyio.NpzFile):
     """An archive of arrays, which are read when they are asked for; see `numpy.lib.npyio.NpzFile`.
 
-    It shares the file of an archive of NumPy's, and holds that archive, which closes the file when it is freed.
+    It shares the file of an archive of NumPy's and holds that archive, which closes the file when freed.
     """
 
     def __init__(self, archive: numpy.lib.npyio.NpzFile) -> None:
