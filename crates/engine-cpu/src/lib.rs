@@ -10,7 +10,7 @@
 //!
 //! Unsafe code is where addresses are: `driver`, `fold`, `tier0`, `small` and `library` (elements), `threads` (the job
 //! on the caller's stack), `streams` (scratch memory), `sorting` (elements), `llvm` (functions that compiled code
-//! calls), and `variants` (a tile's numbers). `engine`, `host` and `promote` only pass on the promises of their callers.
+//! calls), and `variants` (a tile's numbers). `engine`, `host` and `promote` only pass on their callers' promises.
 
 mod background;
 mod counts;

@@ -1,5 +1,5 @@
-//! What becomes one step of a plan: single blocks, blocks that share a loop (`nests`), pairs of blocks that may overwrite
-//! in place what they read, and blocks with the scatters of their results (`scatters`).
+//! What becomes one step of a plan: single blocks, blocks that share a loop (`nests`), pairs of blocks that may
+//! overwrite in place what they read, and blocks with the scatters of their results (`scatters`).
 
 use super::footprint::Footprint;
 use super::legality::Block;

@@ -1,7 +1,7 @@
 //! The fast path of a batch that repeats a known program.
 //!
 //! Most of what a loop records are elementwise operations on two operands whose results are new arrays in C order. They
-//! are compared with the next instruction of the plan in a form (`track.rs`) that is computed when the plan is made, and
+//! are compared with the next instruction of the plan in a form that is computed when the plan is made (`track.rs`). It
 //! is so compact that a long program fits in the first-level cache. All other operations take the general way by
 //! [`Batch::push`], which makes the same decisions.
 
