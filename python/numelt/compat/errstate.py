@@ -1,24 +1,26 @@
 """Floating-point errors: the core knows NumPy's error state, and its conditions become warnings.
 
-In: changes of NumPy's error state, and the conditions that finished work has met. Out: a call of the core,
-and a `RuntimeWarning` at the line of the operation. The error state at the recording of an operation decides.
-The warning is given when values are needed, and before filters change or the list of
-`warnings.catch_warnings` is read. If filters make warnings errors, operations run one at a time. If a kernel
-has overwritten its input, it is not known which of its operations met the condition, and the likeliest one is
-named.
+In: NumPy's context variable of the error state, and the conditions that finished work has met. Out: the
+core reads the variable, and a `RuntimeWarning` appears at the line of the operation. The error state at
+the recording of an operation decides. The warning is given when values are needed, and before filters
+change or the list of `warnings.catch_warnings` is read. If filters make warnings errors, operations run
+one at a time. If a kernel has overwritten its input, it is not known which of its operations met the
+condition, and the likeliest one is named.
 """
 
 from __future__ import annotations
 
+import contextvars
 import sys
 import warnings
 from types import CodeType
 
 import numpy
+from numpy._core.umath import _extobj_contextvar
 
 from numelt import _core
 from numelt._dispatch.mirror import replace
-from numelt.compat import numpy_, warning
+from numelt.compat import warning
 
 __all__ = ["install"]
 
@@ -53,5 +55,6 @@ def install() -> None:
     for setting in (numpy.errstate, numpy.seterr, numpy.geterr, numpy.seterrcall, numpy.geterrcall):
         replace(setting, setting)
     _core.set_hooks(warn=warn)
-    numpy_.watch_errors()
+    # in a new context, the variable has the value with which NumPy has made it
+    _core.watch_error_state(_extobj_contextvar, contextvars.Context().run(_extobj_contextvar.get))
     warning.watch()

@@ -1,27 +1,24 @@
 """What numelt changes in NumPy's own modules and classes.
 
-The subclasses of NumPy's array take our class as an argument of `view`, its generators shuffle our arrays,
-and the first change of its error state is reported to the core.
+The subclasses of NumPy's array take our class as an argument of `view`; its generators shuffle our arrays.
 
-In: NumPy. Out: `teach`, `teach_view`, `teach_shuffles`, `watch_errors`.
+In: NumPy. Out: `teach`, `teach_view`, `teach_shuffles`.
 """
 
 from __future__ import annotations
 
-import contextvars
 import functools
 import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy
-from numpy._core import _ufunc_config
 
 from numelt import _core
 from numelt._array.classes import call_view, ndarray
 from numelt._dispatch import fallback
 
-__all__ = ["teach", "teach_shuffles", "teach_view", "watch_errors"]
+__all__ = ["teach", "teach_shuffles", "teach_view"]
 
 _taught: set[type] = set()
 
@@ -105,46 +102,3 @@ def teach_shuffles() -> None:
 
     for owner in (random.RandomState, random.Generator):
         compiled.put_methods(owner, {"shuffle": adapted(vars(owner)["shuffle"])})
-
-
-# NumPy's error state at the start
-_DEFAULT = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
-# NumPy's stubs do not have the variable
-_config: Any = _ufunc_config
-
-
-class _State:
-    """Replaces NumPy's context variable of the error state until the state changes for the first time.
-
-    The core is told of that change and reads the state itself from then on. NumPy's own variable is then
-    restored, because with this one each function of NumPy that sets the state takes half a microsecond
-    longer.
-    """
-
-    __slots__ = ("_variable",)
-
-    def __init__(self, variable: contextvars.ContextVar[Any]) -> None:
-        self._variable = variable
-
-    def set(self, value: Any) -> contextvars.Token[Any]:
-        token = self._variable.set(value)
-        _changed(self._variable)
-        return token
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._variable, name)
-
-
-def _changed(variable: contextvars.ContextVar[Any]) -> None:
-    _core.errstate_changed()
-    _config._extobj_contextvar = variable
-
-
-def watch_errors() -> None:
-    """Have the first change of NumPy's error state reported to the core."""
-    # NumPy's Python code changes the state by this name only
-    variable = getattr(_config._extobj_contextvar, "_variable", _config._extobj_contextvar)
-    if numpy.geterr() != _DEFAULT:
-        _changed(variable)
-    else:
-        _config._extobj_contextvar = _State(variable)

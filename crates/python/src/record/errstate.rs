@@ -4,8 +4,8 @@
 //! In: the state at the time of recording. Out: a byte for each instruction, and `RuntimeWarning`s after a flush.
 //! Under modes that act inside an operation (`raise`, `call`, `print`, `log`, and warnings of underflow), operations
 //! run one at a time: NumPy runs elementwise ones on zero-copy views, and the others run natively, with the
-//! processor's flags checked after each. NumPy keeps the state in a context variable, which is read only after the
-//! state has been changed for the first time.
+//! processor's flags checked after each. NumPy keeps the state in a context variable. Until it has a value other than the
+//! one at the start, this value only needs to be compared.
 
 use crate::cpython::calls;
 use crate::numpy::convert::Numpy;
@@ -21,7 +21,7 @@ use pyo3::types::{PyDict, PyTuple};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Whether the state has ever been changed.
+/// Whether the state has ever been another one than at the start.
 static TOUCHED: AtomicBool = AtomicBool::new(false);
 /// The two states met last. Most changes are a `with` statement around a few operations, after which the former state
 /// is back.
@@ -30,22 +30,30 @@ static KNOWN: [DecodedState; 2] = [DecodedState::none(), DecodedState::none()];
 static WARNINGS_ARE_ERRORS: AtomicBool = AtomicBool::new(false);
 /// Which of the two states in `KNOWN` was met last.
 static LAST: AtomicUsize = AtomicUsize::new(0);
-/// NumPy's context variable of the error state.
-static VARIABLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+/// NumPy's context variable of the error state, and its value at the start.
+static VARIABLE: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
 
 /// A bit of a decoded state: operations run one at a time. The other bits are those of [`numelt_ir::warn`].
 const ONE_AT_A_TIME: u8 = 1 << 7;
 
-/// Whether the state must be read when an operation is recorded.
+/// Whether the state must be decoded when an operation is recorded.
 #[inline]
-pub fn is_touched() -> bool {
-    TOUCHED.load(Ordering::Relaxed)
+pub fn is_touched(py: Python<'_>) -> PyResult<bool> {
+    if TOUCHED.load(Ordering::Relaxed) {
+        return Ok(true);
+    }
+    let Some((variable, start)) = VARIABLE.get(py) else { return Ok(false) };
+    let is_changed = !value(variable.bind(py))?.is(start);
+    if is_changed {
+        TOUCHED.store(true, Ordering::Relaxed);
+    }
+    Ok(is_changed)
 }
 
 /// Whether a mode that acts inside an operation is in force in this context.
 #[inline]
 pub fn is_strict(py: Python<'_>) -> PyResult<bool> {
-    Ok(is_touched() && current(py)? & ONE_AT_A_TIME != 0)
+    Ok(is_touched(py)? && current(py)? & ONE_AT_A_TIME != 0)
 }
 
 /// A state object and its decoded meaning.
@@ -72,7 +80,7 @@ fn current(py: Python<'_>) -> PyResult<u8> {
 
 /// The meaning of NumPy's state alone, without Python's filters.
 fn meaning(py: Python<'_>) -> PyResult<u8> {
-    let Some(variable) = VARIABLE.get(py) else { return Ok(warn::DEFAULT) };
+    let Some((variable, _)) = VARIABLE.get(py) else { return Ok(warn::DEFAULT) };
     let state = value(variable.bind(py))?;
     let last = LAST.load(Ordering::Relaxed);
     for at in [last, 1 - last] {
@@ -168,7 +176,7 @@ pub fn is_part() -> bool {
 /// Reports that a number overflowed when it was converted to a literal. NumPy warns of that at once.
 #[cold]
 pub fn literal_overflow(py: Python<'_>) -> PyResult<()> {
-    let meaning = if is_touched() { current(py)? } else { warn::DEFAULT };
+    let meaning = if is_touched(py)? { current(py)? } else { warn::DEFAULT };
     let warnings =
         [Warning { condition: warn::OVER, op: Op::Copy, watch: meaning & warn::ALL, place: Warning::NOWHERE }];
     if meaning & warn::OVER == 0 {
@@ -242,22 +250,20 @@ fn act_on(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
     Ok(())
 }
 
-/// The package calls this when NumPy's state changes in this context. The state is decoded when an operation is
-/// recorded, not here: NumPy's own code often sets a state for itself, under which nothing is recorded.
+/// The package calls this once, with NumPy's context variable of the error state and the value that it has at the start
+/// of every process.
 #[pyfunction]
-fn errstate_changed(py: Python<'_>) -> PyResult<()> {
-    if !TOUCHED.swap(true, Ordering::Relaxed) {
-        let variable = py.import("numpy._core.umath")?.getattr("_extobj_contextvar")?;
-        let _ = VARIABLE.set(py, variable.unbind());
-    }
-    Ok(())
+fn watch_error_state(py: Python<'_>, variable: Py<PyAny>, start: Py<PyAny>) {
+    let _ = VARIABLE.set(py, (variable, start));
 }
 
 /// The package calls this when Python's filters change; `on` says whether warnings are exceptions now.
 #[pyfunction]
-fn warnings_are_errors(py: Python<'_>, on: bool) -> PyResult<()> {
+fn warnings_are_errors(on: bool) {
     WARNINGS_ARE_ERRORS.store(on, Ordering::Relaxed);
-    if on { errstate_changed(py) } else { Ok(()) }
+    if on {
+        TOUCHED.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Records an elementwise operation as a part of another one, which reports in its place; see [`as_parts`].
@@ -271,7 +277,7 @@ fn elementwise_part<'py>(py: Python<'py>, op: &str, ins: &Bound<'py, PyTuple>) -
 
 /// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(errstate_changed, module)?)?;
+    module.add_function(wrap_pyfunction!(watch_error_state, module)?)?;
     module.add_function(wrap_pyfunction!(elementwise_part, module)?)?;
     module.add_function(wrap_pyfunction!(warnings_are_errors, module)?)
 }

@@ -101,7 +101,7 @@ fn run_recorded(py: Python<'_>, reason: Reason, out: &BaseRef) -> PyResult<()> {
 /// Tells the runtime the error state for the next operation; returns whether that operation must run alone.
 #[inline]
 fn alone(py: Python<'_>) -> PyResult<bool> {
-    Ok(errstate::is_touched() && errstate::note(py)?)
+    Ok(errstate::is_touched(py)? && errstate::note(py)?)
 }
 
 /// Appends an instruction and runs it at once; the conditions that it meets are treated as the error state demands.
