@@ -465,20 +465,13 @@ impl Builder {
 
     /// Calls an external pure function of `args`' types.
     pub(crate) fn call_pure(&self, name: &str, result: Ty, args: &[Val]) -> Val {
-        let symbol = CString::new(name).expect("names have no NUL");
-        let mut types: Vec<_> = args.iter().map(|a| self.type_of(*a).0).collect();
-        // SAFETY: the declaration is found in or added to our module with the types we call it by.
-        unsafe {
-            let ty = LLVMFunctionType(result.0, types.as_mut_ptr(), types.len() as u32, 0);
-            let mut function = LLVMGetNamedFunction(self.module, symbol.as_ptr());
-            if function.is_null() {
-                function = LLVMAddFunction(self.module, symbol.as_ptr(), ty);
-                for attribute in ["nounwind", "willreturn", "memory"] {
-                    self.enum_attribute(function, attribute, 0); // memory(none) is all zeros
-                }
-            }
-            self.call_value(function, ty, args)
-        }
+        // memory(none) is all zeros
+        self.call_outside(name, result, args, &["nounwind", "willreturn", "memory"])
+    }
+
+    /// The same for a function that may be called in front of a loop although no iteration may come to the call.
+    pub(crate) fn call_anywhere(&self, name: &str, result: Ty, args: &[Val]) -> Val {
+        self.call_outside(name, result, args, &["nounwind", "willreturn", "memory", "speculatable"])
     }
 
     /// Calls an external procedure that may touch memory.

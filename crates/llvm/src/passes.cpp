@@ -4,6 +4,8 @@
 
 #include "llvm-c/Core.h"
 #include "llvm-c/TargetMachine.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/BasicAliasAnalysis.h"
@@ -22,6 +24,8 @@
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Target/TargetMachine.h"
@@ -83,6 +87,52 @@ private:
 /// Which passes: the numbers of `Passes` in `crates/codegen/src/target.rs`.
 enum Which : unsigned { Few, Exits, Vector };
 
+/// Calls one function for the sine and the cosine of a number, if the code computes both. Its result is what both functions
+/// return (`crates/codegen/src/functions/library.rs`).
+struct SineAndCosine : PassInfoMixin<SineAndCosine> {
+  PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses) {
+    Module &module = *function.getParent();
+    Function *sine = module.getFunction("numelt_c_sin"), *cosine = module.getFunction("numelt_c_cos");
+    if (!sine || !cosine)
+      return PreservedAnalyses::all();
+    const DominatorTree &tree = analyses.getResult<DominatorTreeAnalysis>(function);
+    SmallVector<std::pair<CallInst *, CallInst *>, 4> pairs;
+    SmallPtrSet<CallInst *, 8> found;
+    for (User *user : sine->users()) {
+      auto *call = dyn_cast<CallInst>(user);
+      if (!call || call->getFunction() != &function)
+        continue;
+      for (User *other : cosine->users()) {
+        auto *second = dyn_cast<CallInst>(other);
+        bool is_pair = second && !found.contains(second) && second->getFunction() == &function &&
+                       second->getArgOperand(0) == call->getArgOperand(0) &&
+                       (tree.dominates(call, second) || tree.dominates(second, call));
+        if (is_pair) {
+          found.insert(second);
+          pairs.push_back({call, second});
+          break;
+        }
+      }
+    }
+    Type *number = Type::getDoubleTy(module.getContext());
+    FunctionType *type = FunctionType::get(StructType::get(number, number), {number}, false);
+    for (auto [call, second] : pairs) {
+      FunctionCallee both = module.getOrInsertFunction("numelt_c_sincos", type, sine->getAttributes());
+      IRBuilder<> builder(tree.dominates(call, second) ? call : second);
+      Value *result = builder.CreateCall(both, {call->getArgOperand(0)});
+      call->replaceAllUsesWith(builder.CreateExtractValue(result, 0));
+      second->replaceAllUsesWith(builder.CreateExtractValue(result, 1));
+      call->eraseFromParent();
+      second->eraseFromParent();
+    }
+    if (pairs.empty())
+      return PreservedAnalyses::all();
+    PreservedAnalyses preserved;
+    preserved.preserveSet<CFGAnalyses>();
+    return preserved;
+  }
+};
+
 /// Loops keep their exits as a rule (bounds, overflow and floating-point conditions are checked at every turn), so that the
 /// vectorizer would find nothing to do. Turns that are done ahead have none, and are vectorized. No pass changes the order of
 /// float operations.
@@ -108,6 +158,7 @@ FunctionPassManager passes(Which which) {
     all.addPass(createFunctionToLoopPassAdaptor(LoopFullUnrollPass(/*OptLevel=*/3)));
   all.addPass(GVNPass());
   all.addPass(InstCombinePass());
+  all.addPass(SineAndCosine());
   LoopPassManager invariants;
   invariants.addPass(LICMPass(LICMOptions()));
   if (which == Vector)

@@ -90,7 +90,30 @@ def indirect(x, out):
     return total
 
 
+def checked(x, out):
+    n = len(x)
+    total = 0.0
+    for i in range(n):
+        y = x[i] ** 2
+        total += math.sqrt(4.0 * y + 1.5**2 * y**2)
+        k = int(out[i])
+        if k < n:
+            total += x[k] ** 2
+        out[i] = (y * 2.0) ** 2
+    return total
+
+
+def skipped(x, out):
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] == 0.0:
+            continue
+        total += (1.0 / x[i]) ** 2
+    return total
+
+
 PROGRAMS = [
+    checked, skipped,
     elementwise, around_mean, neighbours, squares_of_squares, in_place, carried, guarded, many, indirect,
 ]  # fmt: skip
 

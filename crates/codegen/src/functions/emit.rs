@@ -359,9 +359,11 @@ impl<'a> Emit<'a> {
     fn call(&mut self, function: CFunction, args: &[Value]) -> Val {
         let is_square = function == CFunction::Pow && self.constants.get(&args[1]) == Some(&TWO);
         let args: Vec<Val> = args.iter().map(|arg| self.get(*arg)).collect();
+        let (name, f64t) = (library::symbol(function), self.b.float(64));
         match is_square {
             true => self.square(args[0], args[1]),
-            false => self.b.call_pure(&library::symbol(function), self.b.float(64), &args),
+            false if library::is_total(function) => self.b.call_anywhere(&name, f64t, &args),
+            false => self.b.call_pure(&name, f64t, &args),
         }
     }
 

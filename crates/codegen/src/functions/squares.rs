@@ -67,7 +67,7 @@ pub(super) struct Square<'a> {
 /// from outside are 2.0.
 pub(super) fn of<'a>(ahead: &'a Ahead, is_two: &dyn Fn(Value) -> bool) -> Vec<Square<'a>> {
     let inside = uses(&ahead.body).0;
-    let mut search = Search { ahead, inside, makers: HashMap::new(), order: Vec::new() };
+    let mut search = Search { ahead, inside, makers: HashMap::new(), order: Vec::new(), is_guarded: false };
     let (mut squares, mut polls) = (Vec::new(), BTreeSet::new());
     for instr in &ahead.body {
         match instr {
@@ -75,8 +75,9 @@ pub(super) fn of<'a>(ahead: &'a Ahead, is_two: &dyn Fn(Value) -> bool) -> Vec<Sq
             Instr::Poll { out, .. } => {
                 polls.insert(*out);
             }
-            // other branches may be guards: what follows must not run where they give up
-            Instr::If { condition, .. } if !polls.contains(condition) => break,
+            // in some iterations, what follows does not run
+            Instr::If { then, otherwise, .. } if has_jumps(then) || has_jumps(otherwise) => break,
+            Instr::If { condition, .. } => search.is_guarded |= !polls.contains(condition),
             Instr::Call { out, function: CFunction::Pow, args } => {
                 if (is_two(args[1]) || search.is_two(args[1])) && search.is_known(args[0]) {
                     let slice = search.slice(args[0]);
@@ -100,6 +101,14 @@ fn has_loops(body: &[Instr]) -> bool {
     })
 }
 
+fn has_jumps(body: &[Instr]) -> bool {
+    body.iter().any(|instr| match instr {
+        Instr::Again { .. } | Instr::Leave { .. } => true,
+        Instr::If { then, otherwise, .. } => has_jumps(then) || has_jumps(otherwise),
+        _ => false,
+    })
+}
+
 struct Search<'a> {
     ahead: &'a Ahead,
     /// The values that iterations define.
@@ -107,6 +116,9 @@ struct Search<'a> {
     /// The instructions that can run before all others, by their results, and in the order of the code.
     makers: HashMap<Value, &'a Instr>,
     order: Vec<(Value, &'a Instr)>,
+    /// May iterations have been given up before? What gives them up may be the check of an index, so elements must not be
+    /// read before it.
+    is_guarded: bool,
 }
 
 impl<'a> Search<'a> {
@@ -141,7 +153,7 @@ impl<'a> Search<'a> {
             Instr::Apply { out, op, on, args } => {
                 (*out, is_simple(*op, *on) && args.iter().all(|arg| self.is_known(*arg)))
             }
-            Instr::Load { out, address } => (*out, self.is_unwritten(*address)),
+            Instr::Load { out, address } => (*out, !self.is_guarded && self.is_unwritten(*address)),
             _ => return,
         };
         if is_known {
