@@ -71,7 +71,9 @@ def test_resize():
     x.resize(2, 3)
     assert x.tolist() == [[0, 1, 2], [0, 0, 0]]
     view = x[0]
-    with pytest.raises(ValueError, match="cannot resize an array that references or is referenced"):
+    # with Python 3.14, NumPy has other words than with older versions
+    words = "cannot resize an array that (references or is referenced|may be referenced)"
+    with pytest.raises(ValueError, match=words):
         x.resize(2)
     x.resize(2, refcheck=False)
     assert x.tolist() == [0, 1]
