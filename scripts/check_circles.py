@@ -48,31 +48,6 @@ STAY = [
         "selections, and iterations ahead with their squares",
     ),
     Circle(
-        "jit",
-        (
-            "arrays",
-            "lists",
-            "loops",
-            "outside",
-            "region",
-            "statements",
-            "types",
-            "virtuals",
-            "walk",
-            "watch",
-            "work",
-        ),
-        "older than this check",
-    ),
-    Circle(
-        "jit",
-        (
-            "needed",
-            "stores",
-        ),
-        "older than this check",
-    ),
-    Circle(
         "python",
         (
             "functions",
@@ -88,28 +63,6 @@ STAY = [
         ("heap::cell", "heap::copies"),
         "a base knows on which devices it has copies, and a device which bases have copies there, "
         "of which it moves the one used longest ago to the host when it needs room",
-    ),
-    Circle(
-        "vecmath",
-        (
-            "func",
-            "isa",
-            "isa::groups",
-            "lanes::avx2",
-            "lanes::avx512",
-            "lanes::pair",
-            "math",
-            "vector",
-        ),
-        "older than this check",
-    ),
-    Circle(
-        "vecmath",
-        (
-            "math::reduce",
-            "math::trig",
-        ),
-        "older than this check",
     ),
 ]
 

@@ -13,8 +13,9 @@
 //!   `reductions`, `made`, `lists`, `sources`, `calls` and `classes` compile the constructs of the language. `watch` adds
 //!   checks for floating-point conditions.
 //! - `loops` compiles loops. `ahead` adds *iterations ahead*, a speculative version of a loop without exits. For these,
-//!   `region` records the memory accesses, `affine` finds bounds of integer expressions, `free` decides whether
-//!   iterations are independent, `needed` removes superfluous checks, and `work` estimates the work.
+//!   `region` records the memory accesses (in what `recorded` has), `affine` finds bounds of integer expressions,
+//!   `free` decides whether iterations are independent, `needed` removes superfluous checks, and `work` estimates the
+//!   work.
 //! - `emit` builds the code.
 #![forbid(unsafe_code)]
 
@@ -34,9 +35,11 @@ mod lists;
 mod loops;
 mod made;
 mod needed;
+mod nodes;
 mod numbers;
 mod outside;
 mod quotients;
+mod recorded;
 mod reductions;
 mod region;
 mod sources;

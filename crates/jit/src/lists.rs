@@ -10,20 +10,10 @@
 use crate::arrays::{Element, StoreTarget};
 use crate::outside::{APPENDED, ObjectKind, Param};
 use crate::tree::{Expr, Index};
-use crate::types::{Type, Val};
+use crate::types::{Type, Val, number_type};
 use crate::walk::{Res, Walk, unsupported};
 use numelt_func::Value;
 use numelt_ir::DType;
-
-/// The type of a list's numbers.
-pub fn number_type(dtype: DType) -> Type {
-    match dtype {
-        DType::Bool => Type::Bool,
-        DType::I64 => Type::Int,
-        DType::F64 => Type::Float,
-        _ => unreachable!("lists hold numbers of Python"),
-    }
-}
 
 /// The array in which the numbers of a list lie.
 fn memory_of(list: &Val) -> Val {

@@ -11,10 +11,10 @@
 //! - that the statement itself has made;
 //! - that are being iterated over.
 
+use crate::nodes::Node;
 use crate::outside::{ObjectKind, Param};
 use crate::tree::Expr;
 use crate::types::{Type, Val, places};
-use crate::virtuals::Node;
 use crate::walk::{Env, Res, Source, Walk, unsupported};
 use numelt_func::Value;
 use numelt_ir::{DType, Op};

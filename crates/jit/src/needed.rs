@@ -5,9 +5,8 @@
 //! it. The specializer therefore adds explicit checks. This pass removes the checks of results that are used whenever
 //! they are computed. In: the body of an iteration. Out: the body without superfluous checks.
 
-use crate::stores::lasting;
+use crate::stores::{is_plain, lasting};
 use numelt_func::{Body, Instr, Label, Value};
-use numelt_ir::Op;
 use std::collections::{HashMap, HashSet};
 
 /// Removes the checks of results that are certainly used. `doubts` has the condition of each such check with the
@@ -47,11 +46,6 @@ struct Needed<'a> {
     again: HashMap<Label, (Vec<Value>, Vec<bool>)>,
     /// Results that are certainly used whenever they are computed.
     found: HashSet<Value>,
-}
-
-/// Is it an arithmetic operation, which always uses its operands?
-pub fn is_plain(op: Op) -> bool {
-    matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::Divide | Op::Negative)
 }
 
 impl Needed<'_> {

@@ -3,10 +3,10 @@
 //! The last bit of a sum or product of floats depends on the order of its operations. Therefore NumPy's own loops
 //! compute them. The elements of an expression are first written to scratch memory.
 
+use crate::nodes::Node;
 use crate::outside::{Form, Param};
 use crate::tree::Operator;
 use crate::types::{Type, Val};
-use crate::virtuals::Node;
 use crate::walk::{Res, Walk, unsupported};
 use crate::watch::{is_finite, is_nan};
 use numelt_func::Value;

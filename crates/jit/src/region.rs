@@ -4,15 +4,13 @@
 
 use crate::affine::Affine;
 use crate::arrays::Store;
-use crate::emit::Emitter;
 use crate::loops::Iterations;
 use crate::outside::Param;
+use crate::recorded::{Access, InnerLoop, Region, Selected};
 use crate::types::{Type, Val};
 use crate::walk::{Source, Walk};
-use crate::work::InnerLoop;
 use numelt_func::Value;
 use numelt_ir::DType;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Integers of a smaller magnitude are called *small*. Sums of a few of them with small factors do not overflow.
 pub const SMALL: i64 = 1 << 40;
@@ -20,67 +18,6 @@ pub const SMALL: i64 = 1 << 40;
 const USUAL: i64 = 4;
 /// The largest factor of a term that counts as small.
 const SMALL_FACTOR: u64 = 1 << 12;
-
-/// What has been recorded of the iterations ahead.
-#[derive(Debug)]
-pub struct Region {
-    /// Values from this number on are computed inside the loop; all others are loop-invariant.
-    pub inside_from: usize,
-    /// The number of the iteration.
-    pub position: Value,
-    /// The arrays that iterations use.
-    pub arrays: Vec<Val>,
-    /// The views that were made inside the loop, by address: the array that was viewed, and the axis and index that
-    /// were selected.
-    pub origins: HashMap<Value, (Val, Option<(usize, Value)>)>,
-    pub accesses: Vec<Access>,
-    /// Sums of loop-invariant values. In each of these lists, one sum must not be negative.
-    pub conditions: BTreeSet<Vec<Affine>>,
-    /// Loop-invariant values that must be small.
-    pub small: BTreeSet<Value>,
-    /// Strides that must have the usual value.
-    pub strides: BTreeMap<Value, i64>,
-    /// The loops inside, each after those inside it.
-    pub inner_loops: Vec<InnerLoop>,
-    /// May an iteration do more than the numbers of iterations of these loops tell?
-    pub is_open: bool,
-    /// The number of loops inside that are around the current point.
-    pub depth: usize,
-    /// Why no iterations can run ahead, if that is so.
-    pub failed: Option<String>,
-}
-
-impl Region {
-    /// The numbers of recorded accesses and of recorded loops.
-    pub fn recorded(&self) -> (usize, usize) {
-        (self.accesses.len(), self.inner_loops.len())
-    }
-
-    /// Discards all but so many accesses and loops, and the views that do not exist any more.
-    pub fn forget(&mut self, (accesses, loops): (usize, usize), e: &Emitter) {
-        self.accesses.truncate(accesses);
-        self.inner_loops.truncate(loops);
-        self.origins.retain(|address, _| e.is_there(*address));
-    }
-}
-
-/// A load or a store.
-#[derive(Debug)]
-pub struct Access {
-    pub array: usize,
-    /// The axes with their indices, as far as they were selected one by one.
-    pub indices: Vec<Selected>,
-    pub is_store: bool,
-}
-
-/// An index of an access along an axis.
-#[derive(Debug)]
-pub struct Selected {
-    pub axis: usize,
-    pub index: Affine,
-    /// Bounds of the index, as far as they are known: expressions of the iteration and of loop-invariant values.
-    pub bounds: [Option<Affine>; 2],
-}
 
 impl Walk<'_> {
     /// Records that no iterations can run ahead, and why.

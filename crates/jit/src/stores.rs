@@ -5,8 +5,8 @@
 //! then removed as well, and the processor's flags tell nothing about them. In: the body of an iteration. Out: the
 //! stores for which neither can happen.
 
-use crate::needed::is_plain;
 use numelt_func::{Instr, Value, uses};
+use numelt_ir::Op;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A store, and the parameters of the loops around it, outermost first.
@@ -185,4 +185,9 @@ impl<'a> StoreWalk<'a> {
             is_later && !is_read && (own.is_subset(others) || others.is_subset(own))
         })
     }
+}
+
+/// Is it an arithmetic operation, which always uses its operands?
+pub fn is_plain(op: Op) -> bool {
+    matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::Divide | Op::Negative)
 }

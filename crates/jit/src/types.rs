@@ -159,7 +159,7 @@ impl fmt::Display for Type {
             Type::Array { dtype, ndim, .. } => write!(f, "array<{}, {ndim}>", numpy_name(*dtype)),
             Type::List { dtype, depth, fixed } => {
                 let row = if *fixed { "tuple" } else { "list" };
-                let number = crate::lists::number_type(*dtype);
+                let number = number_type(*dtype);
                 if *depth == 1 { write!(f, "{row}<{number}...>") } else { write!(f, "list<{row}<{number}...>>") }
             }
             Type::Range => write!(f, "range"),
@@ -216,5 +216,15 @@ impl Val {
         let Type::Tuple(types) = &self.ty else { return None };
         let mut rest = self.parts.iter().copied();
         Some(types.iter().map(|ty| Val::new(ty.clone(), rest.by_ref().take(ty.parts().len()).collect())).collect())
+    }
+}
+
+/// The type of a list's numbers.
+pub fn number_type(dtype: DType) -> Type {
+    match dtype {
+        DType::Bool => Type::Bool,
+        DType::I64 => Type::Int,
+        DType::F64 => Type::Float,
+        _ => unreachable!("lists hold numbers of Python"),
     }
 }

@@ -4,38 +4,13 @@
 //! computed where they are used: in a reduction, in an assignment to a slice, or when the array is assigned to a
 //! variable (`made`).
 
+use crate::nodes::{Node, Virtual};
 use crate::outside::Param;
 use crate::tree::{Comparison, Operator, Unary};
 use crate::types::{Type, Val};
 use crate::walk::{Res, Walk, unsupported};
 use numelt_func::Value;
 use numelt_ir::{DType, Op};
-
-/// An array expression.
-#[derive(Debug, Clone)]
-pub struct Virtual {
-    /// The number of its elements.
-    pub length: Value,
-    /// How to compute them.
-    pub node: Node,
-}
-
-/// How to compute the elements of an array expression.
-#[derive(Debug, Clone)]
-pub enum Node {
-    /// The elements of an array with one axis.
-    Array(Val),
-    /// A number.
-    Number(Val),
-    /// A binary operation on elements.
-    Binary(Operator, Box<Node>, Box<Node>),
-    /// A comparison of elements.
-    Compare(Comparison, Box<Node>, Box<Node>),
-    /// `-a`, `+a`, `~a` for each element.
-    Unary(Unary, Box<Node>),
-    /// A function of NumPy, applied to each element.
-    Call(&'static str, Vec<Node>),
-}
 
 /// The functions of NumPy whose results are exact or correctly rounded, so that NumPy's vectorized loops return the
 /// same as code for one element.

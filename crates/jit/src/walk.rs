@@ -13,12 +13,11 @@
 //!   error.
 
 use crate::emit::{At, Emitter, Mark};
+use crate::nodes::Virtual;
 use crate::outside::{Argument, ObjectKind, Param, World};
-use crate::region::Region;
+use crate::recorded::Region;
 use crate::tree::{Callee, Unit};
 use crate::types::{Type, Val, places};
-use crate::virtuals::Virtual;
-use crate::watch::Watched;
 use numelt_func::{Label, Value};
 use numelt_ir::{DType, Op};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -535,4 +534,15 @@ impl Walk<'_> {
 fn is_extent(ty: &Type, part: usize) -> bool {
     let (Type::Array { ndim: axes, .. } | Type::List { depth: axes, .. }) = ty else { return false };
     (2..2 + usize::from(*axes)).contains(&part)
+}
+
+/// A result that is to be checked.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    /// The result.
+    pub result: Value,
+    /// What it was computed of.
+    pub operands: Vec<Value>,
+    /// Is it the operand of a later watched operation whose result is not finite if an operand is not?
+    pub is_covered: bool,
 }

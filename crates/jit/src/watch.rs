@@ -6,18 +6,9 @@
 //! all others only if that is not finite.
 
 use crate::emit::Emitter;
-use crate::walk::Walk;
+use crate::walk::{Walk, Watched};
 use numelt_func::Value;
 use numelt_ir::{DType, Op};
-
-/// A result that is to be checked.
-#[derive(Debug, Clone)]
-pub struct Watched {
-    result: Value,
-    operands: Vec<Value>,
-    /// Is it the operand of a later watched operation whose result is not finite if an operand is not?
-    is_covered: bool,
-}
 
 impl Walk<'_> {
     /// Requests a check of a result before the statement has an effect. `keeps`: is the result certainly not finite if

@@ -4,25 +4,10 @@
 //! how many instructions one iteration of the outer loop runs. Calling the driver for iterations ahead takes about a
 //! microsecond, so compiled code calls it only if there is enough work.
 
-use crate::affine::Affine;
-use crate::region::Region;
+use crate::recorded::Region;
 use crate::walk::Walk;
 use numelt_func::Value;
 use numelt_ir::Op;
-
-/// A loop inside iterations ahead.
-#[derive(Debug)]
-pub struct InnerLoop {
-    /// How many loops of the same iterations are around it.
-    pub depth: usize,
-    /// The number of its instructions, those of loops inside it included.
-    pub size: usize,
-    /// An upper bound of its number of iterations, if one is loop-invariant.
-    pub count: Option<Affine>,
-    /// Does its number of iterations depend on the iteration around it and on loop-invariant values alone, and not on
-    /// the data?
-    pub is_regular: bool,
-}
 
 /// The number of iterations that is assumed if none is known.
 const USUAL_COUNT: i64 = 4;

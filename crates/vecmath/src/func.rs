@@ -3,55 +3,57 @@
 //! Out: [`Func1`], [`Func2`], a marker type per function that carries its two algorithms,
 //! and the tables from function to instance for an instruction set. No algorithm here.
 
-use crate::isa::Set;
 use crate::math::{f32s, f64s};
-use crate::vector::{F32s, F64s};
+use crate::set::{Set, Slice1, Slice2};
+use crate::vector::{Binary, F32s, F64s, Unary};
 
-/// A slice kernel of one argument: source, destination, number of elements.
-///
-/// # Safety
-/// Source and destination hold that many elements; they are the same or do not overlap.
-pub type Slice1<T> = unsafe fn(*const T, *mut T, usize);
-/// A slice kernel of two arguments: both sources, destination, number of elements.
-///
-/// # Safety
-/// As for [`Slice1`].
-pub type Slice2<T> = unsafe fn(*const T, *const T, *mut T, usize);
+/// The functions that have a shorter algorithm for most arguments.
+macro_rules! shorter {
+    ($bound:ident: $($variant:ident $quick:ident),*) => {
+        /// The shorter algorithm, where there is one and it does for all lanes.
+        #[inline(always)]
+        pub(crate) fn quick<V: $bound>(f: Func1, x: V) -> Option<V> {
+            match f {
+                $(Func1::$variant => $quick(x),)*
+                // no result is infinite, or not a number, but that of such an argument
+                Func1::Arctan => Some(arctan(x)),
+                Func1::Tanh => Some(tanh(x)),
+                Func1::Erf => Some(erf(x)),
+                _ => None,
+            }
+        }
 
-/// The algorithms of a function of one argument.
-pub(crate) trait Unary {
-    /// NumPy's name.
-    const NAME: &'static str;
-    /// Are infinite results of finite arguments poles (divide by zero) rather than overflow?
-    const POLE: bool = false;
-    fn f64<V: F64s>(x: V) -> V;
-    fn f32<V: F32s>(x: V) -> V;
-    /// The same bits by a shorter algorithm, where all lanes are far from the ends of the domain and all results
-    /// finite.
-    #[inline(always)]
-    fn quick_f64<V: F64s>(_: V) -> Option<V> {
-        None
-    }
-    /// Whether this algorithm exists, for f64 and for f32.
-    const QUICK_F64: bool = false;
-    const QUICK_F32: bool = false;
-    /// The same for f32.
-    #[inline(always)]
-    fn quick_f32<V: F32s>(_: V) -> Option<V> {
-        None
-    }
+        /// Is there one?
+        pub(crate) const fn has_quick(f: Func1) -> bool {
+            matches!(f, $(Func1::$variant)|* | Func1::Arctan | Func1::Tanh | Func1::Erf)
+        }
+    };
 }
 
-/// The algorithms of a function of two arguments.
-pub(crate) trait Binary {
-    /// NumPy's name.
-    const NAME: &'static str;
-    /// Are infinite results of a first argument of zero poles (divide by zero) rather than overflow?
-    const POLE: bool = false;
-    /// Are arguments compared, so that NaN is invalid?
-    const COMPARES: bool = false;
-    fn f64<V: F64s>(x: V, y: V) -> V;
-    fn f32<V: F32s>(x: V, y: V) -> V;
+/// The shorter algorithms for f64 lanes.
+mod quick64 {
+    use super::Func1;
+    use crate::math::f64s::*;
+    use crate::vector::F64s;
+
+    shorter!(F64s:
+        Exp exp_inside, Exp2 exp2_quick, Expm1 expm1_quick, Sin sin_quick, Cos cos_quick, Tan tan_quick,
+        Arcsin arcsin_quick, Arccos arccos_quick, Sinh sinh_quick, Cosh cosh_quick, Log log_quick, Log2 log2_quick,
+        Log10 log10_quick, Log1p log1p_quick, Arcsinh arcsinh_quick, Arccosh arccosh_quick, Arctanh arctanh_quick,
+        Cbrt cbrt_quick);
+}
+
+/// The shorter algorithms for f32 lanes.
+mod quick32 {
+    use super::Func1;
+    use crate::math::f32s::*;
+    use crate::vector::F32s;
+
+    shorter!(F32s:
+        Exp exp_quick, Exp2 exp2_quick, Expm1 expm1_quick, Sin sin_quick, Cos cos_quick, Tan tan_quick,
+        Arcsin arcsin_quick, Arccos arccos_quick, Sinh sinh_quick, Cosh cosh_quick, Log log_quick, Log2 log2_quick,
+        Log10 log10_quick, Log1p log1p_quick, Arcsinh arcsinh_quick, Arccosh arccosh_quick, Arctanh arctanh_quick,
+        Cbrt cbrt_quick);
 }
 
 /// Does the function of this name have a pole at a finite argument?
@@ -63,7 +65,7 @@ macro_rules! unary_markers {
     ($($variant:ident $name:ident,)*) => {
         /// One marker type per function of one argument.
         pub(crate) mod unary {
-            use super::{F32s, F64s, Func1, Unary, f32s, f64s};
+            use super::{F32s, F64s, Func1, Unary, f32s, f64s, quick32, quick64};
 
             /// A function of f64 lanes.
             pub(crate) fn of_f64<V: F64s>(f: Func1, x: V) -> V {
@@ -83,8 +85,8 @@ macro_rules! unary_markers {
                 impl Unary for $variant {
                     const NAME: &'static str = stringify!($name);
                     const POLE: bool = super::has_pole(stringify!($name));
-                    const QUICK_F64: bool = f64s::has_quick(super::Func1::$variant);
-                    const QUICK_F32: bool = f32s::has_quick(super::Func1::$variant);
+                    const QUICK_F64: bool = quick64::has_quick(super::Func1::$variant);
+                    const QUICK_F32: bool = quick32::has_quick(super::Func1::$variant);
                     #[inline(always)]
                     fn f64<V: F64s>(x: V) -> V {
                         f64s::$name(x)
@@ -95,11 +97,11 @@ macro_rules! unary_markers {
                     }
                     #[inline(always)]
                     fn quick_f64<V: F64s>(x: V) -> Option<V> {
-                        f64s::quick(super::Func1::$variant, x)
+                        quick64::quick(super::Func1::$variant, x)
                     }
                     #[inline(always)]
                     fn quick_f32<V: F32s>(x: V) -> Option<V> {
-                        f32s::quick(super::Func1::$variant, x)
+                        quick32::quick(super::Func1::$variant, x)
                     }
                 }
             )*

@@ -4,36 +4,13 @@
 //! the only file that enables target features and that loops over memory.
 
 use crate::flags;
-use crate::func::{Binary, Slice1, Slice2, Unary, unary};
-use crate::vector::{Cold, F32s, F64s};
+use crate::func::unary;
+use crate::set::{GROUP, Set, Slice1, Slice2};
+use crate::vector::{Binary, Cold, F32s, F64s, Unary};
 use std::marker::PhantomData;
 
 #[cfg(target_arch = "x86_64")]
 mod groups;
-
-/// Gives the instances for one instruction set.
-pub(crate) trait Set {
-    /// Lanes of an f64 and an f32 register.
-    const LANES: [usize; 2];
-    fn unary_f64<O: Unary>() -> Slice1<f64>;
-    fn unary_f32<O: Unary>() -> Slice1<f32>;
-    fn binary_f64<O: Binary>() -> Slice2<f64>;
-    fn binary_f32<O: Binary>() -> Slice2<f32>;
-    /// Addresses of the register functions for f64 and f32; `None` if the instruction set has no vector registers.
-    fn registers1<O: Unary>() -> Vec<usize>;
-    fn registers2<O: Binary>() -> Vec<usize>;
-    /// Addresses of the f64 and the f32 function of a group of [`GROUP`] registers, each if there is one.
-    fn groups1<O: Unary>() -> [Option<usize>; 2];
-    fn groups2<O: Binary>() -> [Option<usize>; 2];
-    /// Addresses of the f64 and the f32 scalar function.
-    fn scalars1<O: Unary>() -> [usize; 2];
-    fn scalars2<O: Binary>() -> [usize; 2];
-    /// Addresses of sine and cosine together: the f64 and the f32 scalar function, then those of registers.
-    fn sincos() -> Vec<usize>;
-}
-
-/// Registers of a group, which are computed side by side.
-pub const GROUP: usize = 4;
 
 /// Most lanes of any register.
 const MAX_LANES: usize = 16;

@@ -31,13 +31,14 @@ mod func;
 mod isa;
 mod lanes;
 mod math;
+mod set;
 mod symbols;
 pub mod trace;
 mod vector;
 
-pub use func::{Func1, Func2, Slice1, Slice2};
-pub use isa::GROUP;
+pub use func::{Func1, Func2};
 pub use math::exp::{EXPONENTIAL, Exponential};
+pub use set::{GROUP, Slice1, Slice2};
 pub use symbols::{Symbol, symbols};
 
 use std::sync::OnceLock;

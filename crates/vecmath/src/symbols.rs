@@ -7,7 +7,7 @@
 //! `numelt_sincos_*` write the sine and the cosine where their last argument points.
 
 use crate::func::{Func1, Func2};
-use crate::isa::{GROUP, Set};
+use crate::set::{GROUP, Set};
 use crate::{Isa, with_set};
 use std::sync::OnceLock;
 

@@ -6,9 +6,9 @@
 //! yes: every algorithm then takes the way on which each lane is right. Not here: any language.
 
 use crate::coeffs::{FRAC_PI_2, FRAC_PI_2_LO, TWO_OVER_PI_BITS};
-use crate::func::{Binary, Func1, Func2, Unary, binary, unary};
-use crate::math::{trig, wide};
-use crate::vector::{Cold, F32s, Rare, Table, Vector};
+use crate::func::{Func1, Func2, binary, unary};
+use crate::math::{quadrant, wide};
+use crate::vector::{Binary, Cold, F32s, Rare, Table, Unary, Vector};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -129,8 +129,10 @@ fn inner(name: &str) -> Option<Trace> {
     let reduced = [ty, ty, Type::U64];
     match name {
         "pow_short" => Some(recorded(&[ty, ty], |a| wide::ShortPower::f64(Double(a[0]), Double(a[1])).0)),
-        "quadrant" => Some(recorded(&reduced, |a| trig::quadrant(Double(a[0]), Double(a[1]), Word64(a[2])).0)),
-        "tan_quadrant" => Some(recorded(&reduced, |a| trig::tan_quadrant(Double(a[0]), Double(a[1]), Word64(a[2])).0)),
+        "quadrant" => Some(recorded(&reduced, |a| quadrant::quadrant(Double(a[0]), Double(a[1]), Word64(a[2])).0)),
+        "tan_quadrant" => {
+            Some(recorded(&reduced, |a| quadrant::tan_quadrant(Double(a[0]), Double(a[1]), Word64(a[2])).0))
+        }
         _ => None,
     }
 }

@@ -1,11 +1,10 @@
 //! The SIMD trait that every algorithm of this crate is written against.
 //!
-//! In: nothing. Out: [`Vector`] and the few helpers built on it (polynomials,
-//! error-free sums and products). Each instruction set implements the trait once;
+//! In: nothing. Out: [`Vector`], what a function's algorithms over it are ([`Unary`], [`Binary`]), and the few helpers
+//! built on it (polynomials, error-free sums and products). Each instruction set implements the trait once;
 //! every method must give the same bits on all of them, lane by lane, save for the
 //! sign and payload of a NaN. No algorithm and no intrinsic may live here.
 
-use crate::func::{Binary, Unary};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// A table of sixteen entries. Loading it into registers takes twice as long where it crosses a cache line.
@@ -170,6 +169,42 @@ pub(crate) trait F32s: Vector<Elem = f32, Bits = u32> {
     fn via64<O: Unary>(self) -> Self;
     /// `O`'s f64 algorithm on each pair of lanes, rounded to f32.
     fn via64x2<O: Binary>(self, b: Self) -> Self;
+}
+
+/// The algorithms of a function of one argument.
+pub(crate) trait Unary {
+    /// NumPy's name.
+    const NAME: &'static str;
+    /// Are infinite results of finite arguments poles (divide by zero) rather than overflow?
+    const POLE: bool = false;
+    fn f64<V: F64s>(x: V) -> V;
+    fn f32<V: F32s>(x: V) -> V;
+    /// The same bits by a shorter algorithm, where all lanes are far from the ends of the domain and all results
+    /// finite.
+    #[inline(always)]
+    fn quick_f64<V: F64s>(_: V) -> Option<V> {
+        None
+    }
+    /// Whether this algorithm exists, for f64 and for f32.
+    const QUICK_F64: bool = false;
+    const QUICK_F32: bool = false;
+    /// The same for f32.
+    #[inline(always)]
+    fn quick_f32<V: F32s>(_: V) -> Option<V> {
+        None
+    }
+}
+
+/// The algorithms of a function of two arguments.
+pub(crate) trait Binary {
+    /// NumPy's name.
+    const NAME: &'static str;
+    /// Are infinite results of a first argument of zero poles (divide by zero) rather than overflow?
+    const POLE: bool = false;
+    /// Are arguments compared, so that NaN is invalid?
+    const COMPARES: bool = false;
+    fn f64<V: F64s>(x: V, y: V) -> V;
+    fn f32<V: F32s>(x: V, y: V) -> V;
 }
 
 /// `c[0] + c[1] x + ...`, even and odd terms apart (shorter chain than Horner's).

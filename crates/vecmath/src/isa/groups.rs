@@ -4,10 +4,9 @@
 //! A group with lanes that need rare code is computed register by register, flags included.
 
 use super::{GROUP, Register};
-use crate::func::{Binary, Unary};
 use crate::lanes::avx512::{D8, S16};
 use crate::lanes::pair::Pair;
-use crate::vector::Vector;
+use crate::vector::{Binary, Unary, Vector};
 use std::arch::x86_64::{__m512, __m512d};
 
 /// Writes the functions of groups of AVX-512's registers, one for one argument and one for two.

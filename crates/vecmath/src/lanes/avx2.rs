@@ -4,9 +4,8 @@
 //! function with `target_feature(enable = "avx2,fma")`, entered after detection, so
 //! each intrinsic's instruction set is present.
 
-use crate::func::{Binary, Unary};
 use crate::lanes::operators;
-use crate::vector::{Cold, F32s, Rare, Table, Vector};
+use crate::vector::{Binary, Cold, F32s, Rare, Table, Unary, Vector};
 use std::arch::x86_64::*;
 
 /// Four f64 lanes.

@@ -4,9 +4,8 @@
 //! function with `target_feature(enable = "avx512f")`, entered after detection, so
 //! each intrinsic's instruction set is present. Only the F subset is used.
 
-use crate::func::{Binary, Unary};
 use crate::lanes::operators;
-use crate::vector::{Cold, F32s, Rare, Table, Vector};
+use crate::vector::{Binary, Cold, F32s, Rare, Table, Unary, Vector};
 use std::arch::x86_64::*;
 
 /// Eight f64 lanes.

@@ -4,8 +4,7 @@
 //! Algorithms on a pair, or on a pair of pairs, have two or four chains, whose operations fill each other's waiting
 //! time. Bits are those of the registers one by one, because every operation works lane by lane.
 
-use crate::func::{Binary, Unary};
-use crate::vector::{Cold, F32s, Rare, Table, Vector};
+use crate::vector::{Binary, Cold, F32s, Rare, Table, Unary, Vector};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// Two registers.

@@ -4,8 +4,7 @@
 //! `mul_add` is the hardware instruction where the caller enables it, else a library
 //! call with the same result.
 
-use crate::func::{Binary, Unary};
-use crate::vector::{Cold, F32s, Rare, Table, Vector};
+use crate::vector::{Binary, Cold, F32s, Rare, Table, Unary, Vector};
 
 macro_rules! scalar {
     ($t:ident, $bits:ident, $mantissa:literal, $bias:literal, $magic:literal, $plain:literal) => {

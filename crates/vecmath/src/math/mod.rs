@@ -13,6 +13,7 @@ pub(crate) mod log;
 mod log_sum;
 mod log_table;
 pub(crate) mod power;
+pub(crate) mod quadrant;
 pub(crate) mod reduce;
 mod root;
 pub(crate) mod single;
@@ -28,29 +29,6 @@ use crate::vector::Vector;
 #[inline(always)]
 pub(crate) fn sqrt<V: Vector>(x: V) -> V {
     x.sqrt()
-}
-
-/// The functions that have a shorter algorithm for most arguments.
-macro_rules! shorter {
-    ($bound:ident: $($variant:ident $quick:ident),*) => {
-        /// The shorter algorithm, where there is one and it does for all lanes.
-        #[inline(always)]
-        pub(crate) fn quick<V: $bound>(f: Func1, x: V) -> Option<V> {
-            match f {
-                $(Func1::$variant => $quick(x),)*
-                // no result is infinite, or not a number, but that of such an argument
-                Func1::Arctan => Some(arctan(x)),
-                Func1::Tanh => Some(tanh(x)),
-                Func1::Erf => Some(erf(x)),
-                _ => None,
-            }
-        }
-
-        /// Is there one?
-        pub(crate) const fn has_quick(f: Func1) -> bool {
-            matches!(f, $(Func1::$variant)|* | Func1::Arctan | Func1::Tanh | Func1::Erf)
-        }
-    };
 }
 
 /// Every function for f64 lanes, by NumPy's name.
@@ -70,14 +48,6 @@ pub(crate) mod f64s {
     pub(crate) use super::root::double::{cbrt, cbrt_quick};
     pub(crate) use super::sqrt;
     pub(crate) use super::trig::{cos, cos_quick, sin, sin_quick, sincos, tan, tan_quick};
-    use crate::func::Func1;
-    use crate::vector::F64s;
-
-    shorter!(F64s:
-        Exp exp_inside, Exp2 exp2_quick, Expm1 expm1_quick, Sin sin_quick, Cos cos_quick, Tan tan_quick,
-        Arcsin arcsin_quick, Arccos arccos_quick, Sinh sinh_quick, Cosh cosh_quick, Log log_quick, Log2 log2_quick,
-        Log10 log10_quick, Log1p log1p_quick, Arcsinh arcsinh_quick, Arccosh arccosh_quick, Arctanh arctanh_quick,
-        Cbrt cbrt_quick);
 }
 
 /// Every function for f32 lanes, by NumPy's name.
@@ -96,12 +66,4 @@ pub(crate) mod f32s {
     };
     pub(crate) use super::sqrt;
     pub(crate) use super::wide::{hypot, pow};
-    use crate::func::Func1;
-    use crate::vector::F32s;
-
-    shorter!(F32s:
-        Exp exp_quick, Exp2 exp2_quick, Expm1 expm1_quick, Sin sin_quick, Cos cos_quick, Tan tan_quick,
-        Arcsin arcsin_quick, Arccos arccos_quick, Sinh sinh_quick, Cosh cosh_quick, Log log_quick, Log2 log2_quick,
-        Log10 log10_quick, Log1p log1p_quick, Arcsinh arcsinh_quick, Arccosh arccosh_quick, Arctanh arctanh_quick,
-        Cbrt cbrt_quick);
 }

@@ -4,7 +4,7 @@
 //! of x calls for. In: a scalar the fast reduction refused. Out: the result. Rare, so
 //! never inlined, and the only part of the crate that branches on values freely.
 
-use super::trig::{quadrant, tan_quadrant};
+use super::quadrant::{quadrant, tan_quadrant};
 use crate::coeffs::{FRAC_PI_2, FRAC_PI_2_LO, TWO_OVER_PI_BITS};
 use crate::vector::Rare;
 

@@ -6,8 +6,8 @@ use super::log_table::single::has_parts;
 use super::power::{is_half, is_short, pow_checked, pow_short_to_single};
 use super::single::{exp_pair, exp_pair_inside};
 use super::single_log::{log_pair, log_pair_of_any};
-use crate::func::{Binary, binary};
-use crate::vector::{F32s, F64s, two_prod};
+use crate::func::binary;
+use crate::vector::{Binary, F32s, F64s, two_prod};
 
 /// pow by multiplication in f64 lanes, where [`is_short`] allows it.
 pub(crate) struct ShortPower;
