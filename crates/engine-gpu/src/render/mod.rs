@@ -74,7 +74,7 @@ pub enum Param {
     /// The memory of an argument.
     Memory(usize),
     /// The position in it of the point with all indices zero, or the value of an `Index` there, an i64. All positions
-    /// and strides are in units of [`unit`] bytes.
+    /// and strides are in units of [`unit`](fn@unit) bytes.
     Offset(usize),
     /// The stride of an argument along a loop, an i64.
     Stride(usize, usize),
