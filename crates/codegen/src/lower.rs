@@ -129,6 +129,8 @@ impl Lower<'_> {
             Op::FloorDivide => self.floor_divide(ty, args[0].plain(), args[1].plain()),
             Op::Remainder => self.remainder(ty, args[0].plain(), args[1].plain()),
             Op::Fmod => self.fmod(ty, args[0].plain(), args[1].plain()),
+            Op::Negative if ty == DType::F16 => plain(self.b.xor(args[0].plain(), self.half_bits(0x8000))),
+            Op::Absolute if ty == DType::F16 => plain(self.b.and(args[0].plain(), self.half_bits(0x7FFF))),
             Op::Negative => Ok(args[0].map(|v| if ty.is_integer() { self.b.neg(v) } else { self.b.fneg(v) })),
             Op::Absolute | Op::Fabs => self.absolute(ty, args[0]),
             Op::Sign => self.sign(ty, args[0]),

@@ -32,6 +32,18 @@ impl F16 {
         f32::from_bits(bits | u32::from(self.0 & 0x8000) << 16)
     }
 
+    /// The same bits with the other sign.
+    #[inline(always)]
+    pub const fn negated(self) -> F16 {
+        F16(self.0 ^ 0x8000)
+    }
+
+    /// The same bits without the sign.
+    #[inline(always)]
+    pub const fn absolute(self) -> F16 {
+        F16(self.0 & 0x7FFF)
+    }
+
     /// The nearest half, ties to even.
     #[inline(always)]
     pub fn from_f32(value: f32) -> F16 {

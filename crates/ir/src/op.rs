@@ -407,9 +407,10 @@ impl Op {
     }
 
     /// The dtype in which an operation of loop dtype `ty` is computed. f16 is computed in f32, and results are rounded
-    /// once; operations that move values, or step between neighbouring values, work on the bits.
+    /// once; operations that move values, change only signs, or step between neighbouring values work on the bits.
     pub const fn computes_in(self, ty: DType) -> DType {
-        let moves = matches!(self, Op::Copy | Op::Positive | Op::Where | Op::Nextafter | Op::Spacing);
+        let moves = matches!(self, Op::Copy | Op::Positive | Op::Where);
+        let moves = moves || matches!(self, Op::Negative | Op::Absolute | Op::Nextafter | Op::Spacing);
         let computes = match self.kind() {
             OpKind::Elementwise | OpKind::Generator => !moves,
             OpKind::Library => self.is_product(),

@@ -278,7 +278,6 @@ def single():
     )
     odd = (
         ("TAN_SHORT_F32", "tan(r)", mp.tan, one / 3, "0.0098", 1),
-        ("TANH_F32", "tanh(r)", mp.tanh, -one / 3, "0.811", 6),
         ("SINH_F32", "sinh(r)", mp.sinh, one / 6, "0.1215", 2),
         ("ASIN_F32", "arcsin(r)", mp.asin, one / 6, "0.2501", 4),
         ("ATAN_F32", "arctan(r)", mp.atan, -one / 3, "0.098", 3),
@@ -349,11 +348,6 @@ def log_table(name, doc, ty, base, grid, terms):
         print(f"/// {what}.")
         show_table(f"{name}_{suffix}", ty, map(show, entries))
 
-    if base == mp.e:
-        lacking = [-mp.log(r) - t for r, t in zip(inverses, logarithms, strict=True)]
-        print(f"/// What the entries of `{name}_LOG` lack.")
-        show_table(f"{name}_LOG_LO", ty, map(show, lacking))
-
     def rest(f):
         return (mp.log1p(f) * scale / f - scale) / f
 
@@ -361,6 +355,39 @@ def log_table(name, doc, ty, base, grid, terms):
     bits = mp.nstr(mp.log(err, 2), 4)
     print(f"/// The rest of log(1 + f)/f {doc}, -0.036 < f < 0.048. Weighted error 2^{bits}.")
     print(f"pub(crate) const {name}_REST: [{ty}; {terms}] = [{', '.join(show(c) for c in coeffs)}];\n")
+
+
+def pow_table(suffix, ty, grid):
+    """Print 1/m and log m for sixteen parts of an octave.
+
+    The inverses have so few bits that m times an inverse, less 1, is exact. The logarithm has two parts. Sums
+    of a multiple of the octave's logarithm and the first part are exact.
+    """
+    single = ty == "f32"
+    nearest = single_of if single else lambda x: mp.mpf(float(x))
+    show = f32_text if single else lambda x: repr(float(x))
+    inverses = []
+    for part in range(16):
+        low, high = part_of_octave(part)
+        choices = []
+        for bits in range(7):
+            # the last place of m, that of the inverse, and that of a number below `limit`
+            limit = mp.mpf(2 if low >= 1 else 1) / 2**bits
+            for times in range(1, 2 ** (bits + 1)):
+                inverse = mp.mpf(times) / 2**bits
+                largest = max(abs(low * inverse - 1), abs(high * inverse - 1))
+                if largest <= limit:
+                    choices.append((largest, inverse))
+        inverses.append(mp.mpf(1) if low < 1 < high else min(choices)[1])
+    logarithms = [mp.nint(-mp.log(inverse) * grid) / grid for inverse in inverses]
+    lacking = [nearest(-mp.log(r) - t) for r, t in zip(inverses, logarithms, strict=True)]
+    for name, what, entries in (
+        ("INVERSE", "1/m of each part of the octave, in few bits", inverses),
+        ("LOG_HI", "log m, its first part", logarithms),
+        ("LOG_LO", "log m, its second part", lacking),
+    ):
+        print(f"/// {what}.")
+        show_table(f"POW_{name}{suffix}", ty, map(show, entries))
 
 
 def show_table(name, ty, entries):
@@ -371,6 +398,57 @@ def show_table(name, ty, entries):
 def part_of_octave(part):
     """Return the bounds of a sixteenth of the octave: 1/32 long below one, 1/16 above, one in the middle."""
     return (mp.mpf(at) / 64 if at < 64 else mp.mpf(at - 32) / 32 for at in (47 + 2 * part, 49 + 2 * part))
+
+
+def tanh_table():
+    """Print what tanh is made of in each part of the line.
+
+    It is tanh b + (x - b) P(x - b), in the first part x + x P(x). The parts are quarters of octaves of x + 1.
+    An entry's place in the table is given by the last four bits of the number that the exponent and the first
+    two bits of x + 1 are. Each b is such that tanh b is nearly an f32.
+    """
+    terms = 6
+    centers, values, *polynomials = ([mp.mpf(0)] * 16 for _ in range(terms + 2))
+    worst = mp.mpf(0)
+    for part in range(14):
+        octave, quarter = divmod(part, 4)
+        low, high = ((1 + mp.mpf(q) / 4) * 2**octave - 1 for q in (quarter, quarter + 1))
+        # what comes after is 1
+        high = min(high, mp.mpf("9.25"))
+        at = (127 * 4 + part) % 16
+        if part == 0:
+            first = series(lambda x: (mp.tanh(x) / x - 1) / x, mp.mpf(0), 0)
+            found, error = remez(first, lambda x: x, mp.mpf(10) ** -9, high, terms - 2)
+            found = [mp.mpf(0), *found]
+        else:
+            middle = single_of((low + high) / 2)
+            last = mp.mpf(2) ** (mp.floor(mp.log(middle, 2)) - 23)
+            near = [middle + step * last for step in range(-3000, 3000)]
+            center = min(
+                near, key=lambda b: abs(mp.tanh(b) - single_of(mp.tanh(b))) + abs(b - middle) / 10**7
+            )
+            centers[at], values[at] = center, single_of(mp.tanh(center))
+
+            def slope(d, b=center):
+                return (mp.tanh(b + d) - mp.tanh(b)) / d
+
+            found, error = remez(
+                series(slope, 1 - mp.tanh(center) ** 2, 0),
+                lambda d, b=center: d / mp.tanh(b + d) + mp.mpf(2) ** -30,
+                low - center,
+                high - center,
+                terms - 1,
+            )
+        worst = max(worst, error)
+        for power, coefficient in enumerate(found):
+            polynomials[power][at] = coefficient
+    print("/// b in each part, which is taken from the argument.")
+    show_table("TANH_F32_CENTER", "f32", map(f32_text, centers))
+    print("/// tanh b.")
+    show_table("TANH_F32_VALUE", "f32", map(f32_text, values))
+    tables = ", ".join(f"Table([{', '.join(map(f32_text, p))}])" for p in polynomials)
+    print(f"/// P, by powers. Weighted error 2^{mp.nstr(mp.log(worst, 2), 4)}.")
+    print(f"pub(crate) static TANH_F32: [Table<f32>; {terms}] = [{tables}];\n")
 
 
 def root_table(name, ty, terms):
@@ -578,8 +656,11 @@ for end, ty, terms, grids in (("_F32", "f32", 4, (17, 16, 18)), ("", "f64", 10, 
         ("NATURAL", "BINARY", "DECIMAL"), (mp.e, mp.mpf(2), mp.mpf(10)), grids, strict=True
     ):
         log_table(name + end, f"to base {'e' if base == mp.e else int(base)}", ty, base, 1 << grid, terms)
+pow_table("_F32", "f32", 1 << 17)
+pow_table("", "f64", 1 << 42)
 root_table("CBRT_F32", "f32", 4)
 root_table("CBRT", "f64", 9)
+tanh_table()
 angle_tables("_F32", "f32")
 angle_tables("", "f64")
 tangent_table("_F32", "f32")

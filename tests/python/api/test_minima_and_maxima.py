@@ -14,7 +14,7 @@ def bits(value):
     return value.dtype, value.shape, value.tobytes()
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "u2", "i4", "u8"])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "u2", "i4", "i8", "u8"])
 @pytest.mark.parametrize("n", LENGTHS)
 def test_one_element_decides(dtype, n):
     """The extreme, a NaN, an infinity or several of them, at the ends of vector lanes, registers and

@@ -350,3 +350,15 @@ def test_logarithms_of_sums_are_near_numpys_where_they_cancel(name, code):
         assert got.dtype == want.dtype
         largest = numpy.maximum(numpy.maximum(abs(a), abs(b)), abs(want))
         assert (abs(got - want) <= 4 * numpy.spacing(largest)).all()
+
+
+def test_signs_of_all_halves():
+    """Absolute values and opposites change one bit of a float16, also of NaN, and also inside of a chain."""
+    every = numpy.arange(1 << 16, dtype=numpy.uint16).view(numpy.float16)
+    ours = numelt.array(every)
+    for result, expected in (
+        (numelt.absolute(ours), numpy.absolute(every)),
+        (-ours, -every),
+        (-abs(-ours), -abs(-every)),
+    ):
+        assert (as_numpy(result).view(numpy.uint16) == expected.view(numpy.uint16)).all()

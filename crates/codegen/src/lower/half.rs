@@ -30,6 +30,11 @@ impl Lower<'_> {
         b.bitcast(b.or(size, sign), single)
     }
 
+    /// These bits in every lane.
+    pub(crate) fn half_bits(&self, bits: u64) -> Val {
+        self.b.const_int(self.reg(DType::F16), bits)
+    }
+
     /// The bits of the nearest half. f64 is rounded once: the step through f32 rounds to odd.
     pub(crate) fn to_half(&self, from: DType, v: Val) -> Val {
         let b = self.b;

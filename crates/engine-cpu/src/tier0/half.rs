@@ -21,7 +21,7 @@ impl Any for F16 {
     }
     #[inline(always)]
     fn abs(self) -> F16 {
-        F16(self.0 & 0x7FFF)
+        self.absolute()
     }
     #[inline(always)]
     fn eq(self, o: F16) -> bool {
@@ -77,7 +77,7 @@ impl Number for F16 {
     }
     #[inline(always)]
     fn neg(self) -> F16 {
-        F16(self.0 ^ 0x8000)
+        self.negated()
     }
     #[inline(always)]
     fn sign(self) -> F16 {

@@ -129,6 +129,8 @@ fn float(op: Op, ty: DType, operands: &[&str]) -> Option<String> {
         Op::Divide => Some(format!("{a} / {b}")),
         Op::Square => Some(format!("{a} * {a}")),
         Op::Reciprocal => Some(format!("1 / {a}")),
+        Op::Negative if ty == DType::F16 => Some(format!("(f16)({a} ^ 0x8000)")),
+        Op::Absolute if ty == DType::F16 => Some(format!("(f16)({a} & 0x7fff)")),
         Op::Negative => Some(format!("-{a}")),
         Op::Deg2rad => Some(format!("{a} * {}", degree(ty))),
         Op::Rad2deg => Some(format!("{a} * {}", radian(ty))),

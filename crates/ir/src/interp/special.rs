@@ -8,6 +8,8 @@ use std::cmp::Ordering;
 pub(super) fn apply(op: Op, ins: &[Scalar]) -> Option<Scalar> {
     use Scalar::{F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
     Some(match (op, ins) {
+        (Op::Negative, [F16(a)]) => F16(a.negated()),
+        (Op::Absolute, [F16(a)]) => F16(a.absolute()),
         (Op::Nextafter, [F16(a), F16(b)]) => F16(a.next_after(*b)),
         (Op::Nextafter, [F32(a), F32(b)]) => F32(a.next_after(*b)),
         (Op::Nextafter, [F64(a), F64(b)]) => F64(a.next_after(*b)),

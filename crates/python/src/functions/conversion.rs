@@ -20,7 +20,7 @@ use numelt_runtime::ArrayView;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple};
 
 /// `fromiter`, of anything but generators, whose loops the package may compile, and arrays. NumPy's function is called
 /// from the program's own frame, so that its warnings have the program's line.
@@ -355,6 +355,15 @@ pub fn common_dtype<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
         common = Some(common.map_or(view.dtype, |c| c.promote(view.dtype)));
     }
     common.map(|dtype| Ok(Numpy::get(given.py())?.descr(given.py(), dtype).clone())).transpose()
+}
+
+/// `isscalar` of our arrays, and of Python's numbers and strings.
+pub fn is_scalar<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
+    const ELEMENT: Parameters<1> = Parameters::new(["element"], 1);
+    let Some([Arg(Some(element))]) = given.bind(&ELEMENT) else { return Ok(None) };
+    let is_array = element.is_exact_instance_of::<NdArray>();
+    let known = is_array || (lend::is_plain(&element) && !element.is_none());
+    Ok(known.then(|| PyBool::new(given.py(), !is_array).to_owned().into_any()))
 }
 
 /// The native array of an argument that is one of our arrays, a number, a list, a tuple or a NumPy array. An array

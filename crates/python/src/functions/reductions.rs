@@ -77,32 +77,58 @@ fn extreme(py: Python<'_>, view: &ArrayView, least: bool) -> PyResult<Option<i64
     if view.size() == 0 || view.shape.len() != 1 || !view.base.is_readable() {
         return Ok(None);
     }
-    let place = |bytes: &[u8]| {
-        let eights = bytes.chunks_exact(8).map(|e| <[u8; 8]>::try_from(e).unwrap_or_default());
-        match view.dtype {
-            DType::F64 => first_extreme(eights.map(f64::from_ne_bytes), least, f64::is_nan),
-            _ => first_extreme(eights.map(i64::from_ne_bytes), least, |_| false),
-        }
+    let place = |bytes: &[u8]| match view.dtype {
+        DType::F64 => first_extreme(bytes, f64::from_ne_bytes, least),
+        DType::F32 => first_extreme(bytes, f32::from_ne_bytes, least),
+        DType::I32 => first_extreme(bytes, i32::from_ne_bytes, least),
+        _ => first_extreme(bytes, i64::from_ne_bytes, least),
     };
     match view.dtype {
-        DType::F64 | DType::I64 => run::on_dense(py, view, place),
+        DType::F64 | DType::F32 | DType::I64 | DType::I32 => run::on_dense(py, view, place),
         _ => Ok(None),
     }
 }
 
-/// The position of the first least or largest number. The first number for which `ends` is true ends the search, and
-/// is the result.
-fn first_extreme<T: Copy + PartialOrd>(numbers: impl Iterator<Item = T>, least: bool, ends: fn(T) -> bool) -> i64 {
-    let mut found: Option<(i64, T)> = None;
-    for (at, value) in (0..).zip(numbers) {
-        if ends(value) {
-            return at;
-        }
-        if found.is_none_or(|(_, best)| if least { value < best } else { value > best }) {
-            found = Some((at, value));
+/// The position of the first least or largest of some numbers, at least one; that of the first NaN, if there is one.
+fn first_extreme<T: Copy + PartialOrd, const SIZE: usize>(
+    bytes: &[u8],
+    read: impl Fn([u8; SIZE]) -> T + Copy,
+    least: bool,
+) -> i64 {
+    let (numbers, _) = bytes.as_chunks::<SIZE>();
+    let best = if least { extreme_of(numbers, read, |a, b| a < b) } else { extreme_of(numbers, read, |a, b| a > b) };
+    let found = numbers.iter().position(|&number| match best {
+        Some(best) => read(number) == best,
+        // a NaN
+        None => read(number).partial_cmp(&read(number)).is_none(),
+    });
+    found.unwrap_or(0) as i64
+}
+
+/// The number before all others; `None` if one of them is NaN. Eight running results do not wait for each other.
+fn extreme_of<T: Copy + PartialOrd, const SIZE: usize>(
+    numbers: &[[u8; SIZE]],
+    read: impl Fn([u8; SIZE]) -> T,
+    before: impl Fn(T, T) -> bool,
+) -> Option<T> {
+    const RUNS: usize = 8;
+    let first = read(*numbers.first()?);
+    let (mut best, mut ordered) = ([first; RUNS], [true; RUNS]);
+    let (blocks, rest) = numbers.as_chunks::<RUNS>();
+    for block in blocks {
+        for run in 0..RUNS {
+            let number = read(block[run]);
+            best[run] = if before(number, best[run]) { number } else { best[run] };
+            ordered[run] &= number.partial_cmp(&number).is_some();
         }
     }
-    found.map_or(0, |(at, _)| at)
+    let mut found = first;
+    let mut in_order = ordered.iter().all(|&is| is);
+    for number in best.into_iter().chain(rest.iter().map(|&number| read(number))) {
+        in_order &= number.partial_cmp(&number).is_some();
+        found = if before(number, found) { number } else { found };
+    }
+    in_order.then_some(found)
 }
 
 /// The number of references to an array that only the present call holds: the interpreter's.

@@ -59,6 +59,7 @@ const TABLE: &[(&str, Compiled)] = &[
     ("copy", conversion::copy),
     ("fromiter", conversion::from_iterator),
     ("result_type", conversion::common_dtype),
+    ("isscalar", conversion::is_scalar),
     ("zeros", creation::zeros),
     ("ones", creation::ones),
     ("empty", creation::empty),

@@ -24,8 +24,8 @@ pub mod limits {
     /// On at most this many elements, NumPy does several steps in less time than recording the first would take.
     pub const FEW: i64 = 1024;
 
-    /// Among at most this many elements, the position of an extreme is searched for one element after the other.
-    pub const EXTREME: i64 = 256;
+    /// The position of an extreme of at most this many elements of one vector is searched for when it is requested.
+    pub const EXTREME: i64 = 1024;
 
     /// The length of a vector of at most this many elements is computed when it is requested.
     pub const LENGTH: i64 = 4096;

@@ -4,12 +4,12 @@
 
 use super::log_table;
 use super::log_table::double::{
-    Base, log_anywhere, log_beyond_one, log_inside, log_of, log_positive, log_sum, parts, parts_of_any,
+    Base, Exact, log_anywhere, log_beyond_one, log_inside, log_of, log_positive, log_sum, parts, parts_of_any,
 };
 use crate::coeffs::{
     ASINH, BINARY_INVERSE, BINARY_LOG, BINARY_REST, DECIMAL_INVERSE, DECIMAL_LOG, DECIMAL_REST, INV_LN2, INV_LN2_LO,
-    INV_LN10, INV_LN10_LO, LN2_HI, LN2_LO, LOG10_2_HI, LOG10_2_LO, NATURAL_INVERSE, NATURAL_LOG, NATURAL_LOG_LO,
-    NATURAL_REST, POW_LOG,
+    INV_LN10, INV_LN10_LO, LN2_HI, LN2_LO, LOG10_2_HI, LOG10_2_LO, NATURAL_INVERSE, NATURAL_LOG, NATURAL_REST,
+    POW_INVERSE, POW_LOG, POW_LOG_HI, POW_LOG_LO,
 };
 use crate::vector::{F64s, fast_two_sum, poly, two_prod};
 
@@ -20,6 +20,7 @@ pub(super) const NATURAL: Base = Base {
     first: [1.0, 0.0],
     rest: NATURAL_REST,
 };
+const POWER: Exact = Exact { inverse: &POW_INVERSE, log: &POW_LOG_HI, log_low: &POW_LOG_LO, octave: [LN2_HI, LN2_LO] };
 const BINARY: Base = Base {
     inverse: &BINARY_INVERSE,
     log: &BINARY_LOG,
@@ -199,11 +200,18 @@ pub(crate) fn arctanh<V: F64s>(x: V) -> V {
 /// The logarithm of a positive normal number as a pair with eleven bits more than an f64.
 #[inline(always)]
 pub(crate) fn log_pair<V: F64s>(x: V) -> (V, V) {
-    log_table::double::log_pair(&NATURAL, &NATURAL_LOG_LO, POW_LOG, parts(x))
+    joined(log_table::double::log_pair(&POWER, POW_LOG, parts(x)))
 }
 
 /// The same of any positive finite number.
 #[inline(always)]
 pub(crate) fn log_pair_of_any<V: F64s>(x: V) -> (V, V) {
-    log_table::double::log_pair(&NATURAL, &NATURAL_LOG_LO, POW_LOG, parts_of_any(x))
+    joined(log_table::double::log_pair(&POWER, POW_LOG, parts_of_any(x)))
+}
+
+/// A pair whose second number is no more than the first one's rounding error. Exponents of f64 are so large that the
+/// rounding errors of products with a larger second number would count.
+#[inline(always)]
+fn joined<V: F64s>((high, low): (V, V)) -> (V, V) {
+    fast_two_sum(high, low)
 }

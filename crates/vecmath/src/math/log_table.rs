@@ -122,31 +122,37 @@ macro_rules! logarithm {
                 V::select(V::lt(x, zero), V::of($t::NAN), r)
             }
 
+            /// What the logarithm of a power's base is made of.
+            pub(in crate::math) struct Exact {
+                /// r, for each sixteenth of the octave, in so few bits that m r - 1 is exact.
+                pub(in crate::math) inverse: &'static Table<$t>,
+                /// t = -log r, its first part: sums with a multiple of `octave[0]` are exact.
+                pub(in crate::math) log: &'static Table<$t>,
+                /// The second part of t.
+                pub(in crate::math) log_low: &'static Table<$t>,
+                /// log 2 in two parts.
+                pub(in crate::math) octave: [$t; 2],
+            }
+
             /// log(2^k m) to base e as a pair with about eleven bits more than the type has, for an m of that
-            /// sixteenth. `lacking` is what the table of `t` lacks, `rest` is (log(1 + f) - f + f^2 / 2) / f^3 in
-            /// powers of f.
+            /// sixteenth. The second number is at most a thousandth of the first. `rest` is (log(1 + f) - f + f^2 / 2)
+            /// / f^3 in powers of f.
             #[inline(always)]
             pub(in crate::math) fn log_pair<V: $bound, const N: usize>(
-                base: &Base,
-                lacking: &'static Table<$t>,
+                table: &Exact,
                 rest: [$t; N],
                 (k, m, sixteenth): (V, V, V::Int),
             ) -> (V, V) {
                 let half = V::of(-0.5);
-                // m r = 1 + f + fl
-                let (p, fl) = two_prod(m, V::lookup(base.inverse, sixteenth));
-                let f = p - V::of(1.0);
-                let whole = k.fma(V::of(base.octave[0]), V::lookup(base.log, sixteenth));
+                let f = m.fma(V::lookup(table.inverse, sixteenth), V::of(-1.0));
+                let whole = k.fma(V::of(table.octave[0]), V::lookup(table.log, sixteenth));
                 let (sum, sum_low) = fast_two_sum(whole, f);
                 let (square, square_low) = two_prod(f, f);
                 let high = half.fma(square, sum);
                 let high_low = half.fma(square, sum - high);
-                // d log(1 + f) = df / (1 + f) = df (1 - f) (1 + f^2), nearly
-                let fl = (-f).fma(fl, fl);
-                let small = half.fma(square_low, square.fma(fl, fl)) + V::lookup(lacking, sixteenth);
-                let small = k.fma(V::of(base.octave[1]), small);
-                let low = (f * square).fma($poly(f, rest), small) + (sum_low + high_low);
-                fast_two_sum(high, low)
+                let small = half.fma(square_low, V::lookup(table.log_low, sixteenth));
+                let small = k.fma(V::of(table.octave[1]), small);
+                (high, (f * square).fma($poly(f, rest), small) + (sum_low + high_low))
             }
 
             /// log(h + l) to base e for normal h and l of the order of its rounding error.

@@ -43,7 +43,7 @@ pub(crate) mod f64s {
         arccosh, arccosh_quick, arcsinh, arcsinh_quick, arctanh, arctanh_quick, log, log_quick, log1p, log1p_quick,
         log2, log2_quick, log10, log10_quick,
     };
-    pub(crate) use super::log_sum::double::{logaddexp, logaddexp2};
+    pub(crate) use super::log_sum::{logaddexp, logaddexp2};
     pub(crate) use super::power::{hypot, pow};
     pub(crate) use super::root::double::{cbrt, cbrt_quick};
     pub(crate) use super::sqrt;
@@ -53,7 +53,6 @@ pub(crate) mod f64s {
 /// Every function for f32 lanes, by NumPy's name.
 pub(crate) mod f32s {
     pub(crate) use super::arctan::single::{arctan, arctan2};
-    pub(crate) use super::log_sum::single::{logaddexp, logaddexp2};
     pub(crate) use super::root::single::{cbrt, cbrt_quick};
     pub(crate) use super::single::{
         cos, cos_quick, cosh, cosh_quick, erf, exp, exp_quick, exp2, exp2_quick, expm1, expm1_quick, sin, sin_quick,
@@ -65,5 +64,5 @@ pub(crate) mod f32s {
         log2, log2_quick, log10, log10_quick,
     };
     pub(crate) use super::sqrt;
-    pub(crate) use super::wide::{hypot, pow};
+    pub(crate) use super::wide::{hypot, logaddexp, logaddexp2, pow};
 }

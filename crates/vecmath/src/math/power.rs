@@ -156,9 +156,10 @@ fn pow_short<V: F64s, const PAIR: bool>(x: V, y: V) -> V {
 /// x^y by exp and log.
 #[inline(always)]
 fn pow_long<V: F64s>(x: V, y: V) -> V {
-    if !V::any(V::not(V::both(has_parts(x), V::lt(y.abs(), V::of(Y_LIMIT))))) {
+    if !V::any(V::not(has_parts(x))) {
         let (h, l) = log_pair(x);
         let (p, pe) = two_prod(y, h);
+        // so that `y` is finite, too
         if !V::any(V::not_lt(p.abs(), V::of(700.0))) {
             return exp_pair_inside(p, y.fma(l, pe));
         }

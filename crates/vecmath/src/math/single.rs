@@ -7,42 +7,37 @@ use super::erf::SPLIT;
 use super::tangent::single::tan_by_table;
 use crate::coeffs::{
     COS_F32, COSH_F32, ERF_LARGE_F32, ERF_SMALL_F32, EXP_F32, EXP2_F32, EXPM1_F32, INV_LN2_F32, LN2_ERR_F32, LN2_F32,
-    LN2_HI_F32, LN2_LO_F32, PIO2_1_F32, PIO2_2_F32, SIN_F32, SINH_F32, TANH_F32, TWO_OVER_PI_F32,
+    LN2_HI_F32, LN2_LO_F32, PIO2_1_F32, PIO2_2_F32, SIN_F32, SINH_F32, TANH_F32, TANH_F32_CENTER, TANH_F32_VALUE,
+    TWO_OVER_PI_F32,
 };
 use crate::func::unary;
 use crate::vector::{F32s, fast_two_sum, horner, poly};
 
-/// e^(r + rl) = hi + lo for |r| < 0.348.
+/// y and k with e^(h + l) = 2^k y, and the bits of a number whose last bits are k. The sums are in such an order that the last one's rounding error is that of y, and
+/// that of the one before is at most a quarter ULP.
 #[inline(always)]
-pub(super) fn exp_reduced<V: F32s>(r: V, rl: V) -> (V, V) {
-    let one = V::of(1.0);
-    let hi = one + r;
-    let lo = ((one - hi) + r) + rl;
-    (hi, (r * r).fma(poly(r, EXP_F32), lo))
+fn exp_pair_parts<V: F32s>(h: V, l: V) -> (V, V, V::Int) {
+    let sum = (h + l).fma(V::of(INV_LN2_F32), V::of(MAGIC));
+    let k = sum - V::of(MAGIC);
+    let high = (-k).fma(V::of(LN2_HI_F32), h);
+    let low = (-k).fma(V::of(LN2_LO_F32), l);
+    let r = high + low;
+    let less = high + (r * r).fma(poly(r, EXP_F32), low);
+    (V::of(1.0) + less, k, sum.bits())
 }
 
-/// y and k with e^(h + l) = 2^k y.
-#[inline(always)]
-fn exp_pair_parts<V: F32s>(h: V, l: V) -> (V, V) {
-    let k = (h * V::of(INV_LN2_F32)).round();
-    let r1 = (-k).fma(V::of(LN2_HI_F32), h);
-    let (r, rl) = fast_two_sum(r1, (-k).fma(V::of(LN2_LO_F32), l));
-    let (hi, lo) = exp_reduced(r, rl);
-    (hi + lo, k)
-}
-
-/// e^(h + l), for |l| at most about an ULP of h.
+/// e^(h + l), for |l| at most a thousandth of |h|.
 #[inline(always)]
 pub(super) fn exp_pair<V: F32s>(h: V, l: V) -> V {
-    let (y, k) = exp_pair_parts(h, l);
+    let (y, k, _) = exp_pair_parts(h, l);
     y.ldexp(k)
 }
 
 /// The same for |h| < 86.
 #[inline(always)]
 pub(super) fn exp_pair_inside<V: F32s>(h: V, l: V) -> V {
-    let (y, k) = exp_pair_parts(h, l);
-    y.scale(k)
+    let (y, _, last) = exp_pair_parts(h, l);
+    V::from_bits(V::iadd(y.bits(), V::shl::<23>(last)))
 }
 
 /// Are all lanes smaller in size than this?
@@ -251,23 +246,24 @@ pub(crate) fn cosh_quick<V: F32s>(x: V) -> Option<V> {
     Some(cosh_of(&reduced, powers::<V>(reduced.last)))
 }
 
-/// Where the two forms of tanh meet; the fit's script has its square.
-const TANH_SPLIT: f32 = 0.9;
+/// From here on tanh is 1.
+const TANH_END: f32 = 9.25;
 
-/// Hyperbolic tangent: a polynomial of small numbers, then 1 - 2 / (e^2x + 1).
+/// Hyperbolic tangent: in each quarter of an octave of |x| + 1, a polynomial of the difference to a number near to the
+/// middle; in the first, of x itself.
 #[inline(always)]
 pub(crate) fn tanh<V: F32s>(x: V) -> V {
-    let (ax, one) = (V::of(10.0).min(x.abs()), V::of(1.0));
-    let z = ax * ax;
-    let small = (ax * z).fma(horner(z, TANH_F32), ax);
-    let sum = ax.fma(V::of(2.0 * INV_LN2_F32), V::of(MAGIC));
-    let k = sum - V::of(MAGIC);
-    let x2 = ax + ax;
-    let r = (-k).fma(V::of(LN2_ERR_F32), (-k).fma(V::of(LN2_F32), x2));
-    let e = (r * r).fma(horner(r, EXP_F32), r);
-    let scale = power_of_two::<V>(sum.bits(), 127);
-    let large = one - V::of(2.0) / scale.fma(e, scale + one);
-    V::select(V::lt(ax, V::of(TANH_SPLIT)), small, large).copysign(x)
+    let ax = V::of(TANH_END).min(x.abs());
+    let part = ax + V::of(1.0);
+    let quarter = V::shr::<21>(part.bits());
+    let d = ax - V::lookup(&TANH_F32_CENTER, quarter);
+    let value = V::select(V::lt(part, V::of(1.25)), ax, V::lookup(&TANH_F32_VALUE, quarter));
+    let [first @ .., last] = &TANH_F32;
+    let mut sum = V::lookup(last, quarter);
+    for table in first.iter().rev() {
+        sum = sum.fma(d, V::lookup(table, quarter));
+    }
+    d.fma(sum, value).copysign(x)
 }
 
 /// Largest argument of the f32 reduction, and its closest approach to k pi/2.

@@ -5,13 +5,13 @@
 
 use super::log_table;
 use super::log_table::single::{
-    Base, log_anywhere, log_beyond_one, log_inside, log_of, log_positive, log_sum, parts, parts_of_any,
+    Base, Exact, log_anywhere, log_beyond_one, log_inside, log_of, log_positive, log_sum, parts, parts_of_any,
 };
 use crate::coeffs::{
     ASINH_F32, BINARY_F32_INVERSE, BINARY_F32_LOG, BINARY_F32_REST, DECIMAL_F32_INVERSE, DECIMAL_F32_LOG,
     DECIMAL_F32_REST, INV_LN2_F32, INV_LN2_LO_F32, INV_LN10_F32, INV_LN10_LO_F32, LN2_HI_F32, LN2_LO_F32,
-    LOG10_2_HI_F32, LOG10_2_LO_F32, NATURAL_F32_INVERSE, NATURAL_F32_LOG, NATURAL_F32_LOG_LO, NATURAL_F32_REST,
-    POW_LOG_F32,
+    LOG10_2_HI_F32, LOG10_2_LO_F32, NATURAL_F32_INVERSE, NATURAL_F32_LOG, NATURAL_F32_REST, POW_INVERSE_F32,
+    POW_LOG_F32, POW_LOG_HI_F32, POW_LOG_LO_F32,
 };
 use crate::vector::{F32s, fast_two_sum, horner, two_prod};
 
@@ -21,6 +21,12 @@ pub(super) const NATURAL: Base = Base {
     octave: [LN2_HI_F32, LN2_LO_F32],
     first: [1.0, 0.0],
     rest: NATURAL_F32_REST,
+};
+const POWER: Exact = Exact {
+    inverse: &POW_INVERSE_F32,
+    log: &POW_LOG_HI_F32,
+    log_low: &POW_LOG_LO_F32,
+    octave: [LN2_HI_F32, LN2_LO_F32],
 };
 const BINARY: Base = Base {
     inverse: &BINARY_F32_INVERSE,
@@ -202,11 +208,11 @@ pub(crate) fn arctanh<V: F32s>(x: V) -> V {
 /// The logarithm of a positive normal number as a pair with eleven bits more than an f32.
 #[inline(always)]
 pub(super) fn log_pair<V: F32s>(x: V) -> (V, V) {
-    log_table::single::log_pair(&NATURAL, &NATURAL_F32_LOG_LO, POW_LOG_F32, parts(x))
+    log_table::single::log_pair(&POWER, POW_LOG_F32, parts(x))
 }
 
 /// The same of any positive finite number.
 #[inline(always)]
 pub(super) fn log_pair_of_any<V: F32s>(x: V) -> (V, V) {
-    log_table::single::log_pair(&NATURAL, &NATURAL_F32_LOG_LO, POW_LOG_F32, parts_of_any(x))
+    log_table::single::log_pair(&POWER, POW_LOG_F32, parts_of_any(x))
 }

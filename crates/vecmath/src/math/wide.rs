@@ -1,4 +1,5 @@
-//! f32 functions of two numbers: pow in f32 lanes with a pair logarithm, hypot in f64 lanes and rounded once more.
+//! f32 functions of two numbers: pow in f32 lanes with a pair logarithm; hypot and logarithms of sums in f64 lanes,
+//! rounded once more.
 //!
 //! The second rounding adds at most 2^-29 ULP beyond the half ULP of any rounding.
 
@@ -44,9 +45,10 @@ const Y_LIMIT: f32 = 1152921504606846976.0;
 /// x^y by exp and log.
 #[inline(always)]
 fn pow_long<V: F32s>(x: V, y: V) -> V {
-    if !V::any(V::not(V::both(has_parts(x), V::lt(y.abs(), V::of(Y_LIMIT))))) {
+    if !V::any(V::not(has_parts(x))) {
         let (h, l) = log_pair(x);
         let (p, pe) = two_prod(y, h);
+        // so that `y` is finite, too
         if !V::any(V::not_lt(p.abs(), V::of(86.0))) {
             return exp_pair_inside(p, y.fma(l, pe));
         }
@@ -64,4 +66,16 @@ fn pow_long<V: F32s>(x: V, y: V) -> V {
 #[inline(always)]
 pub(crate) fn hypot<V: F32s>(x: V, y: V) -> V {
     x.via64x2::<binary::Hypot>(y)
+}
+
+/// log(e^x + e^y) through f64 lanes.
+#[inline(always)]
+pub(crate) fn logaddexp<V: F32s>(x: V, y: V) -> V {
+    x.via64x2::<binary::Logaddexp>(y)
+}
+
+/// log2(2^x + 2^y) through f64 lanes.
+#[inline(always)]
+pub(crate) fn logaddexp2<V: F32s>(x: V, y: V) -> V {
+    x.via64x2::<binary::Logaddexp2>(y)
 }
