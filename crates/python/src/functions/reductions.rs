@@ -97,21 +97,31 @@ fn first_extreme<T: Copy + PartialOrd, const SIZE: usize>(
 ) -> i64 {
     let (numbers, _) = bytes.as_chunks::<SIZE>();
     let best = if least { extreme_of(numbers, read, |a, b| a < b) } else { extreme_of(numbers, read, |a, b| a > b) };
-    let found = numbers.iter().position(|&number| match best {
-        Some(best) => read(number) == best,
+    let found = match best {
+        Some(best) => first_of(numbers, |number| read(number) == best),
         // a NaN
-        None => read(number).partial_cmp(&read(number)).is_none(),
-    });
+        None => first_of(numbers, |number| read(number).partial_cmp(&read(number)).is_none()),
+    };
     found.unwrap_or(0) as i64
 }
 
-/// The number before all others; `None` if one of them is NaN. Eight running results do not wait for each other.
+/// How many numbers are compared side by side.
+const RUNS: usize = 8;
+
+/// The place of the first number for which the condition holds. All numbers of a block are looked at together.
+fn first_of<N: Copy>(numbers: &[N], holds: impl Fn(N) -> bool) -> Option<usize> {
+    let (blocks, _) = numbers.as_chunks::<RUNS>();
+    let any = |block: &[N; RUNS]| block.iter().fold(false, |any, &number| any | holds(number));
+    let start = RUNS * blocks.iter().position(any).unwrap_or(blocks.len());
+    numbers[start..].iter().position(|&number| holds(number)).map(|place| start + place)
+}
+
+/// The number before all others; `None` if one of them is NaN. The running results do not wait for each other.
 fn extreme_of<T: Copy + PartialOrd, const SIZE: usize>(
     numbers: &[[u8; SIZE]],
     read: impl Fn([u8; SIZE]) -> T,
     before: impl Fn(T, T) -> bool,
 ) -> Option<T> {
-    const RUNS: usize = 8;
     let first = read(*numbers.first()?);
     let (mut best, mut ordered) = ([first; RUNS], [true; RUNS]);
     let (blocks, rest) = numbers.as_chunks::<RUNS>();

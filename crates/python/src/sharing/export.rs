@@ -29,7 +29,7 @@ use std::ops::Range;
 const SNAPSHOT_BYTES: i64 = 4096;
 
 /// Results of NumPy of at most this many bytes are copied and not adopted, if nobody else holds them.
-const COPIED_BYTES: i64 = 2048;
+const COPIED_BYTES: i64 = 8192;
 
 /// The owner of an exported window, at the end of the `.base` chain of every NumPy array on that memory.
 #[pyclass(module = "numelt._core", frozen)]

@@ -24,8 +24,7 @@ library.extend(
 )
 library.extend(["einsum_path", "linalg.linalg"])
 
-# NumPy's function behind the one that asks whether a class claims the call, which numelt's own class does not
-_of_arrays = library.handle("einsum", getattr(numpy.einsum, "_implementation", numpy.einsum))
+_einsum_call = library.handle("einsum", numpy.einsum)
 
 
 @functools.lru_cache(256)
@@ -100,13 +99,11 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         result = _unsummed(operands[0], operands[1:])
         if result is not NotImplemented:
             return result
-        if all(type(operand) is _core.ndarray for operand in operands[1:]):
-            return _of_arrays(*operands)
     if out is not None:
         kwargs["out"] = out
     if optimize is not False:
         kwargs["optimize"] = optimize
-    return library.call("einsum", numpy.einsum, *operands, **kwargs)
+    return _einsum_call(*operands, **kwargs)
 
 
 @native
