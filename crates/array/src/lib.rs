@@ -120,7 +120,7 @@ pub use api::{NdValues, NdValuesMut};
 pub use elementwise::{Elementwise, Made, Output, forced, literal_input, out_of_range_comparison, takes_truth};
 pub use error::{Error, ErrorKind, shape_text};
 pub use front::{Folded, Front};
-pub use numelt_ir::{C32 as Complex64, C64 as Complex128, DType, F16, Scalar};
+pub use numelt_ir::{Complex64, Complex128, DType, F16, Scalar};
 pub use numelt_runtime::Config;
 pub use operand::Operand;
 pub use products::{plain as plain_product, product};

@@ -4,7 +4,7 @@ mod support;
 
 use numelt_engine_cpu::{CpuEngine, Isa, Jit, Options};
 use numelt_ir::interp::{apply, cast};
-use numelt_ir::{C32, C64, DType, Op, OpKind, Scalar};
+use numelt_ir::{Complex64, Complex128, DType, Op, OpKind, Scalar};
 use numelt_testing::closeness::{Closeness, of_result};
 use numelt_testing::compare::{Tolerance, agree};
 use support::Build;
@@ -69,8 +69,8 @@ fn values(dtype: DType) -> Vec<Scalar> {
             let pairs = parts.iter().flat_map(|&re| parts.iter().map(move |&im| (re, im)));
             pairs
                 .map(|(re, im)| match dtype {
-                    DType::C64 => Scalar::C64(C32 { re: re as f32, im: im as f32 }),
-                    _ => Scalar::C128(C64 { re, im }),
+                    DType::C64 => Scalar::C64(Complex64 { re: re as f32, im: im as f32 }),
+                    _ => Scalar::C128(Complex128 { re, im }),
                 })
                 .collect()
         }

@@ -4,7 +4,7 @@
 mod support;
 
 use numelt_ir::interp::{apply, cast};
-use numelt_ir::{C32, C64, DType, Op, OpKind, Scalar, warn};
+use numelt_ir::{Complex64, Complex128, DType, Op, OpKind, Scalar, warn};
 use numelt_opt::Node;
 use numelt_runtime::Task;
 use numelt_testing::closeness::Closeness;
@@ -71,8 +71,8 @@ fn values(dtype: DType) -> Vec<Scalar> {
             const PARTS: [f64; 10] = [0.0, -0.0, 1.0, -2.0, 2.5, 3.0, 1e20, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
             let pairs = PARTS.iter().flat_map(|&re| PARTS.iter().map(move |&im| (re, im)));
             let make = |(re, im): (f64, f64)| match dtype {
-                DType::C64 => Scalar::C64(C32 { re: re as f32, im: im as f32 }),
-                _ => Scalar::C128(C64 { re, im }),
+                DType::C64 => Scalar::C64(Complex64 { re: re as f32, im: im as f32 }),
+                _ => Scalar::C128(Complex128 { re, im }),
             };
             pairs.map(make).collect()
         }

@@ -28,6 +28,6 @@ pub use interp::{Pieces, interpret, memory_order, pairwise_sum};
 pub use op::{Loops, Op, OpInfo, OpKind, Signature};
 pub use overlap::is_nested;
 pub use program::{Axes, Base, BaseId, ConstId, Instr, Operand, Program};
-pub use scalar::{C32, C64, Scalar};
+pub use scalar::{Complex64, Complex128, Scalar};
 pub use verify::{MAX_RANK, verify};
 pub use view::{Dims, Offsets, View, c_strides, new_strides};

@@ -7,7 +7,7 @@ use crate::{DType, F16};
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[repr(C)]
 #[allow(missing_docs)]
-pub struct C32 {
+pub struct Complex64 {
     pub re: f32,
     pub im: f32,
 }
@@ -16,7 +16,7 @@ pub struct C32 {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[repr(C)]
 #[allow(missing_docs)]
-pub struct C64 {
+pub struct Complex128 {
     pub re: f64,
     pub im: f64,
 }
@@ -37,8 +37,8 @@ pub enum Scalar {
     F16(F16),
     F32(f32),
     F64(f64),
-    C64(C32),
-    C128(C64),
+    C64(Complex64),
+    C128(Complex128),
 }
 
 impl Scalar {
@@ -116,8 +116,8 @@ impl Scalar {
             DType::F16 => Scalar::F16(F16(read!(u16, 0))),
             DType::F32 => Scalar::F32(read!(f32, 0)),
             DType::F64 => Scalar::F64(read!(f64, 0)),
-            DType::C64 => Scalar::C64(C32 { re: read!(f32, 0), im: read!(f32, 4) }),
-            DType::C128 => Scalar::C128(C64 { re: read!(f64, 0), im: read!(f64, 8) }),
+            DType::C64 => Scalar::C64(Complex64 { re: read!(f32, 0), im: read!(f32, 4) }),
+            DType::C128 => Scalar::C128(Complex128 { re: read!(f64, 0), im: read!(f64, 8) }),
         }
     }
 

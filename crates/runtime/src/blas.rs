@@ -3,7 +3,7 @@
 //! The addresses are those of CBLAS routines with 64-bit integers, for instance of the library that NumPy brings. The
 //! host engine calls them (see [`crate::Host::register_blas`]).
 
-use numelt_ir::{C32, C64};
+use numelt_ir::{Complex64, Complex128};
 
 /// `order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc`; scalars are `S`: values, and addresses for
 /// complex types.
@@ -44,24 +44,24 @@ pub type DotSub<T> = unsafe extern "C" fn(i64, *const T, i64, *const T, i64, *mu
 pub struct BlasTable {
     pub sgemm: Option<Gemm<f32, f32>>,
     pub dgemm: Option<Gemm<f64, f64>>,
-    pub cgemm: Option<Gemm<C32, *const C32>>,
-    pub zgemm: Option<Gemm<C64, *const C64>>,
+    pub cgemm: Option<Gemm<Complex64, *const Complex64>>,
+    pub zgemm: Option<Gemm<Complex128, *const Complex128>>,
     pub sgemv: Option<Gemv<f32, f32>>,
     pub dgemv: Option<Gemv<f64, f64>>,
-    pub cgemv: Option<Gemv<C32, *const C32>>,
-    pub zgemv: Option<Gemv<C64, *const C64>>,
+    pub cgemv: Option<Gemv<Complex64, *const Complex64>>,
+    pub zgemv: Option<Gemv<Complex128, *const Complex128>>,
     pub ssyrk: Option<Syrk<f32, f32>>,
     pub dsyrk: Option<Syrk<f64, f64>>,
-    pub csyrk: Option<Syrk<C32, *const C32>>,
-    pub zsyrk: Option<Syrk<C64, *const C64>>,
+    pub csyrk: Option<Syrk<Complex64, *const Complex64>>,
+    pub zsyrk: Option<Syrk<Complex128, *const Complex128>>,
     pub saxpy: Option<Axpy<f32, f32>>,
     pub daxpy: Option<Axpy<f64, f64>>,
-    pub caxpy: Option<Axpy<C32, *const C32>>,
-    pub zaxpy: Option<Axpy<C64, *const C64>>,
+    pub caxpy: Option<Axpy<Complex64, *const Complex64>>,
+    pub zaxpy: Option<Axpy<Complex128, *const Complex128>>,
     pub sdot: Option<Dot<f32>>,
     pub ddot: Option<Dot<f64>>,
-    pub cdotu_sub: Option<DotSub<C32>>,
-    pub zdotu_sub: Option<DotSub<C64>>,
-    pub cdotc_sub: Option<DotSub<C32>>,
-    pub zdotc_sub: Option<DotSub<C64>>,
+    pub cdotu_sub: Option<DotSub<Complex64>>,
+    pub zdotu_sub: Option<DotSub<Complex128>>,
+    pub cdotc_sub: Option<DotSub<Complex64>>,
+    pub zdotc_sub: Option<DotSub<Complex128>>,
 }

@@ -20,7 +20,7 @@
 
 use crate::fill;
 use crate::kernel_interp::{PointOrder, run_plan};
-use numelt_ir::{C32, C64, Error, F16, Program, Result, Scalar, interpret, verify};
+use numelt_ir::{Complex64, Complex128, Error, F16, Program, Result, Scalar, interpret, verify};
 use numelt_opt::{Fuse, Options, Step};
 use std::fmt::Write;
 use std::fs;
@@ -226,8 +226,8 @@ fn plain_nan(value: Scalar) -> Scalar {
         Scalar::F16(v) if v.to_f32().is_nan() => Scalar::F16(F16(0x7E00)),
         Scalar::F32(v) => Scalar::F32(f32(v)),
         Scalar::F64(v) => Scalar::F64(f64(v)),
-        Scalar::C64(v) => Scalar::C64(C32 { re: f32(v.re), im: f32(v.im) }),
-        Scalar::C128(v) => Scalar::C128(C64 { re: f64(v.re), im: f64(v.im) }),
+        Scalar::C64(v) => Scalar::C64(Complex64 { re: f32(v.re), im: f32(v.im) }),
+        Scalar::C128(v) => Scalar::C128(Complex128 { re: f64(v.re), im: f64(v.im) }),
         other => other,
     }
 }

@@ -4,7 +4,7 @@
 //! program keeps its data.
 
 use crate::rng::Rng;
-use numelt_ir::{C32, C64, DType, DTypeKind, F16, Program, Scalar};
+use numelt_ir::{Complex64, Complex128, DType, DTypeKind, F16, Program, Scalar};
 
 /// How extreme the values of a base are.
 #[derive(Clone, Copy, PartialEq)]
@@ -58,8 +58,8 @@ fn value(dtype: DType, mood: Mood, rng: &mut Rng) -> Scalar {
             DType::F16 => Scalar::F16(F16::from_f32(float(mood, rng, &WILD_F32))),
             DType::F32 => Scalar::F32(float(mood, rng, &WILD_F32)),
             DType::F64 => Scalar::F64(float(mood, rng, &WILD_F64)),
-            DType::C64 => Scalar::C64(C32 { re: float(mood, rng, &WILD_F32), im: float(mood, rng, &WILD_F32) }),
-            _ => Scalar::C128(C64 { re: float(mood, rng, &WILD_F64), im: float(mood, rng, &WILD_F64) }),
+            DType::C64 => Scalar::C64(Complex64 { re: float(mood, rng, &WILD_F32), im: float(mood, rng, &WILD_F32) }),
+            _ => Scalar::C128(Complex128 { re: float(mood, rng, &WILD_F64), im: float(mood, rng, &WILD_F64) }),
         },
     }
 }

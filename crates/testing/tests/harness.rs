@@ -114,7 +114,7 @@ fn comparison_is_as_strict_as_it_may_be() {
     assert!(!agree(F64(1.0), next(1.0, 3), Closeness::Ulps, ulps));
     assert!(!agree(F64(f64::NAN), F64(1.0), Closeness::Ulps, ulps));
     assert!(agree(F64(-5e-324), F64(5e-324), Closeness::Ulps, ulps));
-    let c = |re, im| C128(numelt_ir::C64 { re, im });
+    let c = |re, im| C128(numelt_ir::Complex128 { re, im });
     assert!(agree(c(1.0, 1e-17), c(1.0, 2e-17), Closeness::Ulps, ulps));
     assert!(!agree(c(1.0, 1e-17), c(1.0, 2e-17), Closeness::Exact, ulps));
 }

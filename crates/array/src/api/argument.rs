@@ -7,7 +7,7 @@ use super::recorder::Recorder;
 use crate::front::Front;
 use crate::operand::Operand;
 use crate::rules::resolve::Weak;
-use numelt_ir::{C32, C64, Dims, Op, Scalar};
+use numelt_ir::{Complex64, Complex128, Dims, Op, Scalar};
 use numelt_runtime::Input;
 
 /// An operand: an array; a [`Scalar`], whose dtype counts; or a number of Rust, which acts as a Python number does: its
@@ -123,8 +123,8 @@ numbers! {
     usize: v => unsigned(v as u64), WithInt;
     f32: v => Weak::Float(v.into()), WithFloat;
     f64: v => Weak::Float(v), WithFloat;
-    C32: v => Weak::Complex(v.re.into(), v.im.into()), WithComplex;
-    C64: v => Weak::Complex(v.re, v.im), WithComplex;
+    Complex64: v => Weak::Complex(v.re.into(), v.im.into()), WithComplex;
+    Complex128: v => Weak::Complex(v.re, v.im), WithComplex;
 }
 
 impl Argument for bool {

@@ -1,6 +1,6 @@
 //! The Rust types of elements, and the types of results that follow from them.
 
-use numelt_ir::{C32, C64, DType, F16, Scalar};
+use numelt_ir::{Complex64, Complex128, DType, F16, Scalar};
 use std::cmp::Ordering;
 use std::fmt::Debug;
 
@@ -96,20 +96,20 @@ macro_rules! elements {
 
 elements! {
     // the type and its dtype: real, float, quotient, number, total, with an int, with a float, with a complex
-    bool, Bool Ord::cmp; bool, F16, f64, i8, i64, i64, f64, C64;
-    i8, I8 Ord::cmp; i8, F16, f64, i8, i64, i8, f64, C64;
-    u8, U8 Ord::cmp; u8, F16, f64, u8, u64, u8, f64, C64;
-    i16, I16 Ord::cmp; i16, f32, f64, i16, i64, i16, f64, C64;
-    u16, U16 Ord::cmp; u16, f32, f64, u16, u64, u16, f64, C64;
-    i32, I32 Ord::cmp; i32, f64, f64, i32, i64, i32, f64, C64;
-    u32, U32 Ord::cmp; u32, f64, f64, u32, u64, u32, f64, C64;
-    i64, I64 Ord::cmp; i64, f64, f64, i64, i64, i64, f64, C64;
-    u64, U64 Ord::cmp; u64, f64, f64, u64, u64, u64, f64, C64;
-    F16, F16 |a, b| float_order(a.to_f64(), b.to_f64()); F16, F16, F16, F16, F16, F16, F16, C32;
-    f32, F32 |a, b| float_order(f64::from(*a), f64::from(*b)); f32, f32, f32, f32, f32, f32, f32, C32;
-    f64, F64 |a, b| float_order(*a, *b); f64, f64, f64, f64, f64, f64, f64, C64;
-    C32, C64 |a, b| complex_order((a.re.into(), a.im.into()), (b.re.into(), b.im.into())); f32, C32, C32, C32, C32, C32, C32, C32;
-    C64, C128 |a, b| complex_order((a.re, a.im), (b.re, b.im)); f64, C64, C64, C64, C64, C64, C64, C64;
+    bool, Bool Ord::cmp; bool, F16, f64, i8, i64, i64, f64, Complex128;
+    i8, I8 Ord::cmp; i8, F16, f64, i8, i64, i8, f64, Complex128;
+    u8, U8 Ord::cmp; u8, F16, f64, u8, u64, u8, f64, Complex128;
+    i16, I16 Ord::cmp; i16, f32, f64, i16, i64, i16, f64, Complex128;
+    u16, U16 Ord::cmp; u16, f32, f64, u16, u64, u16, f64, Complex128;
+    i32, I32 Ord::cmp; i32, f64, f64, i32, i64, i32, f64, Complex128;
+    u32, U32 Ord::cmp; u32, f64, f64, u32, u64, u32, f64, Complex128;
+    i64, I64 Ord::cmp; i64, f64, f64, i64, i64, i64, f64, Complex128;
+    u64, U64 Ord::cmp; u64, f64, f64, u64, u64, u64, f64, Complex128;
+    F16, F16 |a, b| float_order(a.to_f64(), b.to_f64()); F16, F16, F16, F16, F16, F16, F16, Complex64;
+    f32, F32 |a, b| float_order(f64::from(*a), f64::from(*b)); f32, f32, f32, f32, f32, f32, f32, Complex64;
+    f64, F64 |a, b| float_order(*a, *b); f64, f64, f64, f64, f64, f64, f64, Complex128;
+    Complex64, C64 |a, b| complex_order((a.re.into(), a.im.into()), (b.re.into(), b.im.into())); f32, Complex64, Complex64, Complex64, Complex64, Complex64, Complex64, Complex64;
+    Complex128, C128 |a, b| complex_order((a.re, a.im), (b.re, b.im)); f64, Complex128, Complex128, Complex128, Complex128, Complex128, Complex128, Complex128;
 }
 
 /// Evaluates an expression with a name for the Rust type of a dtype's elements.
@@ -165,11 +165,11 @@ macro_rules! with_element {
                 $body
             }
             numelt_ir::DType::C64 => {
-                type $name = numelt_ir::C32;
+                type $name = numelt_ir::Complex64;
                 $body
             }
             numelt_ir::DType::C128 => {
-                type $name = numelt_ir::C64;
+                type $name = numelt_ir::Complex128;
                 $body
             }
         }
@@ -204,33 +204,33 @@ macro_rules! promotions {
 
 promotions! {
     bool: bool => bool, i8 => i8, u8 => u8, i16 => i16, u16 => u16, i32 => i32, u32 => u32, i64 => i64, u64 => u64,
-        F16 => F16, f32 => f32, f64 => f64, C32 => C32, C64 => C64;
+        F16 => F16, f32 => f32, f64 => f64, Complex64 => Complex64, Complex128 => Complex128;
     i8: bool => i8, i8 => i8, u8 => i16, i16 => i16, u16 => i32, i32 => i32, u32 => i64, i64 => i64, u64 => f64,
-        F16 => F16, f32 => f32, f64 => f64, C32 => C32, C64 => C64;
+        F16 => F16, f32 => f32, f64 => f64, Complex64 => Complex64, Complex128 => Complex128;
     u8: bool => u8, i8 => i16, u8 => u8, i16 => i16, u16 => u16, i32 => i32, u32 => u32, i64 => i64, u64 => u64,
-        F16 => F16, f32 => f32, f64 => f64, C32 => C32, C64 => C64;
+        F16 => F16, f32 => f32, f64 => f64, Complex64 => Complex64, Complex128 => Complex128;
     i16: bool => i16, i8 => i16, u8 => i16, i16 => i16, u16 => i32, i32 => i32, u32 => i64, i64 => i64, u64 => f64,
-        F16 => f32, f32 => f32, f64 => f64, C32 => C32, C64 => C64;
+        F16 => f32, f32 => f32, f64 => f64, Complex64 => Complex64, Complex128 => Complex128;
     u16: bool => u16, i8 => i32, u8 => u16, i16 => i32, u16 => u16, i32 => i32, u32 => u32, i64 => i64, u64 => u64,
-        F16 => f32, f32 => f32, f64 => f64, C32 => C32, C64 => C64;
+        F16 => f32, f32 => f32, f64 => f64, Complex64 => Complex64, Complex128 => Complex128;
     i32: bool => i32, i8 => i32, u8 => i32, i16 => i32, u16 => i32, i32 => i32, u32 => i64, i64 => i64, u64 => f64,
-        F16 => f64, f32 => f64, f64 => f64, C32 => C64, C64 => C64;
+        F16 => f64, f32 => f64, f64 => f64, Complex64 => Complex128, Complex128 => Complex128;
     u32: bool => u32, i8 => i64, u8 => u32, i16 => i64, u16 => u32, i32 => i64, u32 => u32, i64 => i64, u64 => u64,
-        F16 => f64, f32 => f64, f64 => f64, C32 => C64, C64 => C64;
+        F16 => f64, f32 => f64, f64 => f64, Complex64 => Complex128, Complex128 => Complex128;
     i64: bool => i64, i8 => i64, u8 => i64, i16 => i64, u16 => i64, i32 => i64, u32 => i64, i64 => i64, u64 => f64,
-        F16 => f64, f32 => f64, f64 => f64, C32 => C64, C64 => C64;
+        F16 => f64, f32 => f64, f64 => f64, Complex64 => Complex128, Complex128 => Complex128;
     u64: bool => u64, i8 => f64, u8 => u64, i16 => f64, u16 => u64, i32 => f64, u32 => u64, i64 => f64, u64 => u64,
-        F16 => f64, f32 => f64, f64 => f64, C32 => C64, C64 => C64;
+        F16 => f64, f32 => f64, f64 => f64, Complex64 => Complex128, Complex128 => Complex128;
     F16: bool => F16, i8 => F16, u8 => F16, i16 => f32, u16 => f32, i32 => f64, u32 => f64, i64 => f64, u64 => f64,
-        F16 => F16, f32 => f32, f64 => f64, C32 => C32, C64 => C64;
+        F16 => F16, f32 => f32, f64 => f64, Complex64 => Complex64, Complex128 => Complex128;
     f32: bool => f32, i8 => f32, u8 => f32, i16 => f32, u16 => f32, i32 => f64, u32 => f64, i64 => f64, u64 => f64,
-        F16 => f32, f32 => f32, f64 => f64, C32 => C32, C64 => C64;
+        F16 => f32, f32 => f32, f64 => f64, Complex64 => Complex64, Complex128 => Complex128;
     f64: bool => f64, i8 => f64, u8 => f64, i16 => f64, u16 => f64, i32 => f64, u32 => f64, i64 => f64, u64 => f64,
-        F16 => f64, f32 => f64, f64 => f64, C32 => C64, C64 => C64;
-    C32: bool => C32, i8 => C32, u8 => C32, i16 => C32, u16 => C32, i32 => C64, u32 => C64, i64 => C64, u64 => C64,
-        F16 => C32, f32 => C32, f64 => C64, C32 => C32, C64 => C64;
-    C64: bool => C64, i8 => C64, u8 => C64, i16 => C64, u16 => C64, i32 => C64, u32 => C64, i64 => C64, u64 => C64,
-        F16 => C64, f32 => C64, f64 => C64, C32 => C64, C64 => C64;
+        F16 => f64, f32 => f64, f64 => f64, Complex64 => Complex128, Complex128 => Complex128;
+    Complex64: bool => Complex64, i8 => Complex64, u8 => Complex64, i16 => Complex64, u16 => Complex64, i32 => Complex128, u32 => Complex128, i64 => Complex128, u64 => Complex128,
+        F16 => Complex64, f32 => Complex64, f64 => Complex128, Complex64 => Complex64, Complex128 => Complex128;
+    Complex128: bool => Complex128, i8 => Complex128, u8 => Complex128, i16 => Complex128, u16 => Complex128, i32 => Complex128, u32 => Complex128, i64 => Complex128, u64 => Complex128,
+        F16 => Complex128, f32 => Complex128, f64 => Complex128, Complex64 => Complex128, Complex128 => Complex128;
 }
 
 #[cfg(test)]
@@ -246,7 +246,13 @@ mod tests {
     fn check<T>()
     where
         T: Promote<bool> + Promote<i8> + Promote<u8> + Promote<i16> + Promote<u16> + Promote<i32> + Promote<u32>,
-        T: Promote<i64> + Promote<u64> + Promote<F16> + Promote<f32> + Promote<f64> + Promote<C32> + Promote<C64>,
+        T: Promote<i64>
+            + Promote<u64>
+            + Promote<F16>
+            + Promote<f32>
+            + Promote<f64>
+            + Promote<Complex64>
+            + Promote<Complex128>,
     {
         check_pair::<T, bool>();
         check_pair::<T, i8>();
@@ -260,8 +266,8 @@ mod tests {
         check_pair::<T, F16>();
         check_pair::<T, f32>();
         check_pair::<T, f64>();
-        check_pair::<T, C32>();
-        check_pair::<T, C64>();
+        check_pair::<T, Complex64>();
+        check_pair::<T, Complex128>();
         let own = Kind::Strong(T::DTYPE);
         let with = |weak| promote(&[own, Kind::Weak(weak)]);
         assert_eq!(with(Weak::Int(1)), Some(T::WithInt::DTYPE));
@@ -290,7 +296,7 @@ mod tests {
         check::<F16>();
         check::<f32>();
         check::<f64>();
-        check::<C32>();
-        check::<C64>();
+        check::<Complex64>();
+        check::<Complex128>();
     }
 }

@@ -12,7 +12,7 @@ use super::argument::{Argument, With};
 use super::array::Array;
 use super::element::Element;
 use super::elementwise::{apply, apply_into};
-use numelt_ir::{C64, Op};
+use numelt_ir::{Complex128, Op};
 use std::ops;
 
 macro_rules! binary {
@@ -70,7 +70,7 @@ macro_rules! binary {
 
             numbers_on_the_left! {
                 $trait $method $op $common $result:
-                i64 f64 bool C64
+                i64 f64 bool Complex128
             }
         )*
     };

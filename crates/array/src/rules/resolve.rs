@@ -4,7 +4,7 @@
 //! with its own message.
 
 use numelt_ir::interp::cast;
-use numelt_ir::{C64, DType, DTypeKind, Loops, Op, Scalar};
+use numelt_ir::{Complex128, DType, DTypeKind, Loops, Op, Scalar};
 
 /// A Python number, which adapts to the dtype of the arrays with which it is combined.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,7 +55,7 @@ impl Weak {
             Weak::Unsigned(v) => int_in_range(i128::from(v), dtype).then(|| cast(Scalar::U64(v), dtype)),
             Weak::Huge(_) => None,
             Weak::Float(v) => (dtype.is_float() || dtype.is_complex()).then(|| cast(Scalar::F64(v), dtype)),
-            Weak::Complex(re, im) => dtype.is_complex().then(|| cast(Scalar::C128(C64 { re, im }), dtype)),
+            Weak::Complex(re, im) => dtype.is_complex().then(|| cast(Scalar::C128(Complex128 { re, im }), dtype)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The least and the greatest value of each element type.
 
 use crate::tier0::{self, B8};
-use numelt_ir::{C32, C64, F16};
+use numelt_ir::{Complex64, Complex128, F16};
 
 /// The least and the greatest value of a type, as extremes of the empty range.
 pub trait Bounds: tier0::Any {
@@ -61,8 +61,8 @@ bounds! {
     F16: F16(0xFC00), F16::INFINITY, nan F16(0x7E00) => { const FIRST: bool = true; };
     f32: f32::NEG_INFINITY, f32::INFINITY, nan f32::NAN;
     f64: f64::NEG_INFINITY, f64::INFINITY, nan f64::NAN;
-    C32: C32 { re: f32::NEG_INFINITY, im: f32::NEG_INFINITY }, C32 { re: f32::INFINITY, im: f32::INFINITY },
-        nan C32 { re: f32::NAN, im: f32::NAN } => { complex_bounds!(); };
-    C64: C64 { re: f64::NEG_INFINITY, im: f64::NEG_INFINITY }, C64 { re: f64::INFINITY, im: f64::INFINITY },
-        nan C64 { re: f64::NAN, im: f64::NAN } => { complex_bounds!(); };
+    Complex64: Complex64 { re: f32::NEG_INFINITY, im: f32::NEG_INFINITY }, Complex64 { re: f32::INFINITY, im: f32::INFINITY },
+        nan Complex64 { re: f32::NAN, im: f32::NAN } => { complex_bounds!(); };
+    Complex128: Complex128 { re: f64::NEG_INFINITY, im: f64::NEG_INFINITY }, Complex128 { re: f64::INFINITY, im: f64::INFINITY },
+        nan Complex128 { re: f64::NAN, im: f64::NAN } => { complex_bounds!(); };
 }

@@ -12,7 +12,7 @@ use super::bounds::Bounds;
 use super::opaque::Opaque;
 use crate::driver::pairwise::{BLOCK, Unit};
 use crate::tier0::{self, Any as _, Elem};
-use numelt_ir::{C32, C64, F16};
+use numelt_ir::{Complex64, Complex128, F16};
 use std::mem::MaybeUninit;
 
 /// A number with NumPy's pairwise sum.
@@ -181,7 +181,7 @@ macro_rules! pairwise_complex {
         }
     )*};
 }
-pairwise_complex!(C32 C64);
+pairwise_complex!(Complex64 Complex128);
 
 impl Pairwise for F16 {
     type Sum = f32;

@@ -4,7 +4,7 @@
 //! that speed and numbers are NumPy's. Out: typed calls with factors of one and zero. `rules.rs` decides which routine
 //! is called for which operands. Without these routines, products are those of the `matrixmultiply` crate.
 
-use numelt_ir::{C32, C64};
+use numelt_ir::{Complex64, Complex128};
 use numelt_runtime::blas::{Axpy, BlasTable, Dot, DotSub, Gemm, Gemv, Syrk};
 use std::sync::OnceLock;
 
@@ -220,5 +220,5 @@ macro_rules! complex {
         }
     };
 }
-complex!(C32, cgemm, cgemv, csyrk, caxpy, cdotu_sub, cdotc_sub);
-complex!(C64, zgemm, zgemv, zsyrk, zaxpy, zdotu_sub, zdotc_sub);
+complex!(Complex64, cgemm, cgemv, csyrk, caxpy, cdotu_sub, cdotc_sub);
+complex!(Complex128, zgemm, zgemv, zsyrk, zaxpy, zdotu_sub, zdotc_sub);

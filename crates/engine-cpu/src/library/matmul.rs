@@ -12,7 +12,7 @@ use crate::isa::Isa;
 use crate::lines::Lines;
 use crate::threads::Threads;
 use crate::tier0::{Rect, select_cast, unpack, with};
-use numelt_ir::{C32, C64, DType, Dims, Error, Result};
+use numelt_ir::{Complex64, Complex128, DType, Dims, Error, Result};
 use numelt_runtime::{LibraryCall, Operand};
 
 /// The batch axes and extents of a product.
@@ -278,6 +278,6 @@ use matrixmultiply::CGemmOption::Standard;
 gemm! {
     f32 as f32, sgemm(), 0.0, 1.0;
     f64 as f64, dgemm(), 0.0, 1.0;
-    C32 as [f32; 2], cgemm(Standard, Standard), [0.0, 0.0], [1.0, 0.0];
-    C64 as [f64; 2], zgemm(Standard, Standard), [0.0, 0.0], [1.0, 0.0];
+    Complex64 as [f32; 2], cgemm(Standard, Standard), [0.0, 0.0], [1.0, 0.0];
+    Complex128 as [f64; 2], zgemm(Standard, Standard), [0.0, 0.0], [1.0, 0.0];
 }

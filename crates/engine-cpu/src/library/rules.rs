@@ -11,7 +11,7 @@ use super::matrix::{Matrix, dense, through_dense};
 use crate::lines::Lines;
 use crate::threads::Threads;
 use crate::tier0::{Any, Elem};
-use numelt_ir::{C32, C64, Op};
+use numelt_ir::{Complex64, Complex128, Op};
 
 /// A vector in memory: address and byte stride.
 type Vector = (*mut u8, isize);
@@ -89,7 +89,7 @@ macro_rules! plain {
     )*};
 }
 plain!(real f32 f64);
-plain!(complex C32 f32 C64 f64);
+plain!(complex Complex64 f32 Complex128 f64);
 
 /// Runs the product with the routines of a BLAS.
 #[inline(always)]

@@ -4,7 +4,7 @@
 //! the smallest 32- or 64-bit integer, of which the shorter types keep the low bits.
 
 use crate::tier0::elem::{B8, Elem};
-use numelt_ir::{C32, C64};
+use numelt_ir::{Complex64, Complex128};
 
 /// Conversion from `Self` to `U`.
 pub trait To<U: Elem>: Elem {
@@ -42,16 +42,16 @@ macro_rules! from_integer {
                 B8::new(self != 0)
             }
         }
-        impl To<C32> for $t {
+        impl To<Complex64> for $t {
             #[inline(always)]
-            fn to(self) -> C32 {
-                C32 { re: self as f32, im: 0.0 }
+            fn to(self) -> Complex64 {
+                Complex64 { re: self as f32, im: 0.0 }
             }
         }
-        impl To<C64> for $t {
+        impl To<Complex128> for $t {
             #[inline(always)]
-            fn to(self) -> C64 {
-                C64 { re: self as f64, im: 0.0 }
+            fn to(self) -> Complex128 {
+                Complex128 { re: self as f64, im: 0.0 }
             }
         }
     )*};
@@ -78,7 +78,7 @@ macro_rules! from_bool {
         }
     )*};
 }
-from_bool!(i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 C32 C64);
+from_bool!(i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 Complex64 Complex128);
 impl To<B8> for B8 {
     #[inline(always)]
     fn to(self) -> B8 {
@@ -99,16 +99,16 @@ macro_rules! from_float {
                 B8::new(self != 0.0)
             }
         }
-        impl To<C32> for $t {
+        impl To<Complex64> for $t {
             #[inline(always)]
-            fn to(self) -> C32 {
-                C32 { re: self as f32, im: 0.0 }
+            fn to(self) -> Complex64 {
+                Complex64 { re: self as f32, im: 0.0 }
             }
         }
-        impl To<C64> for $t {
+        impl To<Complex128> for $t {
             #[inline(always)]
-            fn to(self) -> C64 {
-                C64 { re: self as f64, im: 0.0 }
+            fn to(self) -> Complex128 {
+                Complex128 { re: self as f64, im: 0.0 }
             }
         }
     )*};
@@ -137,19 +137,19 @@ macro_rules! from_complex {
                 B8::new((self.re != 0.0) | (self.im != 0.0))
             }
         }
-        impl To<C32> for $t {
+        impl To<Complex64> for $t {
             #[inline(always)]
-            fn to(self) -> C32 {
-                C32 { re: self.re as f32, im: self.im as f32 }
+            fn to(self) -> Complex64 {
+                Complex64 { re: self.re as f32, im: self.im as f32 }
             }
         }
-        impl To<C64> for $t {
+        impl To<Complex128> for $t {
             #[inline(always)]
-            fn to(self) -> C64 {
-                C64 { re: self.re as f64, im: self.im as f64 }
+            fn to(self) -> Complex128 {
+                Complex128 { re: self.re as f64, im: self.im as f64 }
             }
         }
     };
 }
-from_complex!(C32, f32: i8 u8 i16 u16 i32 u32 i64 u64 f32 f64);
-from_complex!(C64, f64: i8 u8 i16 u16 i32 u32 i64 u64 f32 f64);
+from_complex!(Complex64, f32: i8 u8 i16 u16 i32 u32 i64 u64 f32 f64);
+from_complex!(Complex128, f64: i8 u8 i16 u16 i32 u32 i64 u64 f32 f64);

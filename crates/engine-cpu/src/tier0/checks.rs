@@ -5,7 +5,7 @@
 use crate::isa::{self, versions};
 use crate::tier0::elem::Any;
 use numelt_ir::warn::{DIVIDE, INVALID, OVER};
-use numelt_ir::{C32, C64, DType, F16};
+use numelt_ir::{Complex64, Complex128, DType, F16};
 use std::slice::from_raw_parts;
 
 /// Returns the conditions that a run of values meets. Arguments: operands, results, count.
@@ -204,8 +204,8 @@ pub(super) fn to_integer(from: DType, to: DType) -> Option<Check> {
                 DType::F16 => Some(outside::<F16, $low, $high> as Check),
                 DType::F32 => Some(outside::<f32, $low, $high> as Check),
                 DType::F64 => Some(outside::<f64, $low, $high> as Check),
-                DType::C64 => Some(outside::<C32, $low, $high> as Check),
-                DType::C128 => Some(outside::<C64, $low, $high> as Check),
+                DType::C64 => Some(outside::<Complex64, $low, $high> as Check),
+                DType::C128 => Some(outside::<Complex128, $low, $high> as Check),
                 _ => None,
             }
         };
@@ -236,12 +236,12 @@ impl RealValue for f64 {
         self
     }
 }
-impl RealValue for C32 {
+impl RealValue for Complex64 {
     fn real(self) -> f64 {
         f64::from(self.re)
     }
 }
-impl RealValue for C64 {
+impl RealValue for Complex128 {
     fn real(self) -> f64 {
         self.re
     }

@@ -5,7 +5,7 @@
 //! `log`, `sin`, `cos` and `power` of complex numbers, so calling the same functions gives the same bits.
 
 use crate::tier0::elem::{Any, Inexact, Number};
-use numelt_ir::{C32, C64};
+use numelt_ir::{Complex64, Complex128};
 use std::hint::black_box;
 
 /// Functions of complex numbers only.
@@ -39,43 +39,43 @@ trait Scaled<R> {
 }
 
 mod c {
-    use numelt_ir::{C32, C64};
+    use numelt_ir::{Complex64, Complex128};
     // the System V, AAPCS64 and Apple ABIs pass a C `double _Complex` like a struct of two doubles; the same holds for
     // float Apple ABIs; the same holds for float.
     #[link(name = "m")]
     unsafe extern "C" {
-        pub safe fn csqrt(z: C64) -> C64;
-        pub safe fn cexp(z: C64) -> C64;
-        pub safe fn clog(z: C64) -> C64;
-        pub safe fn csin(z: C64) -> C64;
-        pub safe fn ccos(z: C64) -> C64;
-        pub safe fn cpow(a: C64, b: C64) -> C64;
-        pub safe fn ctan(z: C64) -> C64;
-        pub safe fn casin(z: C64) -> C64;
-        pub safe fn cacos(z: C64) -> C64;
-        pub safe fn catan(z: C64) -> C64;
-        pub safe fn csinh(z: C64) -> C64;
-        pub safe fn ccosh(z: C64) -> C64;
-        pub safe fn ctanh(z: C64) -> C64;
-        pub safe fn casinh(z: C64) -> C64;
-        pub safe fn cacosh(z: C64) -> C64;
-        pub safe fn catanh(z: C64) -> C64;
-        pub safe fn ctanf(z: C32) -> C32;
-        pub safe fn casinf(z: C32) -> C32;
-        pub safe fn cacosf(z: C32) -> C32;
-        pub safe fn catanf(z: C32) -> C32;
-        pub safe fn csinhf(z: C32) -> C32;
-        pub safe fn ccoshf(z: C32) -> C32;
-        pub safe fn ctanhf(z: C32) -> C32;
-        pub safe fn casinhf(z: C32) -> C32;
-        pub safe fn cacoshf(z: C32) -> C32;
-        pub safe fn catanhf(z: C32) -> C32;
-        pub safe fn csqrtf(z: C32) -> C32;
-        pub safe fn cexpf(z: C32) -> C32;
-        pub safe fn clogf(z: C32) -> C32;
-        pub safe fn csinf(z: C32) -> C32;
-        pub safe fn ccosf(z: C32) -> C32;
-        pub safe fn cpowf(a: C32, b: C32) -> C32;
+        pub safe fn csqrt(z: Complex128) -> Complex128;
+        pub safe fn cexp(z: Complex128) -> Complex128;
+        pub safe fn clog(z: Complex128) -> Complex128;
+        pub safe fn csin(z: Complex128) -> Complex128;
+        pub safe fn ccos(z: Complex128) -> Complex128;
+        pub safe fn cpow(a: Complex128, b: Complex128) -> Complex128;
+        pub safe fn ctan(z: Complex128) -> Complex128;
+        pub safe fn casin(z: Complex128) -> Complex128;
+        pub safe fn cacos(z: Complex128) -> Complex128;
+        pub safe fn catan(z: Complex128) -> Complex128;
+        pub safe fn csinh(z: Complex128) -> Complex128;
+        pub safe fn ccosh(z: Complex128) -> Complex128;
+        pub safe fn ctanh(z: Complex128) -> Complex128;
+        pub safe fn casinh(z: Complex128) -> Complex128;
+        pub safe fn cacosh(z: Complex128) -> Complex128;
+        pub safe fn catanh(z: Complex128) -> Complex128;
+        pub safe fn ctanf(z: Complex64) -> Complex64;
+        pub safe fn casinf(z: Complex64) -> Complex64;
+        pub safe fn cacosf(z: Complex64) -> Complex64;
+        pub safe fn catanf(z: Complex64) -> Complex64;
+        pub safe fn csinhf(z: Complex64) -> Complex64;
+        pub safe fn ccoshf(z: Complex64) -> Complex64;
+        pub safe fn ctanhf(z: Complex64) -> Complex64;
+        pub safe fn casinhf(z: Complex64) -> Complex64;
+        pub safe fn cacoshf(z: Complex64) -> Complex64;
+        pub safe fn catanhf(z: Complex64) -> Complex64;
+        pub safe fn csqrtf(z: Complex64) -> Complex64;
+        pub safe fn cexpf(z: Complex64) -> Complex64;
+        pub safe fn clogf(z: Complex64) -> Complex64;
+        pub safe fn csinf(z: Complex64) -> Complex64;
+        pub safe fn ccosf(z: Complex64) -> Complex64;
+        pub safe fn cpowf(a: Complex64, b: Complex64) -> Complex64;
     }
 }
 
@@ -312,11 +312,11 @@ macro_rules! complex {
     )*};
 }
 complex! {
-    C32, f32, csqrtf, cexpf, clogf, csinf, ccosf, cpowf, [
+    Complex64, f32, csqrtf, cexpf, clogf, csinf, ccosf, cpowf, [
         ctan ctanf casin casinf cacos cacosf catan catanf csinh csinhf ccosh ccoshf ctanh ctanhf
         casinh casinhf cacosh cacoshf catanh catanhf
     ];
-    C64, f64, csqrt, cexp, clog, csin, ccos, cpow, [
+    Complex128, f64, csqrt, cexp, clog, csin, ccos, cpow, [
         ctan ctan casin casin cacos cacos catan catan csinh csinh ccosh ccosh ctanh ctanh
         casinh casinh cacosh cacosh catanh catanh
     ];

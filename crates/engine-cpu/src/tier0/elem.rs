@@ -5,7 +5,7 @@
 //! division by zero of integers gives zero, float division with remainder follows Python's signs.
 
 use numelt_ir::parts::FloatFunctions;
-use numelt_ir::{C32, C64, DType, F16};
+use numelt_ir::{Complex64, Complex128, DType, F16};
 
 /// A NumPy boolean: a byte, true when not zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ macro_rules! elems {
         }
     )*};
 }
-elems!(B8: Bool, i8: I8, u8: U8, i16: I16, u16: U16, i32: I32, u32: U32, i64: I64, u64: U64, F16: F16, f32: F32, f64: F64, C32: C64, C64: C128);
+elems!(B8: Bool, i8: I8, u8: U8, i16: I16, u16: U16, i32: I32, u32: U32, i64: I64, u64: U64, F16: F16, f32: F32, f64: F64, Complex64: C64, Complex128: C128);
 
 /// The operations of every element type.
 pub trait Any: Elem {

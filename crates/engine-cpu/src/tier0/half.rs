@@ -5,7 +5,7 @@
 
 use crate::tier0::cast::To;
 use crate::tier0::elem::{Any, B8, Number};
-use numelt_ir::{C32, C64, F16};
+use numelt_ir::{Complex64, Complex128, F16};
 
 impl Any for F16 {
     type Real = F16;
@@ -107,7 +107,7 @@ macro_rules! from_half {
         }
     )*};
 }
-from_half!(i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 C32 C64);
+from_half!(i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 Complex64 Complex128);
 
 macro_rules! to_half {
     ($($t:ty)*) => {$(
@@ -119,7 +119,7 @@ macro_rules! to_half {
         }
     )*};
 }
-to_half!(B8 i8 u8 i16 u16 i32 u32 i64 u64 f32 C32);
+to_half!(B8 i8 u8 i16 u16 i32 u32 i64 u64 f32 Complex64);
 
 impl To<F16> for f64 {
     #[inline(always)]
@@ -127,7 +127,7 @@ impl To<F16> for f64 {
         F16::from_f64(self)
     }
 }
-impl To<F16> for C64 {
+impl To<F16> for Complex128 {
     #[inline(always)]
     fn to(self) -> F16 {
         F16::from_f64(self.re)

@@ -8,7 +8,7 @@ use crate::isa::{Isa, versions};
 use crate::tier0::cast::To;
 use crate::tier0::divide::{self, Divide, Division};
 use crate::tier0::elem::{B8, Elem, Scales};
-use numelt_ir::{C32, C64, F16};
+use numelt_ir::{Complex64, Complex128, F16};
 use std::mem::MaybeUninit;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
@@ -193,7 +193,7 @@ pub trait Versions: Elem {
 macro_rules! shared {
     ($($t:ty)*) => {$(impl Versions for $t {})*};
 }
-shared!(B8 i8 u8 i16 u16 i32 u32 i64 u64 F16 C32 C64);
+shared!(B8 i8 u8 i16 u16 i32 u32 i64 u64 F16 Complex64 Complex128);
 
 macro_rules! own {
     ($($t:ty)*) => {$(

@@ -13,7 +13,7 @@ use crate::tier0::elem::Any;
 use crate::tier0::observed::{added, disordered, observed, spaced};
 use crate::tier0::with::with;
 use numelt_ir::warn::{DIVIDE, INVALID, OVER, cast_raises};
-use numelt_ir::{C32, C64, DType, F16, Op, Signature};
+use numelt_ir::{Complex64, Complex128, DType, F16, Op, Signature};
 use numelt_opt::{Kernel, Node, Reduction};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
@@ -195,13 +195,13 @@ pub fn of_cast(from: DType, to: DType) -> (Report, Option<Check>) {
     }
     let check: Option<Check> = match (from, to) {
         (DType::F64, DType::F32) => Some(narrowed::<f64, f32>),
-        (DType::F64, DType::C64) => Some(narrowed::<f64, C32>),
-        (DType::C128, DType::F32) => Some(narrowed::<C64, f32>),
-        (DType::C128, DType::C64) => Some(narrowed::<C64, C32>),
+        (DType::F64, DType::C64) => Some(narrowed::<f64, Complex64>),
+        (DType::C128, DType::F32) => Some(narrowed::<Complex128, f32>),
+        (DType::C128, DType::C64) => Some(narrowed::<Complex128, Complex64>),
         (DType::F32, DType::F16) => Some(narrowed::<f32, F16>),
         (DType::F64, DType::F16) => Some(narrowed::<f64, F16>),
-        (DType::C64, DType::F16) => Some(narrowed::<C32, F16>),
-        (DType::C128, DType::F16) => Some(narrowed::<C64, F16>),
+        (DType::C64, DType::F16) => Some(narrowed::<Complex64, F16>),
+        (DType::C128, DType::F16) => Some(narrowed::<Complex128, F16>),
         (_, DType::F16) => with!(from, integer, T => narrowed::<T, F16> as Check),
         _ => None,
     };
@@ -232,8 +232,8 @@ pub fn check(op: Op, ty: DType) -> Option<Check> {
     let pole = matches!(op, Op::Log | Op::Log2 | Op::Log10 | Op::Log1p | Op::Arctanh);
     match op {
         Op::Absolute => match ty {
-            DType::C64 => Some(one::<C32, f32, OVER>),
-            DType::C128 => Some(one::<C64, f64, OVER>),
+            DType::C64 => Some(one::<Complex64, f32, OVER>),
+            DType::C128 => Some(one::<Complex128, f64, OVER>),
             _ => None,
         },
         Op::Reciprocal => with!(ty, inexact, T => inverse::<T> as Check),

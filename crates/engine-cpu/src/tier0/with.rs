@@ -11,10 +11,10 @@ macro_rules! with {
         }
     };
     ($ty:expr, all, $t:ident => $e:expr) => {
-        with!(@arms $ty, $t => $e; Bool $crate::tier0::B8, I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64, F16 numelt_ir::F16, F32 f32, F64 f64, C64 numelt_ir::C32, C128 numelt_ir::C64)
+        with!(@arms $ty, $t => $e; Bool $crate::tier0::B8, I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64, F16 numelt_ir::F16, F32 f32, F64 f64, C64 numelt_ir::Complex64, C128 numelt_ir::Complex128)
     };
     ($ty:expr, number, $t:ident => $e:expr) => {
-        with!(@arms $ty, $t => $e; I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64, F16 numelt_ir::F16, F32 f32, F64 f64, C64 numelt_ir::C32, C128 numelt_ir::C64)
+        with!(@arms $ty, $t => $e; I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64, F16 numelt_ir::F16, F32 f32, F64 f64, C64 numelt_ir::Complex64, C128 numelt_ir::Complex128)
     };
     ($ty:expr, real, $t:ident => $e:expr) => {
         with!(@arms $ty, $t => $e; I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64, F32 f32, F64 f64)
@@ -26,7 +26,7 @@ macro_rules! with {
         with!(@arms $ty, $t => $e; I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64)
     };
     ($ty:expr, inexact, $t:ident => $e:expr) => {
-        with!(@arms $ty, $t => $e; F32 f32, F64 f64, C64 numelt_ir::C32, C128 numelt_ir::C64)
+        with!(@arms $ty, $t => $e; F32 f32, F64 f64, C64 numelt_ir::Complex64, C128 numelt_ir::Complex128)
     };
     ($ty:expr, float, $t:ident => $e:expr) => {
         with!(@arms $ty, $t => $e; F32 f32, F64 f64)
@@ -38,7 +38,7 @@ macro_rules! with {
         with!(@arms $ty, $t => $e; I64 i64, U64 u64)
     };
     ($ty:expr, complex, $t:ident => $e:expr) => {
-        with!(@arms $ty, $t => $e; C64 numelt_ir::C32, C128 numelt_ir::C64)
+        with!(@arms $ty, $t => $e; C64 numelt_ir::Complex64, C128 numelt_ir::Complex128)
     };
 }
 pub(crate) use with;

@@ -2,7 +2,7 @@
 
 use numelt_codegen::{Body, Tile};
 use numelt_ir::interp::{apply, cast};
-use numelt_ir::{C32, C64, DType, F16, Op, Scalar};
+use numelt_ir::{Complex64, Complex128, DType, F16, Op, Scalar};
 use numelt_opt::{ArgKind, Kernel, Node, StrideClass};
 use std::sync::Arc;
 
@@ -63,8 +63,8 @@ impl Random {
             DType::F16 => Scalar::F16(F16::from_f64(self.float())),
             DType::F32 => Scalar::F32(self.float() as f32),
             DType::F64 => Scalar::F64(self.float()),
-            DType::C64 => Scalar::C64(C32 { re: self.float() as f32, im: self.float() as f32 }),
-            DType::C128 => Scalar::C128(C64 { re: self.float(), im: self.float() }),
+            DType::C64 => Scalar::C64(Complex64 { re: self.float() as f32, im: self.float() as f32 }),
+            DType::C128 => Scalar::C128(Complex128 { re: self.float(), im: self.float() }),
             _ => {
                 let any = self.next() as i64;
                 let least = i64::MIN >> (64 - 8 * dtype.size());

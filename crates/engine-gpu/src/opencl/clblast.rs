@@ -8,7 +8,7 @@ use super::api::{Handle, Memory, Queue, check};
 use super::signals::Handlers;
 use crate::device::{Factor, Gemm};
 use crate::library::Library;
-use numelt_ir::{C32, C64, DType, Error, Result};
+use numelt_ir::{Complex64, Complex128, DType, Error, Result};
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -63,8 +63,8 @@ struct Routines<T> {
 pub struct ClBlast {
     f32: Routines<f32>,
     f64: Routines<f64>,
-    c64: Routines<C32>,
-    c128: Routines<C64>,
+    c64: Routines<Complex64>,
+    c128: Routines<Complex128>,
 }
 
 impl ClBlast {
@@ -75,8 +75,8 @@ impl ClBlast {
     }
 
     fn find(library: Library) -> Option<ClBlast> {
-        let complex = |re, im| C32 { re, im };
-        let wide = |re, im| C64 { re, im };
+        let complex = |re, im| Complex64 { re, im };
+        let wide = |re, im| Complex128 { re, im };
         Some(ClBlast {
             f32: Routines::find(library, 'S', 1.0, 0.0)?,
             f64: Routines::find(library, 'D', 1.0, 0.0)?,

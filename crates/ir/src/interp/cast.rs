@@ -6,7 +6,7 @@
 //! generate. Each of these instructions yields the smallest value of its width if the number does not fit. (NumPy's
 //! vector code converts contiguous floats to u32 through 32 bits; `astype` composes that of the conversions here.)
 
-use crate::{C32, C64, DType, F16, Scalar};
+use crate::{Complex64, Complex128, DType, F16, Scalar};
 
 /// `value` as an element of type `to`.
 pub fn cast(value: Scalar, to: DType) -> Scalar {
@@ -26,12 +26,12 @@ pub fn cast(value: Scalar, to: DType) -> Scalar {
         Scalar::C64(v) => match to {
             DType::Bool => Scalar::Bool(v.re != 0.0 || v.im != 0.0),
             DType::C64 => value,
-            DType::C128 => Scalar::C128(C64 { re: f64::from(v.re), im: f64::from(v.im) }),
+            DType::C128 => Scalar::C128(Complex128 { re: f64::from(v.re), im: f64::from(v.im) }),
             _ => from_f32(v.re, to),
         },
         Scalar::C128(v) => match to {
             DType::Bool => Scalar::Bool(v.re != 0.0 || v.im != 0.0),
-            DType::C64 => Scalar::C64(C32 { re: v.re as f32, im: v.im as f32 }),
+            DType::C64 => Scalar::C64(Complex64 { re: v.re as f32, im: v.im as f32 }),
             DType::C128 => value,
             _ => from_f64(v.re, to),
         },
@@ -53,8 +53,8 @@ fn from_integer(v: i128, to: DType) -> Scalar {
         DType::F16 => Scalar::F16(F16::from_f32(v as f32)),
         DType::F32 => Scalar::F32(v as f32),
         DType::F64 => Scalar::F64(v as f64),
-        DType::C64 => Scalar::C64(C32 { re: v as f32, im: 0.0 }),
-        DType::C128 => Scalar::C128(C64 { re: v as f64, im: 0.0 }),
+        DType::C64 => Scalar::C64(Complex64 { re: v as f32, im: 0.0 }),
+        DType::C128 => Scalar::C128(Complex128 { re: v as f64, im: 0.0 }),
     }
 }
 
@@ -68,7 +68,7 @@ fn from_f32(v: f32, to: DType) -> Scalar {
     match to {
         DType::F16 => Scalar::F16(F16::from_f32(v)),
         DType::F32 => Scalar::F32(v),
-        DType::C64 => Scalar::C64(C32 { re: v, im: 0.0 }),
+        DType::C64 => Scalar::C64(Complex64 { re: v, im: 0.0 }),
         _ => from_f64(f64::from(v), to),
     }
 }
@@ -87,8 +87,8 @@ fn from_f64(v: f64, to: DType) -> Scalar {
         DType::F16 => Scalar::F16(F16::from_f64(v)),
         DType::F32 => Scalar::F32(v as f32),
         DType::F64 => Scalar::F64(v),
-        DType::C64 => Scalar::C64(C32 { re: v as f32, im: 0.0 }),
-        DType::C128 => Scalar::C128(C64 { re: v, im: 0.0 }),
+        DType::C64 => Scalar::C64(Complex64 { re: v as f32, im: 0.0 }),
+        DType::C128 => Scalar::C128(Complex128 { re: v, im: 0.0 }),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The order in which NumPy adds floats: pairwise inside a run, runs in memory order.
 
-use crate::{C32, C64, View};
+use crate::{Complex64, Complex128, View};
 use smallvec::SmallVec;
 
 /// A type that is summed pairwise.
@@ -29,19 +29,19 @@ impl Summand for f64 {
     }
 }
 
-impl Summand for C32 {
+impl Summand for Complex64 {
     const LANES: usize = 4;
-    const NEGATIVE_ZERO: C32 = C32 { re: -0.0, im: -0.0 };
-    fn plus(self, other: C32) -> C32 {
-        C32 { re: self.re + other.re, im: self.im + other.im }
+    const NEGATIVE_ZERO: Complex64 = Complex64 { re: -0.0, im: -0.0 };
+    fn plus(self, other: Complex64) -> Complex64 {
+        Complex64 { re: self.re + other.re, im: self.im + other.im }
     }
 }
 
-impl Summand for C64 {
+impl Summand for Complex128 {
     const LANES: usize = 4;
-    const NEGATIVE_ZERO: C64 = C64 { re: -0.0, im: -0.0 };
-    fn plus(self, other: C64) -> C64 {
-        C64 { re: self.re + other.re, im: self.im + other.im }
+    const NEGATIVE_ZERO: Complex128 = Complex128 { re: -0.0, im: -0.0 };
+    fn plus(self, other: Complex128) -> Complex128 {
+        Complex128 { re: self.re + other.re, im: self.im + other.im }
     }
 }
 

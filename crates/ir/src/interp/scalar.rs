@@ -3,7 +3,7 @@
 use super::complex_value::Complex;
 use super::value::Value;
 use super::{complex, float, int};
-use crate::{C32, C64, DType, Error, Op, OpKind, Result, Scalar};
+use crate::{Complex64, Complex128, DType, Error, Op, OpKind, Result, Scalar};
 use smallvec::SmallVec;
 
 /// An elementwise operation or random stream in loop dtype `ty`. The operands have exactly the dtypes of
@@ -106,5 +106,5 @@ macro_rules! conversions {
         }
     };
 }
-conversions!(C32, f32);
-conversions!(C64, f64);
+conversions!(Complex64, f32);
+conversions!(Complex128, f64);

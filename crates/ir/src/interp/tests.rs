@@ -1,7 +1,7 @@
 //! Facts checked against NumPy 2.4 on x86-64.
 
 use super::{apply, cast, interpret, memory_order, pairwise_sum};
-use crate::{C64, DType, Op, Program, Scalar, View};
+use crate::{Complex128, DType, Op, Program, Scalar, View};
 
 fn f64_bytes(values: &[f64]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_ne_bytes()).collect()
@@ -103,7 +103,7 @@ fn maxima_and_minima() {
 
 #[test]
 fn complex_arithmetic() {
-    let c = |re, im| Scalar::C128(C64 { re, im });
+    let c = |re, im| Scalar::C128(Complex128 { re, im });
     let two = |op, a, b| apply(op, DType::C128, &[a, b]).unwrap();
     let one = |op, a| apply(op, DType::C128, &[a]).unwrap();
     assert_eq!(two(Op::Multiply, c(1.0, 2.0), c(3.0, -1.0)), c(5.0, 5.0));
@@ -142,7 +142,7 @@ fn casts_of_numbers_that_do_not_fit() {
     assert_eq!(to(-1.0, DType::U64), Scalar::U64(u64::MAX));
     assert_eq!(to(INF, DType::U64), Scalar::U64(0));
     assert_eq!(to(NAN, DType::Bool), Scalar::Bool(true));
-    assert_eq!(cast(Scalar::C128(C64 { re: 0.0, im: NAN }), DType::Bool), Scalar::Bool(true));
+    assert_eq!(cast(Scalar::C128(Complex128 { re: 0.0, im: NAN }), DType::Bool), Scalar::Bool(true));
     assert_eq!(cast(Scalar::I16(-1), DType::U64), Scalar::U64(u64::MAX));
     assert_eq!(cast(Scalar::U64(u64::MAX), DType::F32), Scalar::F32(18446744073709551615.0));
 }
@@ -160,7 +160,7 @@ fn pairwise_order() {
     // numpy.sum(1 / numpy.arange(1, 301.0)), in f64, f32 and complex128
     assert_eq!(sum(300), 6.282663880299504);
     assert_eq!(f64::from(pairwise_sum(300, &mut |i| x[i] as f32)), 6.282664775848389);
-    assert_eq!(pairwise_sum(300, &mut |i| C64 { re: x[i], im: 0.0 }).re, 6.282663880299504);
+    assert_eq!(pairwise_sum(300, &mut |i| Complex128 { re: x[i], im: 0.0 }).re, 6.282663880299504);
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use super::lexer::Line;
 use crate::view::dense_strides;
-use crate::{Axes, Base, C32, C64, DType, Dims, Error, F16, Instr, Op, Operand, Program, Result, Scalar, View};
+use crate::{
+    Axes, Base, Complex64, Complex128, DType, Dims, Error, F16, Instr, Op, Operand, Program, Result, Scalar, View,
+};
 use std::str::FromStr;
 
 impl FromStr for Program {
@@ -86,11 +88,11 @@ fn literal(line: &mut Line<'_>, dtype: DType) -> Result<Scalar> {
         DType::F64 => Scalar::F64(f64_value(line)?),
         DType::C64 => {
             let [re, im] = pair(line, f32_value)?;
-            Scalar::C64(C32 { re, im })
+            Scalar::C64(Complex64 { re, im })
         }
         DType::C128 => {
             let [re, im] = pair(line, f64_value)?;
-            Scalar::C128(C64 { re, im })
+            Scalar::C128(Complex128 { re, im })
         }
     })
 }

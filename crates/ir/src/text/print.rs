@@ -1,7 +1,7 @@
 //! Programs as text: `Display` of programs, instructions, views, operands, literals.
 
 use crate::view::dense_strides;
-use crate::{Axes, Base, C32, C64, Instr, Operand, Program, Scalar, View};
+use crate::{Axes, Base, Complex64, Complex128, Instr, Operand, Program, Scalar, View};
 use std::fmt::{self, Display, Formatter};
 
 /// `(1, 2, 3)`
@@ -34,13 +34,13 @@ macro_rules! float_text {
 float_text!(f32_text, f32, "8");
 float_text!(f64_text, f64, "16");
 
-impl Display for C32 {
+impl Display for Complex64 {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         tuple(f, [f32_text(self.re), f32_text(self.im)])
     }
 }
 
-impl Display for C64 {
+impl Display for Complex128 {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         tuple(f, [f64_text(self.re), f64_text(self.im)])
     }

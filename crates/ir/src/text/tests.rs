@@ -1,4 +1,4 @@
-use crate::{C32, C64, Error, F16, Program, Scalar};
+use crate::{Complex64, Complex128, Error, F16, Program, Scalar};
 
 const EXAMPLE: &str = "\
 base %0 800 in out
@@ -39,8 +39,8 @@ fn literals_keep_their_bits() {
         Scalar::F64(0.1 + 0.2),
         Scalar::F64(5e-324),
         Scalar::F64(1.7976931348623157e308),
-        Scalar::C64(C32 { re: f32::NEG_INFINITY, im: -0.0 }),
-        Scalar::C128(C64 { re: f64::NAN, im: f64::from_bits(0xfff8_0000_0000_0001) }),
+        Scalar::C64(Complex64 { re: f32::NEG_INFINITY, im: -0.0 }),
+        Scalar::C128(Complex128 { re: f64::NAN, im: f64::from_bits(0xfff8_0000_0000_0001) }),
         Scalar::I64(i64::MIN),
         Scalar::I8(-128),
         Scalar::Bool(false),

@@ -1,6 +1,6 @@
 //! Numbers, names and literals as bytes, and a reader over bytes that may hold anything.
 
-use crate::{C32, C64, DType, Error, F16, Result, Scalar};
+use crate::{Complex64, Complex128, DType, Error, F16, Result, Scalar};
 
 /// Appends an unsigned number: seven bits a byte, the lowest first; the top bit says that another byte follows.
 pub(super) fn put_unsigned(out: &mut Vec<u8>, mut value: u64) {
@@ -59,8 +59,12 @@ fn scalar(dtype: DType, bits: u128) -> Option<Scalar> {
         DType::F16 => Scalar::F16(F16(bits as u16)),
         DType::F32 => Scalar::F32(f32::from_bits(bits as u32)),
         DType::F64 => Scalar::F64(f64::from_bits(bits as u64)),
-        DType::C64 => Scalar::C64(C32 { re: f32::from_bits(bits as u32), im: f32::from_bits((bits >> 32) as u32) }),
-        DType::C128 => Scalar::C128(C64 { re: f64::from_bits(bits as u64), im: f64::from_bits((bits >> 64) as u64) }),
+        DType::C64 => {
+            Scalar::C64(Complex64 { re: f32::from_bits(bits as u32), im: f32::from_bits((bits >> 32) as u32) })
+        }
+        DType::C128 => {
+            Scalar::C128(Complex128 { re: f64::from_bits(bits as u64), im: f64::from_bits((bits >> 64) as u64) })
+        }
     })
 }
 

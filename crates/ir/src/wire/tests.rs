@@ -1,5 +1,5 @@
 use super::{HEADER, VERSION, decode, encode, is_message, message_length};
-use crate::{Axes, C32, C64, DType, Dims, Error, F16, Instr, Op, Operand, Program, Scalar, View, warn};
+use crate::{Axes, Complex64, Complex128, DType, Dims, Error, F16, Instr, Op, Operand, Program, Scalar, View, warn};
 
 /// The page that describes the format; its example is checked here.
 const PAGE: &str = include_str!("../../../../docs/wire.md");
@@ -98,11 +98,11 @@ fn literals_keep_their_bits() {
         Scalar::F64(-f64::NAN),
         Scalar::F64(f64::from_bits(0x7ff4_0000_0000_0001)),
         Scalar::F64(5e-324),
-        Scalar::C64(C32 { re: f32::from_bits(0xffc0_0003), im: -0.0 }),
-        Scalar::C64(C32 { re: -0.0, im: f32::from_bits(0x7fa0_0001) }),
-        Scalar::C128(C64 { re: -0.0, im: f64::from_bits(0xfff8_0000_0000_0001) }),
-        Scalar::C128(C64 { re: f64::from_bits(0x7ff4_0000_0000_0002), im: -0.0 }),
-        Scalar::C128(C64 { re: f64::NEG_INFINITY, im: f64::MIN_POSITIVE }),
+        Scalar::C64(Complex64 { re: f32::from_bits(0xffc0_0003), im: -0.0 }),
+        Scalar::C64(Complex64 { re: -0.0, im: f32::from_bits(0x7fa0_0001) }),
+        Scalar::C128(Complex128 { re: -0.0, im: f64::from_bits(0xfff8_0000_0000_0001) }),
+        Scalar::C128(Complex128 { re: f64::from_bits(0x7ff4_0000_0000_0002), im: -0.0 }),
+        Scalar::C128(Complex128 { re: f64::NEG_INFINITY, im: f64::MIN_POSITIVE }),
     ];
     for value in [0, 1, -1, 127, -128, i64::MAX, i64::MIN] {
         consts.extend(DType::ALL.iter().map(|&dtype| crate::interp::cast(Scalar::I64(value), dtype)));

@@ -5,7 +5,7 @@
 //! change; a `Program` changes by its own methods only.
 
 use crate::numpy::convert;
-use numelt_ir::{Base, C32, C64, DType, F16, Instr, Operand, Program, Scalar, View};
+use numelt_ir::{Base, Complex64, Complex128, DType, F16, Instr, Operand, Program, Scalar, View};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -365,11 +365,11 @@ fn scalar(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Scalar> {
         DType::F64 => Scalar::F64(value.extract()?),
         DType::C64 => {
             let (re, im) = pair()?;
-            Scalar::C64(C32 { re: re as f32, im: im as f32 })
+            Scalar::C64(Complex64 { re: re as f32, im: im as f32 })
         }
         DType::C128 => {
             let (re, im) = pair()?;
-            Scalar::C128(C64 { re, im })
+            Scalar::C128(Complex128 { re, im })
         }
     })
 }
