@@ -10,12 +10,11 @@ In: an extension module. Out: `adapt`, `adapt_loaded`, `put_methods`, `replace`,
 from __future__ import annotations
 
 import gc
-import mmap
 import struct
 import sys
 import types
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 from numelt.compat import fortran
 from numelt.compat.libraries import is_foreign, library
@@ -27,6 +26,8 @@ Changed = dict[int, tuple[Any, Any]]
 
 # NumPy's name of its C interface: modules that use the interface look the name up
 _C_INTERFACE = b"_ARRAY_API"
+# bytes of a file that are read at a time
+_PIECE = 1 << 16
 # libraries whose Python code converts our arrays before it calls compiled code
 _CONVERTING = frozenset({"matplotlib", "contourpy", "PIL", "jaxlib"})
 # classes of functions and methods that are made by C, Cython, Boost and pybind11
@@ -34,31 +35,50 @@ _FUNCTIONS = frozenset({"builtin_function_or_method", "cython_function_or_method
 _METHODS = frozenset({"method_descriptor", "cython_function_or_method", "function", "instancemethod"})
 
 
-def _constants(content: mmap.mmap) -> list[tuple[int, int]]:
-    """Return where a file has constants: the first byte of each part, and its last one plus one.
+def _constants(file: BinaryIO) -> list[tuple[int, int]]:
+    """Return where a file has constants: the first byte of each part, and its length.
 
     In files of the format ELF (64 bits, little-endian), these are the sections that are loaded (flag 2) and
     neither written (1) nor run (4), about an eighth of a file. Of all other files, it is everything.
     """
-    whole = [(0, len(content))]
-    if content[:6] != b"\x7fELF\x02\x01":
+    whole = [(0, sys.maxsize)]
+    head = file.read(64)
+    if head[:6] != b"\x7fELF\x02\x01":
         return whole
-    (table,) = struct.unpack_from("<Q", content, 0x28)
-    entry, count = struct.unpack_from("<HH", content, 0x3A)
+    (start,) = struct.unpack_from("<Q", head, 0x28)
+    size, count = struct.unpack_from("<HH", head, 0x3A)
+    file.seek(start)
+    table = file.read(size * count)
     found = []
     for number in range(count):
-        _, kind, flags, _, start, size = struct.unpack_from("<IIQQQQ", content, table + number * entry)
+        _, kind, flags, _, start, length = struct.unpack_from("<IIQQQQ", table, number * size)
         if kind == 1 and flags & 7 == 2:
-            found.append((start, start + size))
+            found.append((start, length))
     return found or whole
+
+
+def _holds(file: BinaryIO, start: int, length: int) -> bool:
+    """Return whether a part of a file contains the name of NumPy's C interface.
+
+    It is read in pieces. Mapping it into memory would cost more: when it is unmapped, each core that runs a
+    thread of the process is interrupted.
+    """
+    file.seek(start)
+    end = b""
+    while length > 0 and (piece := file.read(min(length, _PIECE))):
+        if _C_INTERFACE in end + piece:
+            return True
+        end = piece[1 - len(_C_INTERFACE) :]
+        length -= len(piece)
+    return False
 
 
 def uses_c_interface(path: str) -> bool:
     """Return whether the file of a compiled module contains the name of NumPy's C interface."""
     try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return any(content.find(_C_INTERFACE, *part) >= 0 for part in _constants(content))
-    except (OSError, ValueError, struct.error):
+        with open(path, "rb", buffering=0) as file:
+            return any(_holds(file, *part) for part in _constants(file))
+    except (OSError, struct.error):
         return False
 
 
