@@ -165,6 +165,7 @@ RULES = [
         (
             # LLVM's C interface
             "crates/codegen/src/builder.rs",
+            "crates/codegen/src/builder/constants.rs",
             "crates/codegen/src/target.rs",
             # memory that is made executable
             "crates/codegen/src/image.rs",
@@ -191,6 +192,7 @@ RULES = [
         (
             "crates/codegen/src/lib.rs",
             "crates/codegen/src/builder.rs",
+            "crates/codegen/src/builder/constants.rs",
             "crates/codegen/src/target.rs",
             "crates/codegen/src/cache.rs",
             "crates/codegen/src/host.rs",
@@ -219,6 +221,7 @@ RULES = [
             "crates/python/src/sharing/derived.rs",
             "crates/python/src/sharing/export.rs",
             "crates/python/src/sharing/loan.rs",
+            "crates/python/src/sharing/real_array.rs",
             "crates/python/src/sharing/subclass.rs",
             # calls of the runtime that rely on the GIL
             "crates/python/src/record/errstate.rs",

@@ -22,6 +22,7 @@ macro_rules! sources {
 
 sources![
     "builder.rs",
+    "builder/constants.rs",
     "functions/ahead.rs",
     "functions/covering.rs",
     "functions/emit.rs",

@@ -9,7 +9,9 @@ pub struct Lines {
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct AccumulatorLine(#[allow(dead_code)] [u8; 64]);
+struct AccumulatorLine {
+    _bytes: [u8; 64],
+}
 
 /// The number of pieces of memory that a thread keeps for its next stretch, and the size of the largest one.
 const SPARES: usize = 8;

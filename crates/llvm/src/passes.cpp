@@ -87,8 +87,8 @@ private:
 /// Which passes: the numbers of `Passes` in `crates/codegen/src/target.rs`.
 enum Which : unsigned { Few, Exits, Vector };
 
-/// Calls one function for the sine and the cosine of a number, if the code computes both. Its result is what both functions
-/// return (`crates/codegen/src/functions/library.rs`).
+/// Calls one function for the sine and the cosine of a number, if the code computes both. Its result is what both
+/// functions return (`crates/codegen/src/functions/library.rs`).
 struct SineAndCosine : PassInfoMixin<SineAndCosine> {
   PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses) {
     Module &module = *function.getParent();

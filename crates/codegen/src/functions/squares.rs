@@ -116,8 +116,8 @@ struct Search<'a> {
     /// The instructions that can run before all others, by their results, and in the order of the code.
     makers: HashMap<Value, &'a Instr>,
     order: Vec<(Value, &'a Instr)>,
-    /// May iterations have been given up before? What gives them up may be the check of an index, so elements must not be
-    /// read before it.
+    /// May iterations have been given up before? What gives them up may be the check of an index, so elements must not
+    /// be read before it.
     is_guarded: bool,
 }
 

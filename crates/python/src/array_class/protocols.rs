@@ -11,7 +11,7 @@ use crate::numpy::convert::Numpy;
 use crate::numpy::errors;
 use crate::object::ndarray::{NdArray, Payload};
 use crate::record::run;
-use crate::sharing::export::RealArray;
+use crate::sharing::real_array::{self, RealArray};
 use crate::sharing::{calling, export, foreign, results};
 use crate::ufunc;
 use numelt_ir::{DType, Dims, Scalar};
@@ -236,7 +236,7 @@ impl NdArray {
         let array = export::to_numpy(slf)?;
         let dtype = array.getattr(intern!(py, "dtype"))?;
         // NumPy finds strings of variable length by their dtype object, which must be the array's own
-        if export::type_number(&array) >= NPY_TYPES::NPY_NTYPES_LEGACY as c_int {
+        if real_array::type_number(&array) >= NPY_TYPES::NPY_NTYPES_LEGACY as c_int {
             return Err(PyAttributeError::new_err("__array_struct__"));
         }
         let capsule = array.getattr(intern!(py, "__array_struct__"))?;
@@ -437,7 +437,7 @@ fn refuse_lossy_format(array: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = array.py();
     let dtype = array.getattr(intern!(py, "dtype"))?;
     // in a format, bytes without a dtype are padding, and NumPy would read them as a record
-    if export::type_number(array) != NPY_TYPES::NPY_VOID as c_int {
+    if real_array::type_number(array) != NPY_TYPES::NPY_VOID as c_int {
         return if has_metadata(&dtype)? { Err(no_format()) } else { Ok(()) };
     }
     let known = met().iter().find(|(one, _)| one.is(&dtype)).map(|&(_, described)| described);

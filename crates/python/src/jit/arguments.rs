@@ -5,7 +5,7 @@ use crate::jit::known;
 use crate::numpy::convert::{self, Numpy};
 use crate::object::ndarray::{NdArray, Payload};
 use crate::record::run;
-use crate::sharing::export::RealArray;
+use crate::sharing::real_array::RealArray;
 use numelt_ir::{DType, Scalar};
 use numelt_jit::{Argument, ObjectKind, Type};
 use numelt_runtime::{BaseRef, GuardSet, ReadGuard, Reason, WriteGuard};

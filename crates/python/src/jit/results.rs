@@ -7,7 +7,7 @@ use crate::jit::{arguments, world};
 use crate::numpy::convert;
 use crate::object::fresh;
 use crate::object::ndarray::{NdArray, Payload};
-use crate::sharing::export::RealArray;
+use crate::sharing::real_array::RealArray;
 use numelt_ir::{DType, Scalar};
 use numelt_jit::{MADE, Source, Type, VIEW, source_parts};
 use numelt_runtime::ArrayView;

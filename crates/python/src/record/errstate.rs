@@ -4,8 +4,8 @@
 //! In: the state at the time of recording. Out: a byte for each instruction, and `RuntimeWarning`s after a flush.
 //! Under modes that act inside an operation (`raise`, `call`, `print`, `log`, and warnings of underflow), operations
 //! run one at a time: NumPy runs elementwise ones on zero-copy views, and the others run natively, with the
-//! processor's flags checked after each. NumPy keeps the state in a context variable. Until it has a value other than the
-//! one at the start, this value only needs to be compared.
+//! processor's flags checked after each. NumPy keeps the state in a context variable. Until it has a value other than
+//! the one at the start, this value only needs to be compared.
 
 use crate::cpython::calls;
 use crate::numpy::convert::Numpy;

@@ -7,16 +7,17 @@
 //! of the [`registry`]; it becomes a view of our base again.
 
 use crate::cpython::graveyard::{self, Owner};
-use crate::numpy::convert::{self, Numpy};
+use crate::numpy::convert::Numpy;
 use crate::numpy::errors;
 use crate::object::fresh::{self, stand};
 use crate::object::ndarray::{NdArray, Payload, standing_for};
 use crate::object::ufunc::Ufunc;
 use crate::record::{registry, run};
+use crate::sharing::real_array::RealArray;
 use numelt::rules::shape;
-use numelt_ir::{DType, Dims};
+use numelt_ir::DType;
 use numelt_runtime::{ArrayView, BaseRef, Export, Runtime};
-use numpy::npyffi::flags::{NPY_ARRAY_ALIGNED, NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE};
+use numpy::npyffi::flags::{NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEABLE};
 use numpy::npyffi::{NPY_ORDER, PY_ARRAY_API, PyArrayObject, npy_intp};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -144,78 +145,6 @@ pub fn numpy_ufunc_of<'py>(obj: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>>
 }
 
 // ---- NumPy's arrays to ours ---------------------------------------------------------------------
-
-/// The fields of a `numpy.ndarray` that this module reads.
-pub struct RealArray {
-    pub data: *mut u8,
-    /// The native dtype, if the address and the strides are aligned to it.
-    pub dtype: Option<DType>,
-    pub shape: Dims,
-    pub strides: Dims,
-    /// NumPy's flags of the array.
-    pub flags: c_int,
-    base: *mut ffi::PyObject,
-}
-
-impl RealArray {
-    /// Reads the structure of an object that is a `numpy.ndarray` (or a subclass).
-    pub fn of(obj: &Bound<'_, PyAny>) -> RealArray {
-        let array = obj.as_ptr().cast::<PyArrayObject>();
-        // SAFETY: the caller checked the type; the layout is part of NumPy's stable ABI, and dimensions and
-        // strides have `nd` entries.
-        unsafe {
-            let fields = &(*array).fields;
-            let nd = fields.nd as usize;
-            let dims = |p: *mut npy_intp| -> Dims {
-                if let (1..=4, true) = (nd, size_of::<npy_intp>() == size_of::<i64>()) {
-                    let mut few = [0; 4];
-                    std::ptr::copy_nonoverlapping(p.cast::<i64>(), few.as_mut_ptr(), nd);
-                    return Dims::from_buf_and_len(few, nd);
-                }
-                (0..nd).map(|axis| *p.add(axis) as i64).collect()
-            };
-            let (shape, strides) = (dims(fields.dimensions), dims(fields.strides));
-            let dtype = RealArray::dtype(obj);
-            RealArray { data: fields.data.cast(), dtype, shape, strides, flags: fields.flags, base: fields.base }
-        }
-    }
-
-    /// The native dtype of a `numpy.ndarray`, if its address and strides are aligned to it.
-    fn dtype(obj: &Bound<'_, PyAny>) -> Option<DType> {
-        // SAFETY: as in `of`.
-        unsafe {
-            let fields = &(*obj.as_ptr().cast::<PyArrayObject>()).fields;
-            if fields.flags & NPY_ARRAY_ALIGNED != 0 { convert::from_descr(obj.py(), fields.descr) } else { None }
-        }
-    }
-
-    /// The object that owns an array's memory; null if the array owns it itself.
-    fn base(obj: &Bound<'_, PyAny>) -> *mut ffi::PyObject {
-        // SAFETY: as in `of`.
-        unsafe { (*obj.as_ptr().cast::<PyArrayObject>()).fields.base }
-    }
-
-    fn nbytes(&self) -> i64 {
-        self.dtype.map_or(0, |d| shape::size(&self.shape) * d.size() as i64)
-    }
-
-    pub fn writeable(&self) -> bool {
-        self.flags & NPY_ARRAY_WRITEABLE != 0
-    }
-}
-
-/// Number of axes of an object that is a `numpy.ndarray`.
-pub fn rank(obj: &Bound<'_, PyAny>) -> usize {
-    // SAFETY: the caller checked the type; see `RealArray::of`.
-    unsafe { (*obj.as_ptr().cast::<PyArrayObject>()).fields.nd as usize }
-}
-
-/// NumPy's type number of the dtype of an object that is a `numpy.ndarray`.
-pub fn type_number(obj: &Bound<'_, PyAny>) -> c_int {
-    // SAFETY: as above; an array's descriptor lives as long as the array, and its type number has the same offset in
-    // NumPy 1 and 2.
-    unsafe { (*(*obj.as_ptr().cast::<PyArrayObject>()).fields.descr).fields.type_num }
-}
 
 /// Converts a `numpy.ndarray` to a numelt array. `fresh` says that nobody else holds it. Objects of all other
 /// classes, derived ones included, are returned unchanged.

@@ -11,6 +11,7 @@ use crate::numpy::hooks;
 use crate::object::ndarray::{NdArray, Payload};
 use crate::sharing::export;
 use crate::sharing::lend::{self, Lent, Terms, Values};
+use crate::sharing::real_array;
 use numpy::npyffi::NPY_TYPES;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PySlice, PyString, PyTuple};
@@ -60,7 +61,7 @@ pub fn set<'py>(real: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>, value: &Bound
     let place = if is_basic(key) { Some(key.clone()) } else { lent.argument(key)? };
     let Some(place) = place else { return Ok(false) };
     let stored =
-        if !value.is_exact_instance_of::<NdArray>() && holds_objects(real) && is_element(key, export::rank(real)) {
+        if !value.is_exact_instance_of::<NdArray>() && holds_objects(real) && is_element(key, real_array::rank(real)) {
             Some(value.clone())
         } else {
             lent.argument(value)?
@@ -75,7 +76,7 @@ pub fn set<'py>(real: &Bound<'py, PyAny>, key: &Bound<'py, PyAny>, value: &Bound
 
 /// Whether a `numpy.ndarray` holds Python objects.
 fn holds_objects(real: &Bound<'_, PyAny>) -> bool {
-    export::type_number(real) == NPY_TYPES::NPY_OBJECT as c_int
+    real_array::type_number(real) == NPY_TYPES::NPY_OBJECT as c_int
 }
 
 /// Whether NumPy gets the key unchanged because it is an int, a string or a slice, or a tuple of ints and slices. The
@@ -131,7 +132,7 @@ pub fn differences<'py>(array: &Bound<'py, PyAny>) -> Quick<'py> {
     let py = array.py();
     let Some(ours) = array.cast_exact::<NdArray>().ok().filter(|_| coverage::is_silent()) else { return Ok(None) };
     let Payload::Foreign(real) = ours.get().payload() else { return Ok(None) };
-    if export::rank(real.bind(py)) != 1 {
+    if real_array::rank(real.bind(py)) != 1 {
         return Ok(None);
     }
     operate_one("diff", array, |real| {

@@ -13,5 +13,6 @@ pub mod lend;
 pub mod library;
 pub mod loan;
 pub mod policy;
+pub mod real_array;
 pub mod results;
 pub mod subclass;

@@ -20,6 +20,7 @@ use pyo3::types::{PyTuple, PyType};
 
 /// From so many bytes on, the allocator may get the memory of an array from the system.
 const LARGE: usize = 128 << 10;
+
 /// Calls a method of NumPy's array class, whose first argument is an array of a derived class. The call is not
 /// counted.
 pub fn method<'py>(method: &Bound<'py, PyAny>, given: &Given<'_, 'py>) -> Quick<'py> {

@@ -23,7 +23,7 @@ use crate::numpy::hooks;
 use crate::object::ndarray::NdArray;
 use crate::object::ufunc::Ufunc;
 use crate::sharing::lend::Terms;
-use crate::sharing::{derived, export, foreign};
+use crate::sharing::{derived, export, foreign, real_array};
 use crate::ufunc::elementwise::{Call, Native};
 use crate::ufunc::options::options;
 use crate::ufunc::ufunc_direct::{quick_call, quick_or_numbers};
@@ -417,7 +417,7 @@ fn is_call(method: &Bound<'_, PyAny>) -> bool {
 /// objects are returned unchanged.
 fn without_axes(input: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     let py = input.py();
-    if input.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) && export::rank(&input) == 0 {
+    if input.is_exact_instance(Numpy::get(py)?.ndarray.bind(py)) && real_array::rank(&input) == 0 {
         return input.get_item(PyTuple::empty(py));
     }
     Ok(input)

@@ -93,8 +93,8 @@ pub fn reduce<'py>(py: Python<'py>, op: Op, source: &Operand<'py>, request: &Req
     elementwise::finish(py, reduction.record(&Attached(py), view)?, request.out)
 }
 
-/// Whether an axis that a reduction keeps runs backwards in memory. NumPy then multiplies numbers of complex64 by a loop
-/// that rounds every product (`numelt::uses_scalar_loop`), and by another one, which does not, along other axes.
+/// Whether an axis that a reduction keeps runs backwards in memory. NumPy then multiplies numbers of complex64 in a
+/// loop that rounds every product (`numelt::uses_scalar_loop`); its other loop does not round all of them.
 fn keeps_backward_axis(view: &ArrayView, axes: Axes) -> bool {
     view.strides.iter().enumerate().any(|(axis, &stride)| stride < 0 && !axes.contains(axis))
 }

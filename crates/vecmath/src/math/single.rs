@@ -13,8 +13,8 @@ use crate::coeffs::{
 use crate::func::unary;
 use crate::vector::{F32s, fast_two_sum, horner, poly};
 
-/// y and k with e^(h + l) = 2^k y, and the bits of a number whose last bits are k. The sums are in such an order that the last one's rounding error is that of y, and
-/// that of the one before is at most a quarter ULP.
+/// y and k with e^(h + l) = 2^k y, and the bits of a number whose last bits are k. The sums are in such an order that
+/// the last one's rounding error is that of y, and that of the one before is at most a quarter ULP.
 #[inline(always)]
 fn exp_pair_parts<V: F32s>(h: V, l: V) -> (V, V, V::Int) {
     let sum = (h + l).fma(V::of(INV_LN2_F32), V::of(MAGIC));
