@@ -7,7 +7,6 @@ the compiled kernels.
 
 from __future__ import annotations
 
-import gc
 import importlib.util
 import marshal
 import os
@@ -61,19 +60,13 @@ def _made(text: bytes | str, filename: str, namespace: dict[str, Any], key: byte
     from numelt._jit.twin import module_twin  # not needed for a file whose twin is on disk
 
     made = None
-    collects = gc.isenabled()
-    # the thousands of objects of a syntax tree are all in use; looking for garbage takes a third of the time
-    gc.disable()
     try:
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as caught, units.without_collector():
             # no code runs yet that could notice the changed filters
             warnings.simplefilter("always")
             made = module_twin(text, filename, namespace, has_idle=_reports_loops())
     except (SyntaxError, RecursionError):
         pass
-    finally:
-        if collects:
-            gc.enable()
     if made is None or caught:
         # the twin is nested too deeply, or the file has an error or warnings, which are shown here; the twin
         # contains some statements twice

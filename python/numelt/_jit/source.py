@@ -47,19 +47,16 @@ class _Module:
     def __init__(self, code: types.CodeType, tree: ast.Module) -> None:
         self.codes = frozenset(_codes(code))
         self.tree = tree
-
-    @functools.cached_property
-    def index(self) -> dict[tuple[str, int], list[Located]]:
-        """The functions of the tree by name and first line."""
-        found: dict[tuple[str, int], list[Located]] = {}
-        _collect(self.tree, Scope(self.tree), self.tree, found)
-        return found
+        self._scope = Scope(tree)
 
     def locate(self, code: types.CodeType) -> Located | None:
         """Return the function or generator expression of a code object."""
         if code not in self.codes:
             return None
-        candidates = self.index.get((code.co_name, code.co_firstlineno), [])
+        begun = _beginning_at(code.co_firstlineno, self.tree, self._scope)
+        candidates = [
+            Located(node, scope, self.tree) for node, scope in begun if _code_name(node) == code.co_name
+        ]
         if code.co_name in ("<lambda>", "<genexpr>") and len(candidates) > 1:
             return _by_columns(code, candidates)
         return candidates[0] if len(candidates) == 1 else None
@@ -78,7 +75,8 @@ def register(code: types.CodeType, tree: ast.Module) -> None:
 
 def _twin(code: types.CodeType) -> _Module | None:
     for loaded, text in units.LOADED.pop(code.co_filename, ()):
-        register(loaded, ast.parse(text, code.co_filename))
+        with units.without_collector():
+            register(loaded, ast.parse(text, code.co_filename))
     return next((m for m in _twins.get(code.co_filename, ()) if code in m.codes), None)
 
 
@@ -111,7 +109,7 @@ def _read(code: types.CodeType, namespace: dict[str, Any]) -> _Module | None:
 @functools.lru_cache(16)
 def _compiled(filename: str, text: str, flags: int) -> _Module | None:
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), units.without_collector():
             warnings.simplefilter("ignore")  # the first compilation of the file has shown them
             tree = ast.parse(text, filename)
             code = compile(tree, filename, "exec", flags=flags, dont_inherit=True)
@@ -128,21 +126,34 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(constant)
 
 
-def _collect(
-    node: ast.AST, scope: Scope, tree: ast.Module, found: dict[tuple[str, int], list[Located]]
-) -> None:
-    """Add the functions and generator expressions below a node to an index."""
+def _beginning_at(
+    line: int, node: ast.AST, scope: Scope
+) -> Iterator[tuple[Function | ast.GeneratorExp, Scope]]:
+    """Yield the functions and generator expressions below a node whose code begins at a line.
+
+    Each comes with its `Located.scope`. Only nodes that extend over this line are looked into.
+    """
     for child in ast.iter_child_nodes(node):
-        inner = scope
-        if isinstance(child, Function | ast.ClassDef):
-            inner = Scope(child, scope)
-        if isinstance(child, Function):
-            lines = [decorator.lineno for decorator in getattr(child, "decorator_list", ())]
-            key = getattr(child, "name", "<lambda>"), min([child.lineno, *lines])
-            found.setdefault(key, []).append(Located(child, inner, tree))
-        elif isinstance(child, ast.GeneratorExp):
-            found.setdefault(("<genexpr>", child.lineno), []).append(Located(child, scope, tree))
-        _collect(child, inner, tree, found)
+        end = getattr(child, "end_lineno", None)
+        if end is not None and not _first_line(child) <= line <= end:
+            continue
+        inner = Scope(child, scope) if isinstance(child, Function | ast.ClassDef) else scope
+        if isinstance(child, Function | ast.GeneratorExp) and _first_line(child) == line:
+            yield child, inner
+        yield from _beginning_at(line, child, inner)
+
+
+def _first_line(node: Any) -> int:
+    """Return the line at which a node begins: for a decorated one, that of its first decorator."""
+    lines: list[int] = [node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))]
+    return min(lines)
+
+
+def _code_name(node: Function | ast.GeneratorExp) -> str:
+    """Return the name that CPython gives the code of a function or generator expression."""
+    if isinstance(node, ast.GeneratorExp):
+        return "<genexpr>"
+    return "<lambda>" if isinstance(node, ast.Lambda) else node.name
 
 
 def _span(node: ast.expr) -> tuple[int, int, int, int]:
