@@ -15,9 +15,11 @@ use crate::object::ndarray::{NdArray, Payload};
 use crate::record::front::Attached;
 use crate::record::run;
 use crate::sharing::{derived, foreign, subclass};
+use crate::ufunc::quick;
 use numelt::rules::axes;
 use numelt::rules::shape::{self, Order};
 use numelt::{Front, normalize_axis};
+use numelt_ir::Op;
 use numelt_runtime::ArrayView;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -88,8 +90,13 @@ methods! {
         given.plain()?.is_empty().then(|| methods::flattened(array.py(), view))
     };
     conjugate |array, view, given| {
-        let same = given.plain()?.is_empty() && !view.dtype.is_complex();
-        same.then(|| Ok(array.clone().into_any()))
+        if !given.plain()?.is_empty() {
+            return None;
+        }
+        if view.dtype.is_complex() {
+            return quick::single(array.py(), Op::Conjugate, view);
+        }
+        Some(Ok(array.clone().into_any()))
     };
     fill |array, view, given| {
         let &[value] = given.plain()? else { return None };
