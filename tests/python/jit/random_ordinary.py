@@ -7,12 +7,13 @@ that share memory and variables that get other arrays while the loop runs.
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import numpy
 
 import numelt as np
+
+from .random_expressions import INTS, SCALARS, VECTORS, Expressions
 
 HEAD = """import math
 import signal
@@ -97,30 +98,13 @@ def sign(p):
 
 
 """
-SCALARS = (
-    "int8",
-    "uint8",
-    "int16",
-    "uint16",
-    "int32",
-    "uint32",
-    "int64",
-    "uint64",
-    "float32",
-    "float64",
-    "bool_",
-)
-SCALARS += ("float16", "complex64")
-INTS = ("i", "j", "n", "p", "q")
-FLOATS = ("x", "y", "z")
-VECTORS = ("a", "b", "c")
 
 
-class Writer:
+class Writer(Expressions):
     """Writes the text of a function `f(a, b, c, g, n, z, log)`: three vectors, a matrix, numbers, a list."""
 
     def __init__(self, seed: int) -> None:
-        self._r = random.Random(seed)
+        super().__init__(seed)
         self._lines: list[str] = []
         self._loops = 0
         # the number of loops around the current statement
@@ -177,167 +161,6 @@ class Writer:
             self._line(2, r.choice(["x = t", "p = u", "x, p = t, u"]))
         self._line(2, f"return {r.choice(['t + u', 't * y', 't if t else p', 'n - t', 'a[t % n] + u', 'q'])}")
         self._line(1, "small = inner")
-
-    # expressions
-
-    def _integer(self, depth: int = 2) -> str:
-        r = self._r
-        if depth == 0 or r.random() < 0.35:
-            return r.choice(
-                [*INTS, "i", "j", "p", "2", "3", "-1", "7", "0", "len(a)", "LIMIT", "255", "point.n"]
-            )
-        a, b = self._integer(depth - 1), self._integer(depth - 1)
-        return r.choice(
-            [
-                f"({a} + {b})",
-                f"({a} - {b})",
-                f"({a} * {b} % 2**66)",
-                f"({a} // {b})",
-                f"({a} % {b})",
-                f"({a} // 3)",
-                f"({a} % 5)",
-                f"({a} & {b})",
-                f"({a} | {b})",
-                f"({a} ^ {b})",
-                f"({a} << {r.choice(['1', '3', '31', '62', f'({b} % 70)'])})",
-                f"({a} >> {r.choice(['1', '3', '70', f'({b} % 70)'])})",
-                f"(-{a})",
-                f"(~{a})",
-                f"abs({a})",
-                f"min({a}, {b})",
-                f"max({a}, {b})",
-                f"int({self._float(depth - 1)})",
-                f"({a} if {self._test(depth - 1)} else {b})",
-                f"divmod({a}, {r.choice(['3', '-4', b])})[{r.choice('01')}]",
-                f"({a} % 9) ** {r.choice(['2', '3', '20', '0'])}",
-                f"pow({a}, 2, 1000003)",
-                f"collatz({a} % 30)",
-                f"power({a} % 11, {r.choice(['2', '5', '21'])})",
-                f"len(items[{a}:{b}])",
-                f"sum(range({a} % 12))",
-                f"first_above({r.choice(VECTORS)}, {b})",
-                f"bool({a})",
-                f"c[{self._index()}]",
-                f"int(c[{self._index()}])",
-                f"math.isqrt(abs({a}))",
-                f"math.gcd({a}, {b})",
-                f"(t := {a})",
-            ]
-        )
-
-    def _float(self, depth: int = 2) -> str:
-        r = self._r
-        if depth == 0 or r.random() < 0.35:
-            return r.choice([*FLOATS, "x", "0.5", "-1.5", "1e10", "SCALE", self._element(), "point.x"])
-        a, b = self._float(depth - 1), self._number(depth - 1)
-        return r.choice(
-            [
-                f"({a} + {b})",
-                f"({a} - {b})",
-                f"({a} * {b})",
-                f"({a} / {b})",
-                f"({b} / {a})",
-                f"({a} // {b})",
-                f"({a} % {b})",
-                f"(-{a})",
-                f"abs({a})",
-                f"float({b})",
-                f"round({a}, {r.choice(['1', '2', '-1'])})",
-                f"min({a}, {b})",
-                f"max({b}, {a})",
-                f"math.{r.choice(['sqrt', 'sin', 'exp', 'log', 'floor', 'atan'])}({a})",
-                f"np.{r.choice(['sqrt', 'sin', 'exp', 'abs', 'square', 'floor', 'sign'])}({a})",
-                f"({a} if {self._test(depth - 1)} else {b})",
-                f"({a} % 17) ** {r.choice(['2', '0.5', '-1', '3'])}",
-                f"small({b})",
-                f"bumped({b})",
-                f"power({a}, 2)",
-                f"point.{r.choice(['norm()', 'move(1)', 'y', 'x'])}",
-                f"{r.choice(VECTORS)}.{r.choice(['sum()', 'max()', 'mean()', 'min()', 'std()'])}",
-                f"np.dot({r.choice(VECTORS)}, {r.choice(VECTORS)})",
-                f"float({self._scalar(depth - 1)})",
-                f"math.hypot({a}, {b})",
-                f"({a} and {b})",
-                f"({a} or {b})",
-            ]
-        )
-
-    def _scalar(self, depth: int = 1) -> str:
-        """Return a scalar of NumPy's."""
-        r = self._r
-        a = f"np.{r.choice(SCALARS)}({r.choice(['1', '3', '100', '0', 'i % 100', 'n', 'p % 7'])})"
-        if depth == 0:
-            return a
-        b = r.choice([self._scalar(depth - 1), self._number(depth - 1), "1", "200", "0.5", "-1"])
-        return r.choice(
-            [
-                a,
-                f"({a} {r.choice(['+', '-', '*', '/', '//', '%', '**'])} {r.choice(['2', b])})",
-                f"({r.choice(['2', b])} {r.choice(['+', '-', '*', '/', '//', '%'])} {a})",
-                f"({a} {r.choice(['&', '|', '^', '<<', '>>'])} {r.choice(['1', b])})",
-                f"({a} {r.choice(['<', '==', '>='])} {b})",
-                f"(-{a})",
-                f"abs({a})",
-                f"{r.choice(['min', 'max'])}({a}, {b})",
-                f"({a} if {a} > {b} else {b})",
-            ]
-        )
-
-    def _number(self, depth: int = 2) -> str:
-        return self._r.choice([self._integer, self._integer, self._float, self._float, self._scalar])(depth)
-
-    def _index(self) -> str:
-        r = self._r
-        names = ["i", "j", "i", "j", "-1", "0", "i - 1", "-i", "i % n", "j % n", "(i * 7) % n", "n - 1 - i"]
-        names += ["p % n", "q", "np.int64(1)", "np.uint8(0)", "True", "i // 2", "int(x) % n", "len(a) - 1"]
-        return r.choice([*names, "items[0] % n"])
-
-    def _element(self) -> str:
-        r = self._r
-        if r.random() < 0.25:
-            return r.choice([f"g[{self._index()}, {self._index()}]", f"g[{self._index()}][{self._index()}]"])
-        return f"{r.choice(VECTORS)}[{self._index()}]"
-
-    def _vector(self) -> str:
-        r, v, w = self._r, self._r.choice(VECTORS), self._r.choice(VECTORS)
-        return r.choice(
-            [
-                v,
-                f"{v}[::-1]",
-                f"{v}[{r.choice(['1:', ':-1', '::2', 'i:', ':i', '-3:', ':'])}]",
-                f"{v} {r.choice(['+', '-', '*'])} {r.choice([w, '1', '0.5', 'x', 'i'])}",
-                f"{v}.copy()",
-                f"np.zeros({r.choice(['n', '3', 'len(a)', '3, dtype=int', 'n, dtype=np.float32'])})",
-                f"np.{r.choice(['sqrt', 'abs', 'cumsum', 'sort', 'sin'])}({v})",
-                f"np.where({v} > {r.choice(['0', 'x'])}, {v}, {w})",
-                f"g[{r.choice(['0', '-1', 'i % 4'])}]",
-                f"g[:, {r.choice(['0', '-1', 'i % 4'])}]",
-                f"{v}.astype({r.choice(['int', 'np.float32', 'np.uint8', 'bool'])})",
-                f"np.array([{self._number(1)}, {self._number(1)}, 2])",
-                f"np.arange({r.choice(['n', 'i % 6', '4'])})",
-            ]
-        )
-
-    def _test(self, depth: int = 1) -> str:
-        r = self._r
-        a, b = self._number(depth), self._number(depth)
-        return r.choice(
-            [
-                f"{a} {r.choice(['<', '<=', '>', '>=', '==', '!='])} {b}",
-                f"{self._integer(0)} {r.choice(['<', '>', '==', '!='])} {self._integer(0)}",
-                f"{self._integer(0)} % {r.choice(['2', '3'])} == {r.choice('01')}",
-                f"{self._integer(0)} < {self._integer(0)} <= {self._number(0)}",
-                f"not {a}",
-                f"{a} {r.choice(['and', 'or'])} {b}",
-                f"{self._integer(0)} in {r.choice(['items', '(1, 2, 3)', 'table', 'range(5)'])}",
-                f"{r.choice(FLOATS)} is {r.choice(['', 'not '])}None",
-                f"isinstance({a}, {r.choice(['int', 'float', 'bool', '(int, float)', 'np.floating'])})",
-                f"type({a}) is {r.choice(['int', 'float', 'np.float64', 'bool'])}",
-                f"sign({a}) == {r.choice(['1', 'None', '-1'])}",
-            ]
-        )
-
-    # statements
 
     def _block(self, depth: int) -> None:
         for _ in range(self._r.choice([1, 2, 2, 3])):
