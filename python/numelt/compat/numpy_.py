@@ -30,8 +30,6 @@ def teach(module: types.ModuleType) -> None:
             continue
         if cls in _taught or not cls.__module__.startswith("numpy"):
             continue
-        if cls is numpy.matrix:
-            type.__setattr__(cls, "__new__", staticmethod(_of_plain(cls.__new__)))
         teach_view(cls)
 
 
@@ -59,16 +57,6 @@ def _next_view(cls: Any) -> Callable[..., Any]:
         return fallback.wrap(inherited(numpy.ndarray)) if dtype is ndarray else inherited(dtype)
 
     return view
-
-
-def _of_plain(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a constructor that gets NumPy's views of our arrays, which it copies or shares."""
-
-    @functools.wraps(original)
-    def __new__(cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
-        return fallback.at_user_line(original, (cls, fallback.unwrap(data), *args), kwargs)
-
-    return __new__
 
 
 def _knowing(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -28,6 +28,8 @@ np.array(m.T); np.array(m, order="F"); np.copy(z)
 np.add.at(large, (i, i), a[:3]); np.add.at(large, (i[:, None], i), 2.0); np.maximum.at(large, (i, -1), a[:3])
 np.column_stack((a, a[::-1])); np.column_stack([m, a]); np.moveaxis(m, 0, -1); np.moveaxis(m, (0, 1), (1, 0))
 np.add.reduce(a); np.add.accumulate(a); np.add.outer(a, i); np.add.nin; np.add.identity; np.add.signature
+np.concatenate((table, table)); np.concatenate((words, ["x"])); np.stack((words, words))
+square * square; np.asmatrix(square); square.I; np.matrix(m)
 """
 
 MAKING = """
@@ -41,6 +43,7 @@ i = np.array([2, 0, -1])
 m = np.arange(12.0).reshape(4, 3)
 z = np.array([1 + 2j, -3.5j])
 large = np.zeros((200, 200))
+square = np.matrix([[1.0, 2.0], [3.0, 4.0]])
 """
 
 
@@ -50,6 +53,7 @@ def _names(np):
     return names
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
 @pytest.mark.parametrize(
     "call", [call.strip() for call in CALLS.replace("\n", ";").split(";") if call.strip()]
 )
@@ -90,7 +94,7 @@ a[i] = True; h[i] = 1e30; a[i] = float("nan"); a[i] = a[:3]; a[i[:0]] = b[:0]; a
 @pytest.mark.parametrize(
     "statement", [one.strip() for one in STORED.replace("\n", ";").split(";") if one.strip()]
 )
-@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:the matrix subclass")
 def test_storing_by_position(statement):
     results = []
     for np in (numpy, numelt):

@@ -162,6 +162,53 @@ def test_units_of_astropy() -> None:
         assert repr(theirs) == repr(ours)
 
 
+class Refusing:
+    """Behaves as an array, but supports none of NumPy's functions."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return numpy.asarray(self.value, dtype=dtype)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return NotImplemented
+
+
+METHODS = """
+x.put(at, two); x.put([0, 2], two); x.put(at, 9.0); x.take(at); x.take([1], axis=of(0)); x.dot(x1)
+x.compress(mask); x.searchsorted(two); x.searchsorted(1.0, sorter=of([0, 1, 2, 3])); x.clip(x1, 5)
+x.repeat(of(2)); x.choose([x1, two]); (x.astype(int) % 2).choose([x1, x1]); x.sum(where=mask)
+x.prod(where=mask); x.max(where=mask, initial=0.0); x.round(of(0)); x.trace(of(0)); x.dot(x, out=x1)
+x.reshape(at); x.partition(of(2)); x.fill(of(3.0)); x.all(where=mask)
+"""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("size", [4, 4096])
+@pytest.mark.parametrize(
+    "call", [call.strip() for call in METHODS.replace("\n", ";").split(";") if call.strip()]
+)
+def test_methods_ask_no_class(call: str, size: int) -> None:
+    found = []
+    for np in (numpy, numelt):
+        x = np.arange(float(size)) % 7
+        names = {
+            "x": x,
+            "at": Refusing([0, 2]),
+            "two": Refusing([1.0, 2.0]),
+            "x1": Refusing(x),
+            "of": Refusing,
+        }
+        names["mask"] = Refusing(numpy.arange(size) % 2 == 0)
+        try:
+            made = eval(call, names)
+        except Exception as error:
+            made = type(error), str(error).partition("0x")[0]
+        found.append((getattr(made, "tolist", lambda made=made: made)(), x.tolist()))
+    assert found[0] == found[1]
+
+
 def test_like_of_a_class_of_a_library() -> None:
     units = pytest.importorskip("astropy.units")
     like = numpy.arange(2.0) * units.m

@@ -11,9 +11,9 @@ use crate::cpython::vectorcall::{self, Callee, Entry};
 use crate::dispatch::unbound;
 use crate::functions::table::{self, Compiled};
 use crate::object::ndarray::NdArray;
-use crate::sharing::foreign;
 use crate::sharing::lend::{self, Terms};
 use crate::sharing::policy::{Decision, Share};
+use crate::sharing::{array_function, calling, foreign};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -48,6 +48,8 @@ pub struct Routine {
     behind: Option<Py<PyAny>>,
     /// Whether `method` or `behind` is a C function, whose errors about arguments have another wording.
     in_c: bool,
+    /// Whether this is a method of arrays. No class among its arguments can claim a call of it.
+    of_arrays: bool,
 }
 
 #[pymethods]
@@ -77,8 +79,10 @@ impl Routine {
         let in_c = method.is_some()
             || descriptor(&original)? && !descriptor(&general)?
             || behind.as_ref().is_some_and(|f| f.bind(py).is_instance_of::<PyCFunction>());
+        let of_arrays = descriptor(&original)? && text.strip_prefix("ndarray.").is_some_and(|n| !n.starts_with("__"));
         Ok(Routine {
             entry: Entry::new(),
+            of_arrays,
             name,
             original,
             general,
@@ -162,6 +166,11 @@ impl Callee for Routine {
         };
         match recorded {
             Some(made) => Ok(made),
+            None if self.of_arrays && array_function::is_claimed(given)? => {
+                // the package's function would pass the call to NumPy's function, which asks the classes
+                let (args, kwargs) = given::pack(given)?;
+                calling::fallback(self.name.bind(py).to_str()?, self.original.bind(py), &args, kwargs.as_ref())
+            }
             None => given.pass_to(self.general.bind(py)).map_err(|error| self.reworded(given, error)),
         }
     }

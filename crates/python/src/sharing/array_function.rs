@@ -2,16 +2,19 @@
 //! libraries do.
 //!
 //! In: such a call. Out: what numelt's function returns; `None` if only the package can decide, because numelt has no
-//! such function, another class takes part, or the call has come back from numelt's function.
+//! such function, another class takes part, or the call has come back from numelt's function. Also: whether a class
+//! among the arguments of a call has an `__array_function__` of its own.
 
 use crate::cpython::Quick;
 use crate::cpython::calls;
 use crate::cpython::given::Given;
 use crate::numpy::convert::Numpy;
 use crate::object::ndarray::NdArray;
+use crate::sharing::{derived, lend};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PySet, PyTuple};
+use pyo3::types::{PyDict, PyList, PySet, PyTuple};
 
 /// The package's table from NumPy's functions to numelt's, and its set of the calls in progress.
 static NATIVE: PyOnceLock<(Py<PyDict>, Py<PySet>)> = PyOnceLock::new();
@@ -48,6 +51,46 @@ pub fn asked<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let made = calls::apply(&native, args.to_owned(), if kwargs.is_empty() { None } else { Some(&kwargs) });
     entered.discard(&key)?;
     made.map(Some)
+}
+
+/// Longest list or tuple that is searched for objects that claim a call.
+const ITEMS: usize = 16;
+
+/// Whether an argument after the first, or an item of a short list or tuple among them, is of a class with an
+/// `__array_function__` of its own.
+pub fn is_claimed(given: &Given<'_, '_>) -> PyResult<bool> {
+    for value in given.positional().skip(1).chain(given.named()) {
+        let claimed = if let Ok(list) = value.cast_exact::<PyList>() {
+            list.len() <= ITEMS && any_claims(list.iter())?
+        } else if let Ok(tuple) = value.cast_exact::<PyTuple>() {
+            tuple.len() <= ITEMS && any_claims(tuple.iter())?
+        } else {
+            claims(&value)?
+        };
+        if claimed {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn any_claims<'py>(items: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<bool> {
+    for item in items {
+        if claims(&item)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether the class of an object has an `__array_function__` of its own.
+fn claims(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if lend::is_plain(value) || value.is_exact_instance_of::<NdArray>() {
+        return Ok(false);
+    }
+    let method = value.get_type().getattr_opt(intern!(value.py(), "__array_function__"))?;
+    let numpys = derived::numpys_method(value.py())?;
+    Ok(method.is_some_and(|method| !method.is(numpys)))
 }
 
 /// Adds the function to the module.

@@ -359,12 +359,17 @@ fn all<T>(items: impl IntoIterator<Item = T>, holds: impl Fn(T) -> PyResult<bool
 /// Longest list that is searched for arrays of non-native dtypes.
 const ITEMS: usize = 16;
 
-/// Whether one of the positional arguments, or an item of a short list among them, is a numelt array with a
+/// Whether one of the positional arguments, or an item of a short list or tuple among them, is a numelt array with a
 /// non-native dtype.
 pub fn has_foreign<'a, 'py: 'a>(mut args: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>) -> bool {
-    args.any(|arg| match arg.cast_exact::<PyList>() {
-        Ok(list) => list.len() <= ITEMS && list.iter().any(|item| is_foreign(&item)),
-        Err(_) => is_foreign(&arg),
+    args.any(|arg| {
+        if let Ok(list) = arg.cast_exact::<PyList>() {
+            return list.len() <= ITEMS && list.iter().any(|item| is_foreign(&item));
+        }
+        if let Ok(tuple) = arg.cast_exact::<PyTuple>() {
+            return tuple.len() <= ITEMS && tuple.iter_borrowed().any(|item| is_foreign(&item));
+        }
+        is_foreign(&arg)
     })
 }
 
