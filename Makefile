@@ -26,7 +26,7 @@ CORE_ARRAYS = NUMELT_PARITY_STEP=41 $(PY) -m pytest $(PYTEST_ARGS) -m core $(fil
 # the part of it that runs on an OpenCL device: warnings, the order of sums, loops in place
 OPENCL_CORE := $(addprefix tests/python/,ufunc/test_floating_point_warnings.py api/test_reduction_bits.py engine/test_stencils_in_place.py)
 
-.PHONY: help setup build wheel demo bench fusion-report test test-quick lint test-rust test-python test-with test-hostile test-far gpu-check gpu-compile-check test-wheel docs clean
+.PHONY: help setup build wheel demo bench fusion-report test test-quick lint test-rust test-python test-with test-hostile test-far gpu-check gpu-compile-check gpu-race-check test-wheel docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -115,6 +115,9 @@ gpu-check: build ## the tests on an NVIDIA device, then bandwidths and programs 
 
 gpu-compile-check: setup ## kernels as CUDA C++, compiled by NVRTC for several architectures (pip install nvidia-cuda-nvrtc-cu12; no graphics card needed)
 	$(PY) scripts/gpu_compile_check.py $(CHECK_ARGS)
+
+gpu-race-check: setup ## GPU kernels in Oclgrind, which finds races and accesses out of bounds (apt install oclgrind; no graphics card needed)
+	$(PY) scripts/gpu_race_check.py $(CHECK_ARGS)
 
 test-wheel: wheel ## the wheel in a clean environment, with LLVM out of sight
 	$(or $(PYTHON),$(PY)) scripts/check_wheel.py dist $(CHECK_ARGS)
