@@ -105,10 +105,11 @@ test-hostile: setup ## the core tests again: no fast paths into our own types, n
 # a driver compiles each kernel anew, so that all core tests would take an hour
 	NUMELT_ENGINE=opencl NUMELT_AT_ONCE=0 NUMELT_PIECEMEAL=0 $(PY) -m pytest $(PYTEST_ARGS) -m core $(OPENCL_CORE)
 
-test-far: setup ## all Python tests on the tests' device, with 64 MB of it, and with each kernel there or on the CPU by chance (make build; up to 20 minutes each)
+test-far: setup ## all Python tests on the tests' device, with 64 MB of it, and with each kernel there or on the CPU by chance; the core tests with new arrays there (make build; up to 20 minutes each)
 	NUMELT_ENGINE=far $(PY) -m pytest $(PYTEST_ARGS)
 	NUMELT_ENGINE=far NUMELT_DEVICE_MEMORY=64M $(PY) -m pytest $(PYTEST_ARGS)
 	NUMELT_ENGINE=auto NUMELT_DEVICES=far NUMELT_PLACEMENT=random:3 $(PY) -m pytest $(PYTEST_ARGS)
+	NUMELT_TEST_HOME=far $(CORE)
 
 gpu-check: build ## the tests on an NVIDIA device, then bandwidths and programs there (CHECK_ARGS="--engine opencl" for an OpenCL device, "--wheel FILE" for a wheel)
 	$(PY) scripts/gpu_check.py $(CHECK_ARGS)

@@ -23,6 +23,7 @@ from numelt._dispatch import native as _native
 from numelt._dispatch.fallback import FallbackError, FallbackWarning
 from numelt._routines.archives import *
 from numelt._routines.creation import *
+from numelt._routines.devices import *
 from numelt._routines.functional import *
 from numelt._routines.indexing import builders as _builders
 from numelt._routines.indexing.keys import *
@@ -52,7 +53,6 @@ from numelt.tools.starting import install, load_ipython_extension
 __numelt_version__ = _core.__version__
 # programs compare np.__version__ with NumPy's releases
 __version__ = _numpy.__version__
-__array_namespace_info__ = _numpy.__array_namespace_info__
 __array_api_version__ = _numpy.__array_api_version__
 
 ndarray = _core.ndarray

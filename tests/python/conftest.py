@@ -1,4 +1,8 @@
-"""Property tests use the same examples in every run; NUMELT_EXPLORE=1 searches for new ones."""
+"""Settings of all tests.
+
+Property tests use the same examples in every run; NUMELT_EXPLORE=1 searches for new ones. NUMELT_TEST_HOME is
+the device on which new arrays are, except those that are made of other arrays.
+"""
 
 import gc
 import os
@@ -11,6 +15,9 @@ import numelt
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("explore" if os.environ.get("NUMELT_EXPLORE") == "1" else "same")
+
+if "NUMELT_TEST_HOME" in os.environ:
+    numelt._core.put_new_arrays(os.environ["NUMELT_TEST_HOME"])
 
 
 def pytest_collection_finish():

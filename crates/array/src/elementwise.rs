@@ -161,6 +161,8 @@ impl<'a> Elementwise<'a> {
             scalar_loop::record_scalar_loop(front, resolved.op, resolved.ty, &target, inputs)?;
         } else if target.size() > 0 {
             front.record(resolved.op, resolved.ty, &target, inputs, Axes::default())?;
+        } else if let Made::New(made) = &made {
+            made.base.settle_like_operands(inputs);
         }
         Ok(Answer::Recorded(made))
     }

@@ -44,6 +44,7 @@ pub fn join<F: Front>(front: &F, pieces: &[ArrayView], axis: usize, dtype: DType
     front.check_size(&dims, dtype)?;
     let strides = shape::joined_strides(&dims, dtype.size() as i64, pieces);
     let out = front.fresh(dtype, &dims, strides);
+    out.base.settle_like_first(pieces.iter().map(|piece| &piece.base));
     let mut offset = 0;
     for piece in pieces.iter().filter(|piece| piece.size() > 0) {
         let target = shape::window(&out, offset, piece.shape.clone(), out.strides.clone());

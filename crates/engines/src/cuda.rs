@@ -7,12 +7,12 @@ use numelt_runtime::Config;
 /// Its name.
 pub const NAME: &str = "cuda";
 
-/// The engine for the first CUDA device.
+/// The engine for the CUDA device with this number.
 ///
 /// # Errors
-/// If there is no driver, no device or no compiler.
-pub fn engine(config: &Config) -> Result<Cuda> {
+/// If there is no driver, no such device or no compiler.
+pub fn engine(config: &Config, number: usize) -> Result<Cuda> {
     let cache_dir = super::opencl::cache_folder(config);
     let (memory, exact_products) = (config.device_memory, config.exact_products);
-    Cuda::new(&Options { devices: Devices::Accelerators, memory, cache_dir, exact_products })
+    Cuda::new(&Options { devices: Devices::Accelerators, number, memory, cache_dir, exact_products })
 }

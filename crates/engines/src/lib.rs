@@ -31,7 +31,8 @@ enum Maker {
     Device(Arc<DeviceMaker>),
 }
 
-type DeviceMaker = dyn Fn(&Config, &Arc<dyn Host>) -> Result<Arc<dyn Engine>> + Send + Sync;
+/// The last argument is the number of the device, for engines that there may be several of.
+type DeviceMaker = dyn Fn(&Config, &Arc<dyn Host>, usize) -> Result<Arc<dyn Engine>> + Send + Sync;
 
 /// A list of engines by name. It holds functions that make engines, not the engines themselves.
 #[derive(Clone)]
@@ -45,10 +46,10 @@ impl Default for Engines {
         let built_in = [
             (HOST, Maker::Host(|config| Ok(Arc::new(cpu::engine(config))))),
             ("null", Maker::Host(|_| Ok(Arc::new(NullEngine)))),
-            (cuda::NAME, Maker::Device(Arc::new(|config, _| Ok(Arc::new(cuda::engine(config)?))))),
-            (opencl::NAME, Maker::Device(Arc::new(|config, _| Ok(Arc::new(opencl::engine(config)?))))),
+            (cuda::NAME, Maker::Device(Arc::new(|config, _, number| Ok(Arc::new(cuda::engine(config, number)?))))),
+            (opencl::NAME, Maker::Device(Arc::new(|config, _, number| Ok(Arc::new(opencl::engine(config, number)?))))),
             #[cfg(feature = "far")]
-            ("far", Maker::Device(Arc::new(|config, host| Ok(Arc::new(far::engine(config, host)))))),
+            ("far", Maker::Device(Arc::new(|config, host, number| Ok(Arc::new(far::engine(config, host, number)?))))),
         ];
         Engines { all: built_in.into_iter().map(|(name, maker)| (name.into(), maker)).collect() }
     }
@@ -73,6 +74,11 @@ impl Engines {
         if self.names().iter().any(|taken| taken == name) {
             return Err(Error::Config(format!("engine: there is an engine {name:?} already")));
         }
+        let only = format!("{name}: there is one such device");
+        let maker = move |config: &Config, host: &Arc<dyn Host>, number| match number {
+            0 => maker(config, host),
+            _ => Err(Error::Engine(only.clone())),
+        };
         self.all.push((name.into(), Maker::Device(Arc::new(maker))));
         Ok(())
     }
@@ -87,14 +93,45 @@ impl Engines {
         if name == AUTO {
             return self.automatic(&Config { engine: AUTO.into(), ..config.clone() }, host);
         }
+        if self.numbered(name).is_some() {
+            return Ok(EngineSet { devices: vec![self.device(name, config, &host)?], host, rule: Rule::Always(0) });
+        }
         match self.all.iter().find(|(other, _)| other == name) {
-            Some((_, Maker::Host(_))) if name == HOST => Ok(host.into()),
-            Some((_, Maker::Host(maker))) => Ok(maker(config)?.into()),
-            Some((_, Maker::Device(maker))) => {
-                Ok(EngineSet { devices: vec![maker(config, &host)?], host, rule: Rule::Always(0) })
-            }
+            Some((_, Maker::Host(maker))) if name != HOST => Ok(maker(config)?.into()),
+            Some(_) => Ok(host.into()),
             None => Err(Error::Config(format!("engine: {name:?} is not {}", listed(&self.names())))),
         }
+    }
+
+    /// The name of a device in the form that [`Engine::name`] has it: `opencl` for the first device of an engine, also if
+    /// the text is `opencl:0`, and `opencl:1` for the second. `None` if no engine with memory of its own has the name.
+    pub fn device_name(&self, text: &str) -> Option<String> {
+        let (engine, number) = self.numbered(text)?;
+        Some(if number == 0 { engine.into() } else { format!("{engine}:{number}") })
+    }
+
+    /// The device of a name such as `opencl` or `opencl:1`, for these settings.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a name that no device has, and any error of making the engine.
+    pub fn device(&self, text: &str, config: &Config, host: &Arc<dyn Host>) -> Result<Arc<dyn Engine>> {
+        let Some((engine, number)) = self.numbered(text) else {
+            return Err(Error::Config(format!("there is no device {text:?}")));
+        };
+        // it has been asked for by its name
+        let config = Config { engine: engine.into(), ..config.clone() };
+        match self.all.iter().find(|(name, _)| name == engine) {
+            Some((_, Maker::Device(maker))) => maker(&config, host, number),
+            Some((_, Maker::Host(_))) | None => Err(Error::Config(format!("there is no device {text:?}"))),
+        }
+    }
+
+    /// The engine with memory of its own that a text names, and the number of its device.
+    fn numbered<'t>(&self, text: &'t str) -> Option<(&'t str, usize)> {
+        let (name, number) = text.split_once(':').unwrap_or((text, "0"));
+        let number = number.bytes().all(|digit| digit.is_ascii_digit()).then(|| number.parse().ok())??;
+        let is_device = |(own, maker): &(String, Maker)| own == name && matches!(maker, Maker::Device(_));
+        self.all.iter().any(is_device).then_some((name, number))
     }
 
     /// Like [`Engines::make`] for the engine that the settings name. If that device cannot be used, a message is
@@ -114,30 +151,24 @@ impl Engines {
     }
 
     fn automatic(&self, config: &Config, host: Arc<dyn Host>) -> Result<EngineSet> {
-        let mut devices = Vec::new();
-        for (name, maker) in &self.all {
-            let Maker::Device(maker) = maker else { continue };
-            let asked = config.devices.iter().any(|device| device == name);
-            // starting a device loads its driver, which takes time and memory
-            if !asked && !config.devices.is_empty() {
-                continue;
-            }
-            // an NVIDIA card is also an OpenCL device
-            if name == opencl::NAME
-                && !asked
-                && devices.iter().any(|device: &Arc<dyn Engine>| device.name() == cuda::NAME)
-            {
-                continue;
-            }
-            match maker(config, &host) {
-                Ok(device) => devices.push(device),
-                Err(error) if asked => return Err(error),
-                // a device that the settings do not name may be missing
-                Err(_) => {}
+        let mut devices: Vec<Arc<dyn Engine>> = Vec::new();
+        for name in &config.devices {
+            if self.numbered(name).is_some() {
+                devices.push(self.device(name, config, &host)?);
+            } else if !self.names().contains(name) {
+                return Err(Error::Config(format!("devices: {name:?} is not {}", listed(&self.names()))));
             }
         }
-        if let Some(missing) = config.devices.iter().find(|name| !self.names().contains(name)) {
-            return Err(Error::Config(format!("devices: {missing:?} is not {}", listed(&self.names()))));
+        // starting a device loads its driver, which takes time and memory
+        let others = self.all.iter().filter(|_| config.devices.is_empty());
+        for (name, maker) in others {
+            let Maker::Device(maker) = maker else { continue };
+            // an NVIDIA card is also an OpenCL device
+            if name == opencl::NAME && devices.iter().any(|device| device.name() == cuda::NAME) {
+                continue;
+            }
+            // a device that the settings do not name may be missing
+            devices.extend(maker(config, &host, 0).ok());
         }
         Ok(EngineSet { host, devices, rule: config.placement })
     }
@@ -200,6 +231,26 @@ mod tests {
         let only = engines.make("auto", &own(&["own"])).unwrap();
         assert_eq!((only.devices.len(), only.rule), (1, Rule::Cost));
         assert!(engines.make("auto", &own(&["missing"])).is_err() && engines.make("auto", &own(&["gpu"])).is_err());
+    }
+
+    #[test]
+    fn one_of_several_devices_has_a_number() {
+        let engines = Engines::default();
+        let name = |text: &str| engines.device_name(text);
+        assert_eq!((name("opencl"), name("opencl:0")), (Some("opencl".into()), Some("opencl".into())));
+        assert_eq!(name("cuda:12"), Some("cuda:12".into()));
+        for text in ["cpu", "cpu:0", "null", "auto", "gpu", "", ":", "opencl:", "opencl:x", "opencl:+1", "opencl:1:1"] {
+            assert_eq!(name(text), None, "{text}");
+            assert!(
+                text == "cpu" || text == "null" || text == "auto" || engines.make(text, &config()).is_err(),
+                "{text}"
+            );
+        }
+        let mut engines = engines;
+        engines.register("own", |_, _| Ok(Arc::new(NullEngine))).unwrap();
+        assert_eq!(engines.make("own:0", &config()).unwrap().devices.len(), 1);
+        let error = engines.make("own:1", &config()).err().unwrap().to_string();
+        assert!(error.contains("own: there is one such device"), "{error}");
     }
 
     #[test]

@@ -8,16 +8,15 @@ use std::path::PathBuf;
 /// Its name.
 pub const NAME: &str = "opencl";
 
-/// The engine for the best device. Unless the settings name OpenCL, that is never a processor, which the host engine
+/// The engine for the best device, or for another one by its number, the best ones first. Unless the settings name OpenCL, that is never a processor, which the host engine
 /// uses better.
 ///
 /// # Errors
-/// If there is no OpenCL library or no device.
-pub fn engine(config: &Config) -> Result<OpenCl> {
-    let automatic = config.engine == super::AUTO && !config.devices.iter().any(|device| device == NAME);
-    let devices = if automatic { Devices::Accelerators } else { Devices::All };
+/// If there is no OpenCL library or no such device.
+pub fn engine(config: &Config, number: usize) -> Result<OpenCl> {
+    let devices = if config.engine == super::AUTO { Devices::Accelerators } else { Devices::All };
     let (memory, exact_products) = (config.device_memory, config.exact_products);
-    OpenCl::new(&Options { devices, memory, cache_dir: cache_folder(config), exact_products })
+    OpenCl::new(&Options { devices, number, memory, cache_dir: cache_folder(config), exact_products })
 }
 
 /// Where programs are stored: in the directory of the settings; nowhere if that is an empty path; by default in the

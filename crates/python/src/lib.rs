@@ -52,6 +52,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cpython::fast::fast_paths, module)?)?;
     array::advanced::register(module)?;
     record::inspect::register(module)?;
+    record::homes::register(module)?;
     record::program::register(module)?;
     record::filters::register(module)?;
     sharing::extensions::register(module)?;

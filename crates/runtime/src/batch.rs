@@ -58,6 +58,8 @@ pub(crate) struct Batch {
     pub edits: u64,
     /// Bases that their holders are about to release, as of the last [`Batch::update_base_flags`].
     passing: PassingBases,
+    /// The number of the device on which its operations are to run, because their arrays have that home; zero for none.
+    pub home: u8,
     /// Whether it runs because one value is read, so that it may try to put other values off.
     pub may_put_off: bool,
     /// How many of the last instructions are small and had to wait for the work before them.
@@ -114,6 +116,7 @@ impl Batch {
             remaining: 0,
             edits: 0,
             passing: PassingBases::new(),
+            home: 0,
             may_put_off: false,
             waiting: 0,
         }
@@ -123,7 +126,8 @@ impl Batch {
     pub fn of(heap: &Arc<Heap>, program: Program, mut slots: Vec<Shared<BaseCell>>) -> Batch {
         let added = program.bases[slots.len()..].iter().map(|base| BaseRef::new(heap, base.nbytes).into_shared());
         slots.extend(added);
-        let mut batch = Batch { slots, ..Batch::new(heap, 0) };
+        let home = slots.iter().map(|cell| cell.home()).find(|&home| home != 0).unwrap_or(0);
+        let mut batch = Batch { slots, home, ..Batch::new(heap, 0) };
         batch.program.consts = program.consts;
         program.instrs.into_iter().for_each(|instr| batch.append(instr));
         batch
@@ -143,7 +147,7 @@ impl Batch {
         self.full_reductions.clear();
         self.positions.clear();
         self.calls.clear();
-        (self.remaining, self.edits, self.waiting) = (0, 0, 0);
+        (self.remaining, self.edits, self.waiting, self.home) = (0, 0, 0, 0);
     }
 
     /// Sets the plans that an empty batch is expected to repeat, the most likely first.
@@ -348,6 +352,7 @@ impl Batch {
     pub fn split(&mut self, at: usize, tail: &mut Batch) {
         self.stop_following();
         let cut = at as u32;
+        tail.home = self.home;
         tail.positions.extend(self.positions.iter().filter(|p| p.0 >= cut).map(|(at, place)| (at - cut, *place)));
         self.positions.retain(|p| p.0 < cut);
         for mut instr in self.program.instrs.drain(at..) {
@@ -458,10 +463,13 @@ impl Batch {
         &self.program.consts
     }
 
-    /// A hash of the program, without the values of literals.
+    /// A hash of the program and its home, without the values of literals.
     pub fn key(&mut self) -> u64 {
         self.stop_following();
         let mut hash = self.hash;
+        if self.home != 0 {
+            hash.word(u64::from(self.home));
+        }
         for base in &self.program.bases {
             hash.word((base.nbytes as u64) << 2 | u64::from(base.input) << 1 | u64::from(base.output));
         }

@@ -39,19 +39,19 @@ pub(crate) struct One {
 impl Caches {
     /// The finished plan of a batch that has been seen before.
     pub fn find(&mut self, key: u64, batch: &mut Batch) -> Option<Arc<ReadyPlan>> {
-        let passing = batch.passing().clone();
+        let (passing, home) = (batch.passing().clone(), batch.home);
         let program = batch.program();
-        let plan = self.plans.get(&key)?.iter().find(|plan| plan.matches(program, &passing))?;
+        let plan = self.plans.get(&key)?.iter().find(|plan| plan.home == home && plan.matches(program, &passing))?;
         Some(Arc::clone(plan))
     }
 
     /// Forgets the plan of a batch if it put values off that were read after all. Returns whether there was one.
     pub fn forget_regretted(&mut self, key: u64, batch: &mut Batch) -> bool {
-        let passing = batch.passing().clone();
+        let (passing, home) = (batch.passing().clone(), batch.home);
         let program = batch.program();
         let Some(list) = self.plans.get_mut(&key) else { return false };
         let before = list.len();
-        list.retain(|plan| !(plan.is_regretted() && plan.is_of(program, &passing)));
+        list.retain(|plan| !(plan.is_regretted() && plan.home == home && plan.is_of(program, &passing)));
         self.held -= (before - list.len()) * program.instrs.len();
         list.len() < before
     }

@@ -259,7 +259,10 @@ impl Config {
         match key {
             "threads" => self.threads = value.parse().map_err(|_| bad("a number of threads"))?,
             "engine" => {
-                if !self.engines.iter().any(|name| name == value) {
+                // one of several devices of an engine has a number
+                let (name, number) = value.split_once(':').unwrap_or((value, "0"));
+                let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
+                if !is_number || !self.engines.iter().any(|own| own == name) {
                     return Err(bad(&listed(&self.engines)));
                 }
                 self.engine = value.to_string();

@@ -58,6 +58,7 @@ pub use extension::{Extension, ExtensionInput, ExtensionOutput};
 pub use filter::{Filter, FilterError};
 pub use heap::base::{ArrayView, BaseRef, Export, Input, WeakBase};
 pub use heap::guards::{GuardSet, ReadGuard, WriteGuard};
+pub use heap::homes::Home;
 pub use heap::memory::HostMemory;
 pub use heap::pool::{Pool, PoolStats};
 pub use host::{Bounded, Draw, Host, Integers, MaskedRows, OffsetAndScale, RandomStream, Sequence, TWISTER_WORDS};

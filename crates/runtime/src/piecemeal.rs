@@ -338,7 +338,7 @@ impl Piecemeal<'_> {
         self.stats.kernels += ready.kernels as u64;
         let (placement, journal, progress) = (Placement::host(), Journal::default(), Progress::default());
         let (placement, journal, progress) = (&placement, &journal, &progress);
-        let context = ExecutionContext { host: self.engine, devices: &[], placement, journal, progress };
+        let context = ExecutionContext { host: self.engine, devices: &[], placement, home: None, journal, progress };
         ready.run(&context, &self.program.consts, &cells, self.warnings).map_err(|stopped| stopped.error)
     }
 }

@@ -11,6 +11,7 @@ mod filtering;
 mod flushing;
 pub mod fork;
 mod gate;
+mod homes;
 mod hosting;
 mod inspection;
 mod planning;
@@ -138,8 +139,8 @@ impl Runtime {
         let state = State {
             heap: Arc::clone(&heap),
             engine,
+            placement: Placement::new(rule, devices.len(), &config),
             devices: numbered(devices),
-            placement: Placement::new(rule, &config),
             batch: Box::new(Batch::new(&heap, epoch)),
             spare: None,
             cells: Vec::new(),
@@ -360,11 +361,14 @@ impl Drop for Runtime {
 }
 
 impl State {
-    fn options(&self) -> Options {
+    /// The options of plans for batches with this home, zero for none.
+    fn options(&self, home: u8) -> Options {
         let Config { fuse, passes, .. } = self.config;
-        let target = match self.placement.rule {
-            Rule::Always(_) | Rule::Random(_) => self.devices.first().map(|device| *device.engine.target()),
-            Rule::Host | Rule::Cost => None,
+        let target_of = |device: &Arc<Device>| *device.engine.target();
+        let target = match (self.device_at(home), self.placement.rule) {
+            (Some(number), _) => self.devices.get(number).map(target_of),
+            (None, Rule::Always(_) | Rule::Random(_)) => self.devices.first().map(target_of),
+            (None, Rule::Host | Rule::Cost) => None,
         };
         let target = target.unwrap_or_else(|| *self.engine.target());
         Options { fuse, passes, target, ..Options::default() }
@@ -459,7 +463,8 @@ impl State {
 
     /// Prepares for the batches that are likely to follow this plan's.
     fn expect_successors(&mut self, plan: Arc<ReadyPlan>) {
-        if !self.config.plan_cache {
+        // a batch that follows a plan does not look at the homes of its arrays
+        if !self.config.plan_cache || self.heap.homes.any() {
             return;
         }
         self.caches.used(&plan);
@@ -479,8 +484,9 @@ impl State {
             self.journal.begin(looked_at);
             self.moved = self.bytes_moved();
         }
+        let home = self.device_at(batch.home);
         let Self { engine, devices, placement, journal, progress, .. } = self;
-        let context = ExecutionContext { host: &**engine, devices, placement, journal, progress };
+        let context = ExecutionContext { host: &**engine, devices, placement, home, journal, progress };
         plan.run(&context, batch.consts(), &batch.slots, &mut self.warnings)
     }
 
@@ -500,7 +506,10 @@ impl State {
         report.step_ns = self.journal.step_ns();
         if !self.devices.is_empty() {
             let [there, back] = self.bytes_moved();
-            report.engines = self.journal.engines();
+            // without a device to choose, all of it has run on the host
+            if plan.home != 0 || !self.placement.chosen(&self.devices).is_empty() {
+                report.engines = self.journal.engines();
+            }
             (report.bytes_there, report.bytes_back) = (there - self.moved[0], back - self.moved[1]);
         }
         if self.config.trace {

@@ -62,7 +62,7 @@ def test_it_happens():
     before = at_once()
     x += 1.0
     x *= 2.0
-    assert at_once() == before + (2 if numelt._core.runs_at_once() else 0)
+    assert at_once() == before + (2 if numelt._core.runs_at_once() and x.device == "cpu" else 0)
     assert x[3999] == 8000.0
 
 
@@ -72,7 +72,7 @@ def test_it_happens_to_parts():
     before = at_once()
     x[1:] += x[:-1]
     x[10:] *= 2.0
-    assert at_once() == before + (2 if numelt._core.runs_at_once() else 0)
+    assert at_once() == before + (2 if numelt._core.runs_at_once() and x.device == "cpu" else 0)
     assert x[3999] == 2.0 * (3999 + 3998)
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 
+import numpy
 import pytest
 
 import numelt
@@ -73,3 +74,26 @@ def test_programs_run_on_the_device():
         x = numelt.arange(100_000.0)
         assert float((numelt.sqrt(x) ** 2 + x).sum()) > 0
         assert numelt._core.stats()["on_devices"] > before
+
+
+@NEEDS_DEVICE
+def test_arrays_are_put_on_the_device():
+    before = numelt._core.stats()["on_devices"]
+    x = numelt.arange(100_000.0, device="cuda")
+    y = numelt.asarray(numpy.arange(100_000.0)).to_device("cuda:0")
+    assert x.device == y.device == (x + y).device == numelt.zeros_like(x).device == "cuda"
+    for _ in range(5):
+        x = numelt.sqrt(x + y)
+        y[1:] = x[:-1]
+    assert numelt._core.stats()["on_devices"] > before
+    real_x = real_y = numpy.arange(100_000.0)
+    real_y = real_y.copy()
+    for _ in range(5):
+        real_x = numpy.sqrt(real_x + real_y)
+        real_y[1:] = real_x[:-1]
+    assert x.to_device("cpu").tobytes() == real_x.tobytes()
+    assert numelt.from_dlpack(y, device="cpu").tobytes() == real_y.tobytes()
+    assert numelt.sort(-x).device == x[x > 2].device == "cuda"
+    with pytest.raises(ValueError, match="there is no device 99 here"):
+        x.to_device("cuda:99")
+    assert "cuda" in numelt.__array_namespace_info__().devices()

@@ -258,3 +258,26 @@ def test_drivers_leave_the_programs_signal_handlers_alone():
     """
     done = run(code, NUMELT_ENGINE="opencl")
     assert done.stdout.split() == ["True", "True", "interrupted"], done.stderr
+
+
+@NEEDS_DEVICE
+def test_arrays_are_put_on_the_device():
+    before = numelt._core.stats()["on_devices"]
+    x = numelt.arange(100_000.0, device="opencl")
+    y = numelt.asarray(numpy.arange(100_000.0)).to_device("opencl:0")
+    assert x.device == y.device == (x + y).device == numelt.zeros_like(x).device == "opencl"
+    for _ in range(5):
+        x = numelt.sqrt(x + y)
+        y[1:] = x[:-1]
+    assert numelt._core.stats()["on_devices"] > before
+    real_x = real_y = numpy.arange(100_000.0)
+    real_y = real_y.copy()
+    for _ in range(5):
+        real_x = numpy.sqrt(real_x + real_y)
+        real_y[1:] = real_x[:-1]
+    assert x.to_device("cpu").tobytes() == real_x.tobytes()
+    assert numelt.from_dlpack(y, device="cpu").tobytes() == real_y.tobytes()
+    assert numelt.sort(-x).device == x[x > 2].device == "opencl"
+    with pytest.raises(ValueError, match="there is no device 99 here"):
+        x.to_device("opencl:99")
+    assert "opencl" in numelt.__array_namespace_info__().devices()

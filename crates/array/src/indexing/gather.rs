@@ -56,6 +56,7 @@ fn gather_at<F: Front>(
     front.check_size(&extents, dtype)?;
     let out = front.fresh(dtype, &extents, strides);
     if out.size() == 0 {
+        out.base.settle_like_first([&lookup.array.base]);
         return Ok(out);
     }
     let step = if positions.all { positions.axis.1 } else { 0 };

@@ -408,6 +408,7 @@ pub fn true_positions<F: Front>(front: &F, mask: &ArrayView) -> Result<ArrayView
     let mask = if mask.dtype == DType::Bool { mask.clone() } else { as_truth(front, mask)? };
     let count = count_true(front, &mask)?;
     let out = front.like_inputs(DType::I64, &[count, mask.shape.len() as i64], &[]);
+    out.base.settle_like_first([&mask.base]);
     if mask.shape.len() == 1 && count > 0 && count == mask.size() {
         // all elements of a vector: kernels compute the positions instead of loading them
         let numbers = [Input::Const(Scalar::I64(0)), Input::Const(Scalar::I64(1))];

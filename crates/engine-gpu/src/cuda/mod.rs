@@ -48,10 +48,13 @@ impl Driver for CudaDriver {
     const NAME: &'static str = "cuda";
     const DIALECT: Dialect = Dialect::Cuda;
 
-    fn open(_: Devices) -> Result<(CudaDriver, Capabilities)> {
+    fn open(_: Devices, number: usize) -> Result<(CudaDriver, Capabilities)> {
         let version = api::version()?;
-        let device = DeviceId::all()?.into_iter().next();
-        let device = device.ok_or_else(|| Error::Engine("cuda: there is no CUDA device here".into()))?;
+        let missing = match number {
+            0 => "cuda: there is no CUDA device here".into(),
+            number => format!("cuda: there is no device {number} here"),
+        };
+        let device = DeviceId::all()?.into_iter().nth(number).ok_or(Error::Engine(missing))?;
         if device.number(Attribute::Pools)? == 0 {
             return Err(Error::Engine("cuda: the device or its driver has no memory pools".into()));
         }

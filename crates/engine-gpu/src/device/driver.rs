@@ -36,11 +36,11 @@ pub trait Driver: Send + Sync + Sized + 'static {
     /// The language of texts.
     const DIALECT: Dialect;
 
-    /// Opens the best device, and returns its capabilities.
+    /// Opens one of these devices by its number, the best ones first, and returns its capabilities.
     ///
     /// # Errors
     /// What is missing, in words.
-    fn open(devices: Devices) -> Result<(Self, Capabilities)>;
+    fn open(devices: Devices, number: usize) -> Result<(Self, Capabilities)>;
 
     /// Everything on which a binary depends besides its text: the device, versions, and the compiler's options.
     fn identity(&self) -> &str;

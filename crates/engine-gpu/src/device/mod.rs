@@ -45,6 +45,8 @@ pub enum Devices {
 pub struct Options {
     /// Which devices it may use.
     pub devices: Devices,
+    /// Which of these, the best ones first.
+    pub number: usize,
     /// The bytes of memory that it may allocate; all of the device's memory if not given.
     pub memory: Option<usize>,
     /// The folder in which compiled programs are kept between processes; `None` keeps none.
@@ -55,6 +57,7 @@ pub struct Options {
 
 /// An engine for one device.
 pub struct Device<D: Driver> {
+    name: &'static str,
     target: Target,
     capabilities: Capabilities,
     // dropped before the driver, so that memory is freed before its context
@@ -82,12 +85,17 @@ struct State<D: Driver> {
 }
 
 impl<D: Driver> Device<D> {
-    /// An engine for the best device.
+    /// An engine for one of the devices.
     ///
     /// # Errors
     /// If there is no library, no device, or none that can be used.
     pub fn new(options: &Options) -> Result<Device<D>> {
-        let (driver, capabilities) = D::open(options.devices)?;
+        let (driver, capabilities) = D::open(options.devices, options.number)?;
+        let name = match options.number {
+            0 => D::NAME,
+            // a few bytes for each engine that is made
+            number => Box::leak(format!("{}:{number}", D::NAME).into_boxed_str()),
+        };
         let conditions = driver.memory(4 * WORDS)?;
         driver.write(&[0; 4 * WORDS], &conditions, 0)?;
         let state = State {
@@ -103,7 +111,7 @@ impl<D: Driver> Device<D> {
         let compiler = Compiler::new(driver, options.cache_dir.as_deref());
         let (state, calls, products) = (Mutex::new(state), Mutex::default(), Mutex::default());
         let exact_products = options.exact_products;
-        Ok(Device { target, capabilities, state, calls, products, exact_products, compiler })
+        Ok(Device { name, target, capabilities, state, calls, products, exact_products, compiler })
     }
 
     /// Name of the device and version of its driver.
@@ -197,7 +205,7 @@ impl<D: Driver> Storage for Device<D> {
 
 impl<D: Driver> Engine for Device<D> {
     fn name(&self) -> &'static str {
-        D::NAME
+        self.name
     }
 
     fn target(&self) -> &Target {

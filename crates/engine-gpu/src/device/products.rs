@@ -302,7 +302,7 @@ mod tests {
         const NAME: &'static str = "failing";
         const DIALECT: Dialect = Dialect::OpenCl;
 
-        fn open(_: Devices) -> Result<(Failing, Capabilities)> {
+        fn open(_: Devices, _: usize) -> Result<(Failing, Capabilities)> {
             let capabilities = Capabilities {
                 name: String::new(),
                 double: true,
@@ -375,7 +375,8 @@ mod tests {
 
     #[test]
     fn a_library_that_fails_for_a_dtype_is_not_asked_again() {
-        let options = Options { devices: Devices::All, memory: None, cache_dir: None, exact_products: false };
+        let options =
+            Options { devices: Devices::All, number: 0, memory: None, cache_dir: None, exact_products: false };
         let device = Device::<Failing>::new(&options).unwrap();
         let buffer = Buffer { handle: device.alloc(800).unwrap(), offset: 0 };
         for (ty, library, calls) in [(DType::F64, None, 1), (DType::F32, Some("a library"), 2)] {

@@ -20,8 +20,8 @@ pub struct OpenClDriver {
     identity: String,
 }
 
-/// The best device: graphics cards before other accelerators before processors.
-fn best(devices: Devices) -> Result<DeviceId> {
+/// One of the devices: graphics cards come before other accelerators, and those before processors.
+fn ranked(devices: Devices, number: usize) -> Result<DeviceId> {
     const CPU: u64 = 2;
     const GPU: u64 = 4;
     let rank = |device: &DeviceId| match device.number(Query::Type) {
@@ -29,11 +29,18 @@ fn best(devices: Devices) -> Result<DeviceId> {
         kind if kind & CPU == 0 => 1,
         _ => 2,
     };
-    let usable = DeviceId::all()?
+    let mut usable: Vec<DeviceId> = DeviceId::all()?
         .into_iter()
-        .filter(|device| device.number(Query::Compiler) != 0 && (devices == Devices::All || rank(device) < 2));
-    let missing = "opencl: there is no device here (a driver is missing, pocl-opencl-icd on Debian uses the processor)";
-    usable.min_by_key(rank).ok_or_else(|| Error::Engine(missing.into()))
+        .filter(|device| device.number(Query::Compiler) != 0 && (devices == Devices::All || rank(device) < 2))
+        .collect();
+    usable.sort_by_key(rank);
+    let missing = match number {
+        0 => {
+            "opencl: there is no device here (a driver is missing, pocl-opencl-icd on Debian uses the processor)".into()
+        }
+        number => format!("opencl: there is no device {number} here"),
+    };
+    usable.into_iter().nth(number).ok_or(Error::Engine(missing))
 }
 
 /// The bits that describe a device's arithmetic for a type of floats.
@@ -82,8 +89,8 @@ impl Driver for OpenClDriver {
     const NAME: &'static str = "opencl";
     const DIALECT: Dialect = Dialect::OpenCl;
 
-    fn open(devices: Devices) -> Result<(OpenClDriver, Capabilities)> {
-        let device = best(devices)?;
+    fn open(devices: Devices, number: usize) -> Result<(OpenClDriver, Capabilities)> {
+        let device = ranked(devices, number)?;
         let capabilities = capabilities(device);
         let context = Context::new(device)?;
         let queue = context.queue(device)?;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The device for the tests. If `NUMELT_TEST_ENGINE` names `cuda`, that device must exist; otherwise it is the best
 /// OpenCL device, or `None` if there is none, as on a machine without a driver.
 pub fn device() -> Option<Box<dyn Engine>> {
-    let options = Options { devices: Devices::All, memory: None, cache_dir: None, exact_products: false };
+    let options = Options { devices: Devices::All, number: 0, memory: None, cache_dir: None, exact_products: false };
     if env::var_os("NUMELT_TEST_ENGINE").is_some_and(|name| name == "cuda") {
         return Some(Box::new(Cuda::new(&options).unwrap_or_else(|why| panic!("{why}"))));
     }

@@ -11,6 +11,7 @@ use crate::numpy::errors;
 use crate::object::fresh::wrap_view;
 use crate::object::ndarray::{NdArray, Payload};
 use crate::record::front;
+use crate::record::homes;
 use crate::record::run;
 use crate::sharing::export;
 use crate::ufunc::reduce;
@@ -339,7 +340,7 @@ impl NdArray {
 
     #[getter]
     fn device(&self) -> &'static str {
-        "cpu"
+        self.view().map_or(homes::CPU, homes::device_of)
     }
 
     #[pyo3(signature = (device, /, *, stream = None))]
@@ -347,8 +348,8 @@ impl NdArray {
         if stream.is_some() {
             return Err(PyValueError::new_err("The stream argument in to_device() is not supported"));
         }
-        if device == "cpu" {
-            return Ok(slf.clone().into_any());
+        if let Some(home) = homes::named(device)? {
+            return homes::to_device(slf, home);
         }
         Err(PyValueError::new_err(format!("Unsupported device: {device}. Only 'cpu' is accepted.")))
     }

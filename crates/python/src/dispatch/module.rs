@@ -199,7 +199,9 @@ fn dimensions(shape: Any<'_, '_>) -> PyResult<Vec<i64>> {
 #[pyo3(signature = (shape, dtype = None, order = None))]
 fn empty<'py>(py: Python<'py>, shape: Any<'_, 'py>, dtype: Maybe<'_, 'py>, order: Maybe<'_, 'py>) -> Out<'py> {
     let Ok(dtype) = dtype_argument(dtype)? else { return Ok(not_implemented(py)) };
-    wrap_new(py, creation::new_array(shape, dtype.unwrap_or(DType::F64), order)?)
+    let view = creation::new_array(shape, dtype.unwrap_or(DType::F64), order)?;
+    view.base.settle();
+    wrap_new(py, view)
 }
 
 #[pyfunction]

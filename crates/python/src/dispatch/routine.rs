@@ -11,9 +11,11 @@ use crate::cpython::vectorcall::{self, Callee, Entry};
 use crate::dispatch::unbound;
 use crate::functions::table::{self, Compiled};
 use crate::object::ndarray::NdArray;
+use crate::record::homes;
 use crate::sharing::lend::{self, Terms};
 use crate::sharing::policy::{Decision, Share};
 use crate::sharing::{array_function, calling, foreign};
+use numelt_runtime::Home;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -69,8 +71,9 @@ impl Routine {
         draws: bool,
     ) -> PyResult<Routine> {
         let py = share.py();
-        let share = Share::parse(share, most)?;
         let text = name.bind(py).to_str()?;
+        let share = Share::parse(share, most)?;
+        let share = if PLACED.contains(&text) { Share::Placed(Box::new(share)) } else { share };
         let (compiled, recorded) = (table::of(text), table::general(text));
         let behind = implementation(original.bind(py))?;
         let descriptor =
@@ -148,6 +151,18 @@ impl Callee for Routine {
     }
 
     fn called<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+        let made = self.answered(given);
+        if homes::any() {
+            return self.followed(given, made);
+        }
+        made
+    }
+}
+
+impl Routine {
+    /// The result of a call that the compiled function has declined.
+    #[inline(always)]
+    fn answered<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let py = given.py();
         if self.draws && given.positional().len() == 0 && given.names().is_none() {
             return given.pass_to(self.original.bind(py));
@@ -174,9 +189,7 @@ impl Callee for Routine {
             None => given.pass_to(self.general.bind(py)).map_err(|error| self.reworded(given, error)),
         }
     }
-}
 
-impl Routine {
     /// A `TypeError` with NumPy's wording.
     #[cold]
     fn reworded(&self, given: &Given<'_, '_>, error: PyErr) -> PyErr {
@@ -187,6 +200,27 @@ impl Routine {
             }
             _ => error,
         }
+    }
+
+    /// The result of a call, where its arguments are. That of `to_device` is where the program has asked it to be.
+    #[cold]
+    fn followed<'py>(&self, given: &Given<'_, 'py>, made: PyResult<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        if self.name.bind(given.py()) == "ndarray.to_device" { made } else { homes::followed(given, made) }
+    }
+
+    /// The same call without the argument `device`, with its result on that device.
+    #[cold]
+    fn called_at<'py>(&self, given: &Given<'_, 'py>, home: Option<Home>) -> PyResult<Bound<'py, PyAny>> {
+        homes::made_at(given, home, || {
+            let (args, kwargs) = given::pack(given)?;
+            if let Some(kwargs) = &kwargs {
+                kwargs.del_item(intern!(given.py(), "device"))?;
+            }
+            given::unpacked(&args, kwargs.as_ref(), |given| match self.at_once(given)? {
+                Some(made) => Ok(made),
+                None => self.called(given),
+            })
+        })
     }
 
     /// Calls NumPy's function with converted arguments, if the policy decides so.
@@ -210,10 +244,32 @@ impl Routine {
                 foreign::call(self.name.bind(py).to_str()?, callable, given, false, Terms::ANY)
             }
             Decision::Declined => foreign::accepted(self.name.bind(py).to_str()?, callable, given),
+            Decision::At(home) => self.called_at(given, home).map(Some),
             Decision::Rules | Decision::Package => Ok(None),
         }
     }
 }
+
+/// The functions with an argument `device`.
+const PLACED: [&str; 17] = [
+    "arange",
+    "asanyarray",
+    "asarray",
+    "astype",
+    "empty",
+    "empty_like",
+    "eye",
+    "fft.fftfreq",
+    "fft.rfftfreq",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "linspace",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+];
 
 /// A routine that is an attribute of a class, with the instance as its first argument. The interpreter makes no bound
 /// method to call it.

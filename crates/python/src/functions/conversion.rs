@@ -209,7 +209,8 @@ pub fn asanyarray<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
 
 /// `asarray` of an object that is not an array of a derived class.
 fn any_of<'py>(a: Any<'_, 'py>, [dtype, order, device, copy, like]: [Arg<'_, 'py>; 5]) -> Quick<'py> {
-    if !device.is_word(&["cpu"]) || !like.is_none() {
+    let moves = || !device.is_none() && native(a).is_some_and(|view| view.base.home().is_some());
+    if !device.is_word(&["cpu"]) || !like.is_none() || moves() {
         return Ok(None);
     }
     let copy = if copy.is_none() { Some(Copied::IfNeeded) } else { Copied::said(copy, Copied::IfNeeded) };

@@ -21,7 +21,7 @@ use numelt::rules::resolve::Weak;
 use numelt::rules::shape::{self, Order};
 use numelt_ir::interp::cast;
 use numelt_ir::{Axes, DType, Dims, Op, Scalar, c_strides};
-use numelt_runtime::{ArrayView, Input};
+use numelt_runtime::{ArrayView, BaseRef, Input};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::SmallVec;
@@ -116,11 +116,15 @@ fn filled<'py>(given: &Given<'_, 'py>, value: Option<i64>) -> Quick<'py> {
             Some(value) => of_value(py, dtype, &dims, value).map(Some),
             None => {
                 let base = run::new_base(shape::size(&dims) as usize * dtype.size());
+                base.settle();
                 fresh::c_ordered(py, base, dtype, &dims).map(|made| Some(made.into_any()))
             }
         };
     }
     let Some(view) = any_new(&shape, dtype, DType::F64, order)? else { return Ok(None) };
+    if value.is_none() {
+        view.base.settle();
+    }
     filled_with(py, view, value).map(Some)
 }
 
@@ -137,6 +141,22 @@ fn of_value<'py>(py: Python<'py>, dtype: DType, dims: &[i64], value: Scalar) -> 
     match run::new_filled(dims, value) {
         Some(base) => fresh::c_ordered(py, base, dtype, dims).map(Bound::into_any),
         None => fill(py, unset(py, dtype, dims), value),
+    }
+}
+
+/// A new array in C order filled with one value, where a prototype of this dtype and shape is.
+fn of_value_like<'py>(py: Python<'py>, prototype: &ArrayView, value: Scalar) -> Out<'py> {
+    let (dtype, dims) = (prototype.dtype, &prototype.shape);
+    match run::new_filled(dims, value) {
+        Some(base) => {
+            base.settle_like(&prototype.base);
+            fresh::c_ordered(py, base, dtype, dims).map(Bound::into_any)
+        }
+        None => {
+            let view = unset(py, dtype, dims);
+            view.base.settle_like(&prototype.base);
+            fill(py, view, value)
+        }
     }
 }
 
@@ -238,8 +258,12 @@ fn like_array<'py>(
     let found = if plain { conversion::operand(prototype, &mut slot)? } else { None };
     let Some((_, view)) = found else { return Ok(None) };
     let Some(dtype) = any_dtype(dtype, view.dtype)? else { return Ok(None) };
+    // without the argument `device`, the new array is where the prototype is
+    let settle = |base: &BaseRef| if device.is_none() { base.settle_like(&view.base) } else { base.settle() };
     let Some(shape) = shape.given().filter(|shape| !shape.is_none()) else {
-        return Attached(py).new_like(view, dtype, order).map(Some);
+        let made = Attached(py).new_like(view, dtype, order)?;
+        settle(&made.base);
+        return Ok(Some(made));
     };
     let Some(dims) = errors::unless(py, operand::new_shape(&shape), &[errors::TYPE])? else { return Ok(None) };
     // if the number of axes is the same, the prototype's strides determine the order of the new axes
@@ -247,7 +271,9 @@ fn like_array<'py>(
         true => (view.strides.clone(), order),
         false => (c_strides(&dims, 1), if order == Order::A && shape::is_fortran(view) { Order::F } else { order }),
     };
-    Attached(py).new_like(&shape::window(view, view.offset, dims, strides), dtype, order).map(Some)
+    let made = Attached(py).new_like(&shape::window(view, view.offset, dims, strides), dtype, order)?;
+    settle(&made.base);
+    Ok(Some(made))
 }
 
 /// The parameters of `zeros_like` and `ones_like`.
@@ -280,7 +306,7 @@ pub fn full_like<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
         && shape::is_c_contiguous(&view.shape, &view.strides, view.dtype.size() as i64)
         && let Some(stored) = value.to_scalar(view.dtype).filter(|&stored| !value.overflowed(stored))
     {
-        return of_value(py, view.dtype, &view.shape, stored).map(Some);
+        return of_value_like(py, view, stored).map(Some);
     }
     let Some([Arg(Some(prototype)), Arg(Some(value)), dtype, order, subok, shape, device]) = given.bind(&LIKE) else {
         return Ok(None);

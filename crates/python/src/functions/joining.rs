@@ -143,6 +143,7 @@ pub fn stacked<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: impl FnOnce(DT
     }
     crate::numpy::errors::check_bytes(py, &dims, first.dtype)?;
     let out = front::fresh(py, first.dtype, &dims, c_strides(&dims, first.dtype.size() as i64));
+    out.base.settle_like_first(views.iter().map(|view| &view.base));
     for (at, view) in (0..).zip(&views) {
         let target = shape::window(&out, at * out.strides[0], view.shape.clone(), Dims::from_slice(&out.strides[1..]));
         assign::record(py, &target, view)?;
@@ -163,6 +164,7 @@ fn join<'py>(py: Python<'py>, pieces: &[ArrayView], axis: usize, dtype: DType) -
     }
     crate::numpy::errors::check_bytes(py, &dims, dtype)?;
     let out = front::fresh(py, dtype, &dims, strides);
+    out.base.settle_like_first(pieces.iter().map(|piece| &piece.base));
     let mut offset = 0;
     for piece in pieces.iter().filter(|p| p.size() > 0) {
         let target = shape::window(&out, offset, piece.shape.clone(), out.strides.clone());

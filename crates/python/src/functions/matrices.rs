@@ -58,6 +58,7 @@ fn few_in_triangle<'py>(given: &Given<'_, 'py>, keeps: impl Fn(i64, i64) -> bool
         }
     }
     let out = shape::whole(run::new_base(bytes.len()), view.dtype, &view.shape);
+    out.base.settle_like(&view.base);
     run::set_bytes(py, &out.base, &bytes)?;
     wrap_new(py, out).map(Some)
 }

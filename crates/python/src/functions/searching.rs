@@ -42,7 +42,7 @@ pub fn flatnonzero<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
 /// The positions of the elements of an array that are not zero, one row for each: computed now of few elements,
 /// otherwise recorded.
 fn true_table(py: Python<'_>, view: &ArrayView) -> PyResult<ArrayView> {
-    let few = policy::is_small(view, limits::FEW);
+    let few = policy::is_small(view, limits::FEW) && view.base.home().is_none();
     let dense = if few { run::on_dense(py, view, |bytes| true_places(view.dtype, bytes))? } else { None };
     let Some(places) = dense else { return indexing::true_positions(&Attached(py), view) };
     let rank = view.shape.len();

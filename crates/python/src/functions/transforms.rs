@@ -72,6 +72,7 @@ impl Transform {
         }
         errors::check_bytes(py, &dims, dtype)?;
         let out = shape::whole(run::new_base(shape::size(&dims) as usize * dtype.size()), dtype, &dims);
+        out.base.settle_like(&view.base);
         provide(py, &out)?;
         let made = wrap_new(py, out)?;
         // a Python int does not widen single precision

@@ -7,6 +7,7 @@ pub mod errstate;
 pub mod filters;
 pub mod front;
 pub mod gil;
+pub mod homes;
 pub mod inspect;
 pub mod library_reports;
 pub mod origin;

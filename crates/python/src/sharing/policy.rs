@@ -8,11 +8,11 @@
 use crate::cpython::given::Given;
 use crate::numpy::coverage;
 use crate::object::ndarray::{NdArray, Payload, exact_native};
-use crate::record::{errstate, library_reports};
+use crate::record::{errstate, homes, library_reports};
 use crate::sharing::derived;
 use crate::sharing::lend::{self, Terms};
 use crate::sharing::library::Library;
-use numelt_runtime::{ArrayView, Runtime};
+use numelt_runtime::{ArrayView, Home, Runtime};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -135,6 +135,8 @@ pub enum Share {
     Foreign,
     /// Those of the user's own code. They are not counted.
     Uncounted,
+    /// As the other one says, except calls that ask for another device, which the package's function does.
+    Placed(Box<Share>),
     /// All calls, which the compiled function has declined before: NumPy raises the error, or accepts arguments that
     /// numelt does not. Calls that NumPy accepts are counted as fallbacks.
     Declined,
@@ -159,6 +161,8 @@ pub enum Decision<'a> {
     Declined,
     /// The package's Python function.
     Package,
+    /// The function itself, without the argument `device`, with the result at this home.
+    At(Option<Home>),
 }
 
 impl Share {
@@ -196,6 +200,10 @@ impl Share {
             Ok(!lend::is_simple(given) && (lend::has_foreign(given.positional()) || derived::among(given)?))
         };
         Ok(match self {
+            Share::Placed(other) => match homes::asked(given)? {
+                Some(home) => Decision::At(home),
+                None => other.decide(given)?,
+            },
             Share::All => Decision::FallBack { method: false },
             Share::Method => Decision::FallBack { method: true },
             Share::Declined => Decision::Declined,

@@ -11,6 +11,7 @@ use crate::functions::{self, reductions};
 use crate::numpy::hooks;
 use crate::object::ndarray::{NdArray, exact_native};
 use crate::object::ufunc::Ufunc;
+use crate::record::homes;
 use crate::sharing::calling;
 use crate::sharing::foreign;
 use crate::sharing::lend::{self, Terms};
@@ -49,6 +50,20 @@ pub fn called<'py>(ufunc: &Bound<'py, Ufunc>, method: &Method, given: &Given<'_,
 /// A call that no fast path has recorded, of NumPy's ufunc or of a method of it: runs it in NumPy, or calls the
 /// package's hook. `ours` is the object that the program has called.
 pub fn unrecorded<'py>(
+    ours: &Bound<'py, PyAny>,
+    numpy: &Bound<'py, PyAny>,
+    name: &'static str,
+    given: &Given<'_, 'py>,
+) -> Out<'py> {
+    let made = answered(ours, numpy, name, given);
+    if homes::any() {
+        return homes::followed(given, made);
+    }
+    made
+}
+
+#[inline(always)]
+fn answered<'py>(
     ours: &Bound<'py, PyAny>,
     numpy: &Bound<'py, PyAny>,
     name: &'static str,

@@ -59,6 +59,8 @@ pub(crate) struct ReadyPlan {
     pub recipes: Arc<Recipes>,
     /// The plans that ran right after this one, the latest first.
     next: Mutex<SmallVec<[Weak<ReadyPlan>; NEXT]>>,
+    /// The number of the device for which it was made, as the home of its arrays; zero for none.
+    pub home: u8,
     /// The engines that were chosen for its steps.
     pub decisions: Decisions,
 }
@@ -128,6 +130,7 @@ impl ReadyPlan {
             positions: Mutex::default(),
             recipes,
             next,
+            home: 0,
             decisions: Decisions::default(),
         }
     }
@@ -274,6 +277,8 @@ pub(crate) struct ExecutionContext<'a> {
     pub host: &'a dyn Host,
     pub devices: &'a [Arc<Device>],
     pub placement: &'a Placement,
+    /// The number of the device that is the home of the plan's arrays, if they have one.
+    pub home: Option<usize>,
     pub journal: &'a Journal,
     pub progress: &'a Progress,
 }

@@ -13,21 +13,26 @@ use std::sync::Arc;
 /// Where the steps of a plan that is about to run are to run.
 pub(super) fn choose_engines(plan: &ReadyPlan, context: &ExecutionContext<'_>, memory: &Memory<'_>) -> StepEngines {
     let placement = context.placement;
+    if let Some(number) = context.home {
+        return StepEngines::On(number);
+    }
     if placement.rule != Rule::Cost {
         return StepEngines::ByRule;
     }
-    if context.devices.is_empty() {
+    // the rule does not choose devices that are there as the home of arrays only
+    let devices = placement.chosen(context.devices);
+    if devices.is_empty() {
         return StepEngines::Host;
     }
     let (key, is_away) = key(memory);
     if !is_away && !may_gain(&plan.plan.costs, placement.known().as_deref()) {
         return StepEngines::Host;
     }
-    let rates = placement.rates(context.host, context.devices);
+    let rates = placement.rates(context.host, devices);
     if let Some(engines) = plan.decisions.made(&key, &rates) {
         return StepEngines::Decided(engines);
     }
-    let able = |step| engines_for(plan, step, &rates, context.devices);
+    let able = |step| engines_for(plan, step, &rates, devices);
     let problem = Problem { steps: needs(plan, able), arrays: arrays(plan, &key, memory), rates: &rates };
     StepEngines::Decided(plan.decisions.decide(key, problem))
 }

@@ -125,8 +125,8 @@ impl BaseRef {
         !self.0.has_value()
     }
 
-    /// Whether its values can be read now: the host's copy is valid, no pending work and no guard writes it, and
-    /// nothing has failed.
+    /// Whether its values can be read now: the host's copy is valid, no pending work and no guard writes it, nothing has
+    /// failed, and it has no [home](BaseRef::home).
     #[inline]
     pub fn is_readable(&self) -> bool {
         self.has_values_here() && self.0.heap.guards.blocking(&self.0, false).is_none()
@@ -135,7 +135,7 @@ impl BaseRef {
     /// Like [`BaseRef::is_readable`], but guards are not considered.
     #[inline]
     pub(crate) fn has_values_here(&self) -> bool {
-        !self.0.host_address().is_null() && !self.is_awaited() && !self.0.has(note::FAILED)
+        !self.0.host_address().is_null() && !self.is_awaited() && !self.0.has(note::FAILED | note::HOME)
     }
 
     /// Whether its values can be changed now: it is readable, no pending work reads it, and it has no guard.

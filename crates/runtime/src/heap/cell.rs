@@ -52,6 +52,10 @@ pub(crate) mod note {
     pub const AWAY: u32 = 1 << 6;
     /// Its only holder is about to release it.
     pub const PASSING: u32 = 1 << 7;
+    /// It has a home or is to have none, whatever work writes it (see `homes.rs`).
+    pub const SETTLED: u32 = 1 << 8;
+    /// The number of its home; zero for none (see `homes.rs`).
+    pub const HOME: u32 = 0xff << 24;
     /// Something has been derived from the present values, and must be discarded by whoever writes them.
     pub const DERIVED: u32 = KEPT | COPIES;
 }
@@ -177,6 +181,18 @@ impl BaseCell {
     #[inline]
     pub fn has(&self, notes: u32) -> bool {
         self.notes.load(Ordering::Acquire) & notes != 0
+    }
+
+    /// All notes.
+    #[inline]
+    pub(super) fn notes(&self) -> u32 {
+        self.notes.load(Ordering::Acquire)
+    }
+
+    /// Sets the notes of a cell that has just been made; nobody else has a reference to it.
+    #[inline]
+    pub(super) fn start_with(&self, notes: u32) {
+        self.notes.store(notes, Ordering::Release);
     }
 
     /// Sets a [`note`], and returns whether it was set before.

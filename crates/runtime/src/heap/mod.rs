@@ -18,6 +18,7 @@ pub(crate) mod base;
 pub(crate) mod cell;
 pub(crate) mod copies;
 pub(crate) mod guards;
+pub(crate) mod homes;
 pub(crate) mod idle;
 pub(crate) mod lost;
 pub(crate) mod memory;
@@ -27,6 +28,7 @@ pub(crate) mod zeros;
 
 use self::cell::BaseCell;
 use self::guards::Guards;
+use self::homes::Homes;
 use self::lost::Lost;
 use self::pool::Pool;
 use self::shared::Shared;
@@ -57,6 +59,8 @@ pub(crate) struct Heap {
     pub requested_position: AtomicU32,
     /// The guards, by which values are read and written without recorded work.
     pub guards: Guards,
+    /// The devices on which arrays have been asked to be.
+    pub homes: Homes,
     /// The bases whose values are lost.
     pub lost: Lost,
     /// Unused cells, as good as new: making a cell takes longer than taking one from here. `None` after the runtime's
@@ -79,6 +83,7 @@ impl Heap {
                 watch: AtomicU8::new(warn::DEFAULT),
                 requested_position: AtomicU32::new(0),
                 guards: Guards::default(),
+                homes: Homes::default(),
                 lost: Lost::default(),
                 spare: Mutex::new(Some(Vec::new())),
             }

@@ -72,6 +72,11 @@ fn members(mask: EngineMask) -> impl Iterator<Item = usize> {
 }
 
 impl Problem<'_> {
+    /// The rates of an engine, if they are known. Those of devices that the rule does not choose from are not.
+    fn rates_of(&self, engine: usize) -> Option<Rates> {
+        self.rates.get(engine).copied().flatten()
+    }
+
     /// The engine of each step, by number.
     pub fn choose(&self) -> Vec<u8> {
         let last = self.last_uses();
@@ -103,7 +108,7 @@ impl Problem<'_> {
         let mut at: Vec<EngineMask> = self.arrays.iter().map(|array| array.at).collect();
         let mut nanos = 0.0;
         for (step, &engine) in self.steps.iter().zip(engines) {
-            nanos += self.rates[engine as usize].map_or(0.0, |rates| rates.step(&step.cost));
+            nanos += self.rates_of(engine as usize).map_or(0.0, |rates| rates.step(&step.cost));
             for &(array, written) in &step.uses {
                 let at = &mut at[array as usize];
                 nanos += self.transfer(array, at, engine as usize);
@@ -128,7 +133,7 @@ impl Problem<'_> {
     fn after(&self, path: &Path, from: u8, step: &StepNeeds, engine: usize, slots: &Slots) -> Path {
         let here = 1 << engine;
         let mut next = Path { from, engine: engine as u8, ..path.clone() };
-        next.nanos += self.rates[engine].map_or(0.0, |rates| rates.step(&step.cost));
+        next.nanos += self.rates_of(engine).map_or(0.0, |rates| rates.step(&step.cost));
         for &(array, written) in &step.uses {
             let at = &mut next.at[slots.of(array)];
             next.nanos += self.transfer(array, at, engine);
@@ -154,7 +159,7 @@ impl Problem<'_> {
         }
         if engine != 0 {
             let nbytes = self.arrays[array as usize].nbytes;
-            nanos += self.rates[engine].map_or(0.0, |rates| rates.there(nbytes));
+            nanos += self.rates_of(engine).map_or(0.0, |rates| rates.there(nbytes));
         }
         *at |= HOST | here;
         nanos
@@ -163,7 +168,7 @@ impl Problem<'_> {
     /// The nanoseconds of a copy from one of the devices that have the array.
     fn download(&self, array: u32, at: EngineMask) -> f64 {
         let nbytes = self.arrays[array as usize].nbytes;
-        self.rates[at.trailing_zeros() as usize].map_or(0.0, |rates| rates.back(nbytes))
+        self.rates_of(at.trailing_zeros() as usize).map_or(0.0, |rates| rates.back(nbytes))
     }
 
     /// The nanoseconds that copying an array to the host after the last step is likely to take.

@@ -28,6 +28,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug)]
 pub(crate) struct Placement {
     pub rule: Rule,
+    /// How many devices the rule chooses from. Those after them are only there as the home of arrays.
+    count: usize,
     /// The state of the random numbers of [`Rule::Random`].
     state: AtomicU64,
     /// How many steps ran on devices, and how many were placed there but ran on the host.
@@ -48,6 +50,8 @@ pub(crate) enum StepEngines {
     ByRule,
     /// All on the host.
     Host,
+    /// Each on this device, if it can do it.
+    On(usize),
     /// Each on its own engine.
     Decided(Engines),
 }
@@ -55,17 +59,23 @@ pub(crate) enum StepEngines {
 impl Placement {
     /// All on the host.
     pub const fn host() -> Placement {
-        Placement::of(Rule::Host, 0, RatesStore::NONE)
+        Placement::of(Rule::Host, 0, 0, RatesStore::NONE)
     }
 
-    pub fn new(rule: Rule, config: &Config) -> Placement {
+    /// The rule for the first `count` devices.
+    pub fn new(rule: Rule, count: usize, config: &Config) -> Placement {
         let seed = if let Rule::Random(seed) = rule { seed } else { 0 };
-        Placement::of(rule, seed, RatesStore::new(config))
+        Placement::of(rule, count, seed, RatesStore::new(config))
     }
 
-    const fn of(rule: Rule, seed: u64, store: RatesStore) -> Placement {
+    const fn of(rule: Rule, count: usize, seed: u64, store: RatesStore) -> Placement {
         let [state, done, declined] = [AtomicU64::new(seed), AtomicU64::new(0), AtomicU64::new(0)];
-        Placement { rule, state, done, declined, rates: Mutex::new(None), store }
+        Placement { rule, count, state, done, declined, rates: Mutex::new(None), store }
+    }
+
+    /// Those of a runtime's devices that the rule chooses from.
+    pub fn chosen<'d>(&self, devices: &'d [Arc<Device>]) -> &'d [Arc<Device>] {
+        &devices[..self.count.min(devices.len())]
     }
 
     /// Uses these rates, the host's first, instead of measuring.
@@ -119,9 +129,13 @@ impl Placement {
             (StepEngines::Decided(chosen), _) => {
                 usize::from(chosen[step]).checked_sub(1).and_then(|at| devices.get(at))
             }
+            (StepEngines::On(number), _) => devices.get(*number),
             (StepEngines::Host, _) | (StepEngines::ByRule, Rule::Host | Rule::Cost) => None,
             (StepEngines::ByRule, Rule::Always(number)) => devices.get(number),
-            (StepEngines::ByRule, Rule::Random(_)) => devices.get(random(&self.state) as usize % (devices.len() + 1)),
+            (StepEngines::ByRule, Rule::Random(_)) => {
+                let devices = self.chosen(devices);
+                devices.get(random(&self.state) as usize % (devices.len() + 1))
+            }
         };
         device.filter(|device| !device.is_lost())
     }

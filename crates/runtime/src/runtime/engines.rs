@@ -86,14 +86,16 @@ impl Held<'_> {
 }
 
 impl State {
-    /// Replaces the devices, and copies the values on the old ones to the host. Reading a value for which this fails
+    /// Replaces the devices, except those that are the home of arrays and have no successor of their name, and copies the
+    /// values on the old ones to the host. Reading a value for which this fails
     /// raises an error.
     fn use_devices(&mut self, devices: Vec<Arc<dyn Engine>>, rule: Rule) {
         self.devices.iter().for_each(|device| _ = device.empty());
         // totals include those of devices that have been replaced
         self.stats = self.with_devices();
-        self.devices = numbered(devices);
-        (self.placement, self.placed) = (Placement::new(rule, &self.config), [0; 2]);
+        let (count, kept) = (devices.len(), self.kept_devices(&devices));
+        self.devices = numbered(devices.into_iter().chain(kept).collect());
+        (self.placement, self.placed) = (Placement::new(rule, count, &self.config), [0; 2]);
     }
 }
 

@@ -33,7 +33,7 @@ impl Runtime {
         state.explained = WATCHED;
         self.note_at_once(&state);
         state.batch.update_base_flags();
-        let options = state.options();
+        let options = state.options(state.batch.home);
         let epoch = state.batch.epoch;
         // before the program is requested, because that ends the following of a plan and its positions
         let all = state.batch.known_positions();
@@ -134,12 +134,14 @@ impl State {
         }
     }
 
-    /// Where each step of a plan would run, as text; empty in a runtime without devices.
+    /// Where each step of a plan would run, as text; empty without a device to choose.
     fn expected_engines(&self, plan: &Plan) -> Vec<String> {
-        if self.devices.is_empty() {
+        let home = self.device_at(self.batch.home);
+        if home.is_none() && self.placement.chosen(&self.devices).is_empty() {
             return Vec::new();
         }
-        plan.steps.iter().map(|step| self.expected_engine(plan, step)).collect()
+        let rule = home.map_or(self.placement.rule, Rule::Always);
+        plan.steps.iter().map(|step| self.expected_engine(rule, plan, step)).collect()
     }
 
     /// What the first device that can do a step compiles for it.
@@ -149,21 +151,25 @@ impl State {
             let texts: Vec<String> = step.kernels().filter_map(|own| able.engine.source(&own.kernel)).collect();
             (!texts.is_empty()).then(|| texts.join("\n"))
         };
-        if self.placement.rule == Rule::Host { Vec::new() } else { plan.steps.iter().map(source).collect() }
+        if self.placement.rule == Rule::Host && self.batch.home == 0 {
+            Vec::new()
+        } else {
+            plan.steps.iter().map(source).collect()
+        }
     }
 
-    fn expected_engine(&self, plan: &Plan, step: &Step) -> String {
+    fn expected_engine(&self, rule: Rule, plan: &Plan, step: &Step) -> String {
         let host = self.engine.name();
-        let device = match self.placement.rule {
+        let device = match rule {
             Rule::Host => return host.into(),
             Rule::Always(number) => &self.devices[number..=number],
-            Rule::Cost | Rule::Random(_) => &self.devices[..],
+            Rule::Cost | Rule::Random(_) => self.placement.chosen(&self.devices),
         };
         let names = |able: bool| {
             let found = device.iter().filter(|device| exec::supports(device, plan, step) == able);
             found.map(|device| named(device, plan, step)).collect::<Vec<_>>().join(" or ")
         };
-        match (self.placement.rule, names(true), names(false)) {
+        match (rule, names(true), names(false)) {
             (_, able, unable) if able.is_empty() => format!("{host} ({unable} cannot do it)"),
             (Rule::Random(_), able, _) => format!("{host} or {able}, by chance"),
             (Rule::Cost, able, _) => format!("{host} or {able}, wherever it takes less time then"),

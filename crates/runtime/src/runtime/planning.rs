@@ -73,13 +73,14 @@ impl State {
         let passing = batch.passing().clone();
         let made = PlannedProgram::of(batch.program(), &passing);
         let program = batch.take_program();
-        let planned = match plan_without(program, &mut recipes, &self.options()) {
+        let planned = match plan_without(program, &mut recipes, &self.options(batch.home)) {
             Ok(mut plan) => self.caches.executables(&*self.engine, &mut plan.steps).map(|prepared| (plan, prepared)),
             Err(error) => Err(error),
         };
         let (plan, (executables, prepared)) = planned.inspect_err(|_| batch.put_back(made.unpack()))?;
         self.stats.kernels_compiled += prepared;
-        let ready = ReadyPlan::new(made, plan, recipes, executables);
+        let mut ready = ReadyPlan::new(made, plan, recipes, executables);
+        ready.home = batch.home;
         if long {
             footprint::settle();
         }
@@ -92,7 +93,7 @@ impl State {
         let mut recipes = self.recipes(&mut batch);
         let planned = match recipes.is_empty() {
             true => Ok(()),
-            false => plan_without(batch.program().clone(), &mut recipes, &self.options()).map(drop),
+            false => plan_without(batch.program().clone(), &mut recipes, &self.options(batch.home)).map(drop),
         };
         let program = without(batch.program(), &recipes);
         self.batch = batch;
@@ -151,7 +152,7 @@ impl State {
     /// Those of a flush.
     pub(super) fn finish(&mut self, plan: &Arc<ReadyPlan>, batch: &mut Batch, stopped: Stopped) -> Result<()> {
         let program = batch.program().clone();
-        let again = numelt_opt::plan_owned(without(&program, &plan.recipes.list), &self.options())?;
+        let again = numelt_opt::plan_owned(without(&program, &plan.recipes.list), &self.options(plan.home))?;
         let Some(mut left) = plan.left_of(again, stopped.at) else {
             mark_failed(batch);
             return Err(stopped.error);
@@ -211,6 +212,7 @@ impl State {
         let most = config.piecemeal as u64;
         // with settings that choose how to plan, and while operations are inspected, all batches are planned
         let free = self.placement.allows_shortcuts()
+            && batch.home == 0
             && config.plan_cache
             && config.fuse == Fuse::Greedy
             && config.passes == Passes::ALL;

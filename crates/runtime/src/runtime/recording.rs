@@ -83,6 +83,9 @@ impl Runtime {
                 Outcome::Record => has_tested = state.chains.has_tested(state.batch.len(), state.batch.work),
             }
         }
+        if self.heap.homes.any() {
+            self.enter_home(state, out, ins);
+        }
         // recording never waits: a batch that a guard blocks continues to grow
         if state.batch.is_at_cut() && state.batch.work < CUT_AT_ONCE && state.blocking_guard().is_none() {
             // The flush happens now and not after the batch's last instruction: meanwhile the statement of that
