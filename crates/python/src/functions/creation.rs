@@ -261,9 +261,11 @@ fn like_array<'py>(
     // without the argument `device`, the new array is where the prototype is
     let settle = |base: &BaseRef| if device.is_none() { base.settle_like(&view.base) } else { base.settle() };
     let Some(shape) = shape.given().filter(|shape| !shape.is_none()) else {
-        let made = Attached(py).new_like(view, dtype, order)?;
-        settle(&made.base);
-        return Ok(Some(made));
+        let made = Attached(py).new_like(view, dtype, order).map(Some);
+        if let Ok(Some(made)) = &made {
+            settle(&made.base);
+        }
+        return made;
     };
     let Some(dims) = errors::unless(py, operand::new_shape(&shape), &[errors::TYPE])? else { return Ok(None) };
     // if the number of axes is the same, the prototype's strides determine the order of the new axes
@@ -271,9 +273,11 @@ fn like_array<'py>(
         true => (view.strides.clone(), order),
         false => (c_strides(&dims, 1), if order == Order::A && shape::is_fortran(view) { Order::F } else { order }),
     };
-    let made = Attached(py).new_like(&shape::window(view, view.offset, dims, strides), dtype, order)?;
-    settle(&made.base);
-    Ok(Some(made))
+    let made = Attached(py).new_like(&shape::window(view, view.offset, dims, strides), dtype, order).map(Some);
+    if let Ok(Some(made)) = &made {
+        settle(&made.base);
+    }
+    made
 }
 
 /// The parameters of `zeros_like` and `ones_like`.
