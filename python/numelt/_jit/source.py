@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, cast
 from numelt._jit import units
 from numelt._jit.scopes import Function, Scope
 
-__all__ = ["FUTURE", "Located", "find", "locate", "locate_code", "register"]
+__all__ = ["FUTURE", "Located", "as_written", "find", "locate", "locate_code", "register"]
 
 FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -48,6 +48,16 @@ class _Module:
         self.codes = frozenset(_codes(code))
         self.tree = tree
         self._scope = Scope(tree)
+
+    @functools.cached_property
+    def written(self) -> dict[tuple[str, int], types.CodeType | None]:
+        """The code that CPython makes of the tree, by qualified name and first line, or None for two."""
+        found: dict[tuple[str, int], types.CodeType | None] = {}
+        name = next(iter(self.codes)).co_filename
+        for code in _codes(compile(self.tree, name, "exec", dont_inherit=True)):
+            key = code.co_qualname, code.co_firstlineno
+            found[key] = None if key in found else code
+        return found
 
     def locate(self, code: types.CodeType) -> Located | None:
         """Return the function or generator expression of a code object."""
@@ -78,6 +88,29 @@ def _twin(code: types.CodeType) -> _Module | None:
         with units.without_collector():
             register(loaded, ast.parse(text, code.co_filename))
     return next((m for m in _twins.get(code.co_filename, ()) if code in m.codes), None)
+
+
+def as_written(function: Any) -> Any:
+    """Return a function with the code that CPython makes of its source, for compilers that read code.
+
+    Of a function that is no twin, this is the function itself. A twin whose own code is not known for certain
+    is returned as well.
+    """
+    if type(function) is not types.FunctionType:
+        return function
+    module = _twin(function.__code__)
+    if module is None:
+        return function
+    code = module.written.get((function.__code__.co_qualname, function.__code__.co_firstlineno))
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    if code is None or not cells.keys() >= set(code.co_freevars):
+        return function
+    closure = tuple(cells[name] for name in code.co_freevars)
+    made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
+    functools.update_wrapper(made, function)
+    del made.__wrapped__  # type: ignore[attr-defined]
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
 
 
 def find(function: Any) -> Function | None:

@@ -1,4 +1,7 @@
-"""What numelt changes in numba: compiled functions accept our arrays, and `np` in them means NumPy."""
+"""What numelt changes in numba: compiled functions accept our arrays, and `np` in them means NumPy.
+
+Functions whose loops numelt compiles are given to numba as they are written.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,18 @@ def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _as_written(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose result, a function, has the code that CPython makes of its source."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        from numelt._jit.source import as_written  # not needed until numba compiles something
+
+        return as_written(function(*args, **kwargs))
+
+    return call
+
+
 _GLOBALS = "numba knows what it compiles by the function itself: `np.sin` has to be NumPy's"
 WRAPPED = (
     Name(
@@ -34,4 +49,10 @@ WRAPPED = (
     ),
     Name("numba.core.interpreter", "Interpreter.get_global_value", _looking_up, _GLOBALS),
     Name("numba.core.interpreter", "Interpreter.get_closure_value", _looking_up, _GLOBALS),
+    Name(
+        "numba.core.bytecode",
+        "get_function_object",
+        _as_written,
+        "it reads the code of functions, which with compiled loops (--jit-loops) is that of their twins",
+    ),
 )
