@@ -103,8 +103,9 @@ impl Engines {
         }
     }
 
-    /// The name of a device in the form that [`Engine::name`] has it: `opencl` for the first device of an engine, also if
-    /// the text is `opencl:0`, and `opencl:1` for the second. `None` if no engine with memory of its own has the name.
+    /// The name of a device in the form that [`Engine::name`] has it: `opencl` for the first device of an engine, also
+    /// if the text is `opencl:0`, and `opencl:1` for the second. `None` if no engine with memory of its own has the
+    /// name.
     pub fn device_name(&self, text: &str) -> Option<String> {
         let (engine, number) = self.numbered(text)?;
         Some(if number == 0 { engine.into() } else { format!("{engine}:{number}") })

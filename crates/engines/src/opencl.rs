@@ -8,8 +8,8 @@ use std::path::PathBuf;
 /// Its name.
 pub const NAME: &str = "opencl";
 
-/// The engine for the best device, or for another one by its number, the best ones first. Unless the settings name OpenCL, that is never a processor, which the host engine
-/// uses better.
+/// The engine for the best device, or for another one by its number, the best ones first. Unless the settings name
+/// OpenCL, that is never a processor, which the host engine uses better.
 ///
 /// # Errors
 /// If there is no OpenCL library or no such device.

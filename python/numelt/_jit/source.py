@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, cast
 from numelt._jit import units
 from numelt._jit.scopes import Function, Scope
 
-__all__ = ["FUTURE", "Located", "as_written", "find", "locate", "locate_code", "register"]
+__all__ = ["FUTURE", "Located", "as_written", "find", "locate", "locate_code", "register", "with_code"]
 
 FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -105,11 +105,20 @@ def as_written(function: Any) -> Any:
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     if code is None or not cells.keys() >= set(code.co_freevars):
         return function
+    return with_code(function, code, cells)
+
+
+def with_code(
+    function: types.FunctionType, code: types.CodeType, cells: dict[str, types.CellType]
+) -> types.FunctionType:
+    """Return a copy of a function with other code, whose free variables are the cells of these names."""
     closure = tuple(cells[name] for name in code.co_freevars)
     made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
-    functools.update_wrapper(made, function)
-    del made.__wrapped__  # type: ignore[attr-defined]
     made.__kwdefaults__ = function.__kwdefaults__
+    made.__dict__.update(function.__dict__)
+    for name in ("__annotations__", "__doc__", "__module__", "__qualname__", "__type_params__"):
+        if hasattr(function, name):
+            setattr(made, name, getattr(function, name))
     return made
 
 

@@ -86,13 +86,7 @@ def instance(template: Template, function: types.FunctionType) -> types.Function
     code, hidden = template
     cells = {name: types.CellType(value) for name, value in hidden.items()}
     cells |= dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    closure = tuple(cells[name] for name in code.co_freevars)
-    twin = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
-    twin.__kwdefaults__ = function.__kwdefaults__
-    twin.__dict__.update(function.__dict__)
-    for name in ("__annotations__", "__doc__", "__module__", "__qualname__", "__type_params__"):
-        if hasattr(function, name):
-            setattr(twin, name, getattr(function, name))
+    twin = source.with_code(function, code, cells)
     twin.__wrapped__ = function  # type: ignore[attr-defined]
     return twin
 

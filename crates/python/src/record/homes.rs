@@ -60,8 +60,8 @@ fn kept(name: String) -> &'static str {
     name
 }
 
-/// The home that a call asks for by `device=`, `None` inside for the CPU. `None` if the call can go on without it: there
-/// is no such argument, the CPU is asked for and everything is there, or NumPy has to raise the error.
+/// The home that a call asks for by `device=`, `None` inside for the CPU. `None` if the call can go on without it:
+/// there is no such argument, the CPU is asked for and everything is there, or NumPy has to raise the error.
 ///
 /// # Errors
 /// Those of [`named`].
@@ -234,7 +234,7 @@ pub fn is_device(text: &str) -> PyResult<bool> {
     named(text).map(|home| home.is_some())
 }
 
-/// Lets new arrays that are made of no array be on a device, or on the CPU again. For tests, which this runs with homes
+/// Lets new arrays that are made of no array be on a device, or on the CPU again. For tests, which run so with homes
 /// everywhere.
 ///
 /// # Errors

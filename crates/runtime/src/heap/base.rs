@@ -125,8 +125,8 @@ impl BaseRef {
         !self.0.has_value()
     }
 
-    /// Whether its values can be read now: the host's copy is valid, no pending work and no guard writes it, nothing has
-    /// failed, and it has no [home](BaseRef::home).
+    /// Whether its values can be read now: the host's copy is valid, no pending work and no guard writes it, nothing
+    /// has failed, and it has no [home](BaseRef::home).
     #[inline]
     pub fn is_readable(&self) -> bool {
         self.has_values_here() && self.0.heap.guards.blocking(&self.0, false).is_none()

@@ -86,9 +86,8 @@ impl Held<'_> {
 }
 
 impl State {
-    /// Replaces the devices, except those that are the home of arrays and have no successor of their name, and copies the
-    /// values on the old ones to the host. Reading a value for which this fails
-    /// raises an error.
+    /// Replaces the devices, except those that are the home of arrays and have no successor of their name, and copies
+    /// the values on the old ones to the host. Reading a value for which this fails raises an error.
     fn use_devices(&mut self, devices: Vec<Arc<dyn Engine>>, rule: Rule) {
         self.devices.iter().for_each(|device| _ = device.empty());
         // totals include those of devices that have been replaced
