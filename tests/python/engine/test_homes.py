@@ -7,9 +7,6 @@ whose values are on it is filled with garbage.
 import copy
 import os
 import pickle
-import subprocess
-import sys
-import textwrap
 import warnings
 
 import numpy
@@ -18,6 +15,7 @@ import pytest
 import numelt
 
 from ..support.compare import as_numpy
+from ..support.devices import run
 
 pytestmark = pytest.mark.skipif(
     "far" not in numelt._core.engines(), reason="this build has no test device (cargo feature far)"
@@ -112,14 +110,9 @@ def on_devices():
     return numelt._core.stats()["on_devices"]
 
 
-def run(code, **settings):
+def printed(code, **settings):
     """Run a program in a process of its own; return what it printed."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("NUMELT_")}
-    for key in ("NUMELT_CACHE_DIR", "NUMELT_CONFIG"):
-        if key in os.environ:
-            kept[key] = os.environ[key]
-    command = [sys.executable, "-c", textwrap.dedent(code)]
-    done = subprocess.run(command, env={**kept, **settings}, capture_output=True, text=True, timeout=300)
+    done = run(code, **settings)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -487,7 +480,7 @@ def test_programs_have_the_values_of_numpy_wherever_their_arrays_are(settings):
         assert ours == program(numpy, ["cpu"] * 3, seed), seed
     print(numelt._core.stats()["on_devices"] > 100)
     """
-    assert run(code, **settings) == "True\n"
+    assert printed(code, **settings) == "True\n"
 
 
 def test_settings_name_one_of_several_devices(x):
@@ -509,7 +502,7 @@ def test_settings_name_one_of_several_devices(x):
     print(float(x.sum()) > 0, np.__array_namespace_info__().devices())
     """
     settings = {"NUMELT_ENGINE": "auto", "NUMELT_DEVICES": "far:1,far", "NUMELT_PLACEMENT": "random:1"}
-    assert run(code, **settings) == "True ['cpu', 'far', 'far:1']\n"
+    assert printed(code, **settings) == "True ['cpu', 'far', 'far:1']\n"
 
 
 def test_two_opencl_devices():
@@ -540,7 +533,7 @@ def test_two_opencl_devices():
     assert (x.reshape(200, 200) @ y.reshape(200, 200)).device == "opencl"
     print(numelt.__array_namespace_info__().devices())
     """
-    printed = run(code, POCL_DEVICES="pthread basic").strip()
-    if printed in ("no device", "one device"):
-        pytest.skip(f"OpenCL: {printed} here")
-    assert printed == "['cpu', 'opencl', 'opencl:1']"
+    told = printed(code, POCL_DEVICES="pthread basic").strip()
+    if told in ("no device", "one device"):
+        pytest.skip(f"OpenCL: {told} here")
+    assert told == "['cpu', 'opencl', 'opencl:1']"

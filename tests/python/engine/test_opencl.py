@@ -3,10 +3,6 @@
 Debian's pocl-opencl-icd makes any processor an OpenCL device; scripts/setup.sh installs it.
 """
 
-import os
-import subprocess
-import sys
-import textwrap
 import warnings
 
 import numpy
@@ -15,6 +11,7 @@ import pytest
 import numelt
 
 from ..support.compare import as_numpy
+from ..support.devices import check_homes, run
 
 
 def has_device():
@@ -27,16 +24,6 @@ def has_device():
 
 
 NEEDS_DEVICE = pytest.mark.skipif(not has_device(), reason="no OpenCL device: install pocl-opencl-icd")
-
-
-def run(code, **settings):
-    """Run a program in a process of its own; return the finished process."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("NUMELT_")}
-    for key in ("NUMELT_CACHE_DIR", "NUMELT_CONFIG"):
-        if key in os.environ:
-            kept[key] = os.environ[key]
-    command = [sys.executable, "-c", textwrap.dedent(code)]
-    return subprocess.run(command, env={**kept, **settings}, capture_output=True, text=True, timeout=300)
 
 
 def on_both(program):
@@ -262,22 +249,4 @@ def test_drivers_leave_the_programs_signal_handlers_alone():
 
 @NEEDS_DEVICE
 def test_arrays_are_put_on_the_device():
-    before = numelt._core.stats()["on_devices"]
-    x = numelt.arange(100_000.0, device="opencl")
-    y = numelt.asarray(numpy.arange(100_000.0)).to_device("opencl:0")
-    assert x.device == y.device == (x + y).device == numelt.zeros_like(x).device == "opencl"
-    for _ in range(5):
-        x = numelt.sqrt(x + y)
-        y[1:] = x[:-1]
-    assert numelt._core.stats()["on_devices"] > before
-    real_x = real_y = numpy.arange(100_000.0)
-    real_y = real_y.copy()
-    for _ in range(5):
-        real_x = numpy.sqrt(real_x + real_y)
-        real_y[1:] = real_x[:-1]
-    assert x.to_device("cpu").tobytes() == real_x.tobytes()
-    assert numelt.from_dlpack(y, device="cpu").tobytes() == real_y.tobytes()
-    assert numelt.sort(-x).device == x[x > 2].device == "opencl"
-    with pytest.raises(ValueError, match="there is no device 99 here"):
-        x.to_device("opencl:99")
-    assert "opencl" in numelt.__array_namespace_info__().devices()
+    check_homes("opencl")
