@@ -7,6 +7,7 @@ whose values are on it is filled with garbage.
 import copy
 import os
 import pickle
+import threading
 import warnings
 
 import numpy
@@ -108,6 +109,22 @@ def x():
 def on_devices():
     """Return how many steps have run on devices."""
     return numelt._core.stats()["on_devices"]
+
+
+def test_other_threads_have_no_part_in_a_named_device():
+    """While one thread makes arrays on a device, those of another thread are on the CPU."""
+    done, elsewhere = threading.Event(), set()
+
+    def make():
+        while not done.is_set():
+            elsewhere.add(numelt.linspace(0.0, 1.0, 5).device)
+
+    thread = threading.Thread(target=make)
+    thread.start()
+    made = {numelt.arange(1000.0, device="far").device for _ in range(2000)}
+    done.set()
+    thread.join()
+    assert (made, elsewhere) == ({"far"}, {"cpu"})
 
 
 def printed(code, **settings):

@@ -234,8 +234,8 @@ pub fn is_device(text: &str) -> PyResult<bool> {
     named(text).map(|home| home.is_some())
 }
 
-/// Lets new arrays that are made of no array be on a device, or on the CPU again. For tests, which run so with homes
-/// everywhere.
+/// Lets new arrays that this thread makes of no array be on a device, or on the CPU again. For tests, which run so with
+/// homes everywhere.
 ///
 /// # Errors
 /// `ValueError` for a name that no device has, and those of [`named`].

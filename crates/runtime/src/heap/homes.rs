@@ -11,8 +11,9 @@
 use super::base::{BaseRef, Input};
 use super::cell::{BaseCell, note};
 use numelt_ir::{Error, Result};
+use std::cell::Cell;
 use std::num::NonZeroU8;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A device on which a program has asked arrays to be; see [`Runtime::home`](crate::Runtime::home).
@@ -37,8 +38,11 @@ pub(crate) struct Homes {
     /// Their names; the first one has number one.
     names: Mutex<Vec<&'static str>>,
     any: AtomicBool,
-    /// The number of the home of new arrays that are made of no array; zero for none.
-    of_new: AtomicU8,
+}
+
+thread_local! {
+    /// The number of the home of new arrays that this thread makes of no array; zero for none.
+    static OF_NEW: Cell<u8> = const { Cell::new(0) };
 }
 
 impl Homes {
@@ -77,16 +81,16 @@ impl Homes {
     pub fn all(&self) -> Vec<&'static str> {
         self.names().clone()
     }
+}
 
-    /// The number of the home of new arrays that are made of no array; zero for none.
-    pub fn of_new(&self) -> u8 {
-        self.of_new.load(Ordering::Relaxed)
-    }
+/// The number of the home of new arrays that this thread makes of no array; zero for none.
+pub(crate) fn of_new() -> u8 {
+    OF_NEW.get()
+}
 
-    /// Replaces [`Homes::of_new`], and returns the old one.
-    pub fn set_of_new(&self, number: u8) -> u8 {
-        self.of_new.swap(number, Ordering::Relaxed)
-    }
+/// Replaces [`of_new`], and returns the old one.
+pub(crate) fn set_of_new(number: u8) -> u8 {
+    OF_NEW.replace(number)
 }
 
 impl BaseCell {
