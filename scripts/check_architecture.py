@@ -337,7 +337,7 @@ RULES = [
             # copies of syntax trees
             "python/numelt/_jit/rewriter.py",
             # functions that the module itself has made
-            "python/numelt/_jit/twin.py",
+            "python/numelt/_jit/source.py",
             # methods that protocols require, on classes of the program in files that contain `import numpy`
             "python/numelt/tools/importing.py",
         ),

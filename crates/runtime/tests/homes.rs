@@ -90,6 +90,13 @@ fn results_that_are_settled_keep_having_no_home() {
     assert_eq!(settled(&|out| out.base.settle_like(&there.base)), Some(far));
     let new = rt.set_default_home(Some(far));
     assert_eq!(one_more(&rt, &array(&rt, None)).base.home(), Some(far));
+    // neither in other threads nor in other runtimes
+    std::thread::scope(|scope| {
+        scope.spawn(|| assert_eq!(one_more(&rt, &array(&rt, None)).base.home(), None));
+    });
+    let other = runtime(Rule::Host, 0);
+    home(&other);
+    assert_eq!(one_more(&other, &array(&other, None)).base.home(), None);
     assert_eq!((rt.set_default_home(new), new), (Some(far), None));
     assert_eq!(one_more(&rt, &array(&rt, None)).base.home(), None);
 }

@@ -11,10 +11,10 @@
 use super::base::{BaseRef, Input};
 use super::cell::{BaseCell, note};
 use numelt_ir::{Error, Result};
-use std::cell::Cell;
 use std::num::NonZeroU8;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 
 /// A device on which a program has asked arrays to be; see [`Runtime::home`](crate::Runtime::home).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,11 +38,9 @@ pub(crate) struct Homes {
     /// Their names; the first one has number one.
     names: Mutex<Vec<&'static str>>,
     any: AtomicBool,
-}
-
-thread_local! {
-    /// The number of the home of new arrays that this thread makes of no array; zero for none.
-    static OF_NEW: Cell<u8> = const { Cell::new(0) };
+    /// The number of the home of new arrays that a thread makes of no array, for the threads that have set one.
+    of_new: Mutex<Vec<(ThreadId, u8)>>,
+    any_of_new: AtomicBool,
 }
 
 impl Homes {
@@ -81,16 +79,30 @@ impl Homes {
     pub fn all(&self) -> Vec<&'static str> {
         self.names().clone()
     }
-}
 
-/// The number of the home of new arrays that this thread makes of no array; zero for none.
-pub(crate) fn of_new() -> u8 {
-    OF_NEW.get()
-}
+    /// The number of the home of new arrays that this thread makes of no array; zero for none.
+    pub fn of_new(&self) -> u8 {
+        // what this thread has set, it sees
+        if !self.any_of_new.load(Ordering::Relaxed) {
+            return 0;
+        }
+        let of_new = self.of_new.lock().unwrap_or_else(PoisonError::into_inner);
+        let this = thread::current().id();
+        of_new.iter().find(|(thread, _)| *thread == this).map_or(0, |(_, number)| *number)
+    }
 
-/// Replaces [`of_new`], and returns the old one.
-pub(crate) fn set_of_new(number: u8) -> u8 {
-    OF_NEW.replace(number)
+    /// Replaces [`of_new`](Homes::of_new), and returns the old one.
+    pub fn set_of_new(&self, number: u8) -> u8 {
+        let mut of_new = self.of_new.lock().unwrap_or_else(PoisonError::into_inner);
+        let this = thread::current().id();
+        let at = of_new.iter().position(|(thread, _)| *thread == this);
+        let old = at.map_or(0, |at| of_new.swap_remove(at).1);
+        if number != 0 {
+            of_new.push((this, number));
+        }
+        self.any_of_new.store(!of_new.is_empty(), Ordering::Relaxed);
+        old
+    }
 }
 
 impl BaseCell {

@@ -12,7 +12,7 @@ use crate::exec::Candidates;
 use crate::heap::base::{ArrayView, Input};
 use crate::heap::cell::note;
 use crate::heap::copies::Device;
-use crate::heap::homes::{self, Home, number};
+use crate::heap::homes::{Home, number};
 use crate::host::Host;
 use crate::stats::Reason;
 use numelt_ir::Result;
@@ -65,7 +65,7 @@ impl Runtime {
 
     /// Sets the home of new arrays that this thread makes of no array, and returns the one before.
     pub fn set_default_home(&self, home: Option<Home>) -> Option<Home> {
-        Home::of(homes::set_of_new(number(home)))
+        Home::of(self.heap.homes.set_of_new(number(home)))
     }
 
     /// Before an operation is recorded: gives its result a home, and runs the batch if that has another one.
@@ -100,7 +100,7 @@ impl State {
             Input::Array(array) => array.base.0.home(),
             Input::Const(_) => 0,
         };
-        let home = ins.iter().map(home).find(|&home| home != 0).unwrap_or_else(homes::of_new);
+        let home = ins.iter().map(home).find(|&home| home != 0).unwrap_or_else(|| self.heap.homes.of_new());
         if home != 0 {
             cell.set_home(home);
         }
