@@ -22,11 +22,34 @@ impl Library {
         (!handle.is_null()).then_some(Library(handle))
     }
 
+    /// Loads the first library of these names that can be loaded.
+    ///
+    /// # Errors
+    /// `missing`, and why the loader refuses the first name: a library may be there, and one that it needs may not.
+    pub fn first(names: &[&CStr], missing: &str) -> Result<Library, String> {
+        let (first, others) = names.split_first().ok_or(missing)?;
+        Library::open(first).ok_or_else(refusal).or_else(|why| {
+            let other = others.iter().find_map(|name| Library::open(name));
+            other.ok_or_else(|| format!("{missing}: {why}"))
+        })
+    }
+
     /// The address of a function; null if the library has none of that name.
     pub fn address(self, name: &CStr) -> *mut c_void {
         // SAFETY: a library that `dlopen` gave, and a C string.
         unsafe { libc::dlsym(self.0, name.as_ptr()) }
     }
+}
+
+/// Why this thread's last `dlopen` failed.
+fn refusal() -> String {
+    // SAFETY: the text is valid until the thread calls the loader again.
+    let why = unsafe { libc::dlerror() };
+    if why.is_null() {
+        return String::new();
+    }
+    // SAFETY: as above; a C string.
+    unsafe { CStr::from_ptr(why) }.to_string_lossy().into_owned()
 }
 
 /// Declares `Api`: addresses of functions, with their types from the library's specification.

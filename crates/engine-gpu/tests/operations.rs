@@ -10,7 +10,7 @@ use numelt_runtime::Task;
 use numelt_testing::closeness::Closeness;
 use numelt_testing::compare::{Tolerance, agree};
 use std::collections::BTreeMap;
-use support::{bytes, device, is_simulator, kernel, run};
+use support::{bytes, device, kernel, run};
 
 /// Difficult values of a dtype: limits, zeros of both signs, NaN, infinities, fractions.
 fn values(dtype: DType) -> Vec<Scalar> {
@@ -141,7 +141,7 @@ fn operations() {
     }
     let done: usize = groups.values().map(Vec::len).sum();
     println!("{done} operations with their dtypes; left to the host: {}", left.join(" "));
-    assert!(done > if is_simulator() { 550 } else { 600 }, "{done}");
+    assert!(done > 600, "{done}");
 }
 
 fn node(op: Op, ty: DType) -> Node {

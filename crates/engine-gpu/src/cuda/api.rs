@@ -83,7 +83,7 @@ fn api() -> Result<&'static Api> {
 
 fn find() -> std::result::Result<Api, String> {
     let missing = "there is no CUDA device here (libcuda.so.1, which comes with NVIDIA's driver, is missing)";
-    Api::find(NAMES.iter().find_map(|name| Library::open(name)).ok_or(missing)?)
+    Api::find(Library::first(&NAMES, missing)?)
 }
 
 /// The driver's error code as an error: out of memory, a context that cannot be used any more, or something else.

@@ -66,7 +66,6 @@ impl Driver for CudaDriver {
             double: true,
             single: true,
             divides: true,
-            fused: true,
             wide: true,
             parameter_bytes: PARAMETER_BYTES,
             memory: device.memory()?,

@@ -14,10 +14,8 @@ pub struct Capabilities {
     pub double: bool,
     /// Whether it computes in f32 as NumPy does, except for quotients and roots.
     pub single: bool,
-    /// Whether its quotients and roots of f32 are rounded correctly.
+    /// Whether its quotients and roots of f32 are rounded correctly without a detour through f64.
     pub divides: bool,
-    /// Whether its fused multiply-add of f32 is correct.
-    pub fused: bool,
     /// Whether it has atomic operations of 64 bits.
     pub wide: bool,
     /// The bytes of all arguments of a kernel.
@@ -88,9 +86,8 @@ impl Capabilities {
             op,
             Op::Divide | Op::Reciprocal | Op::Sqrt | Op::FloorDivide | Op::Remainder | numelt_ir::transcendental!()
         ) || op == Op::Absolute && ty.kind() == DTypeKind::Complex;
-        let fuses = ty.kind() == DTypeKind::Complex || matches!(op, numelt_ir::transcendental!());
         // functions of f32 compute some arguments in f64
         let detours = matches!(op, numelt_ir::transcendental!());
-        self.single && (self.divides || !divides) && (self.fused || !fuses) && (self.double || !detours)
+        self.single && (self.divides || self.double || !divides) && (self.double || !detours)
     }
 }

@@ -308,7 +308,6 @@ mod tests {
                 double: true,
                 single: true,
                 divides: true,
-                fused: true,
                 wide: true,
                 parameter_bytes: 4096,
                 memory: 1 << 20,

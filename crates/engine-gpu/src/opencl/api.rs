@@ -66,7 +66,7 @@ fn api() -> Result<&'static Api> {
 
 fn load() -> std::result::Result<Api, String> {
     let missing = "there is no OpenCL library here (libOpenCL.so.1, the package ocl-icd-libopencl1 on Debian)";
-    Api::find(NAMES.iter().find_map(|name| Library::open(name)).ok_or(missing)?)
+    Api::find(Library::first(&NAMES, missing)?)
 }
 
 /// OpenCL's error code as an error: out of memory, a device that is lost, or something else.

@@ -51,13 +51,18 @@ mod arithmetic {
     pub const SPECIAL: u64 = 2;
     /// Rounding to nearest, ties to even.
     pub const NEAREST: u64 = 4;
-    /// A fused multiply-add.
+    /// A fused multiply-add by an instruction.
     pub const FUSED: u64 = 32;
     /// Quotients and roots of f32 that are rounded correctly, if the compiler is asked for that.
     pub const DIVIDES: u64 = 128;
     /// The properties that NumPy's results need.
     pub const NEEDED: u64 = SUBNORMAL | SPECIAL | NEAREST;
 }
+
+/// Options for a compiler that does not promise to round quotients and roots of f32 correctly: those of f64, rounded to
+/// f32, are the correctly rounded ones, because f64 has more than twice the digits.
+const THROUGH_F64: &str =
+    " -DQUOTIENT_f32(a,b)=((float)((double)(a)/(double)(b))) -DROOT_f32(x)=((float)sqrt((double)(x)))";
 
 /// Queries the capabilities of a device.
 fn capabilities(device: DeviceId) -> Capabilities {
@@ -70,7 +75,6 @@ fn capabilities(device: DeviceId) -> Capabilities {
         double: has(double, arithmetic::NEEDED | arithmetic::FUSED),
         single: has(single, arithmetic::NEEDED),
         divides: has(single, arithmetic::DIVIDES),
-        fused: has(single, arithmetic::FUSED),
         wide: ["cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"]
             .iter()
             .all(|name| device.text(Query::Extensions).split(' ').any(|own| own == *name)),
@@ -94,7 +98,11 @@ impl Driver for OpenClDriver {
         let capabilities = capabilities(device);
         let context = Context::new(device)?;
         let queue = context.queue(device)?;
-        let rounded = if capabilities.divides { " -cl-fp32-correctly-rounded-divide-sqrt" } else { "" };
+        let rounded = match &capabilities {
+            Capabilities { divides: true, .. } => " -cl-fp32-correctly-rounded-divide-sqrt",
+            Capabilities { double: true, .. } => THROUGH_F64,
+            _ => "",
+        };
         let options = format!("-cl-std=CL1.2{rounded}");
         let identity = format!("{}\0{options}", capabilities.name);
         let options = CString::new(options).unwrap_or_default();

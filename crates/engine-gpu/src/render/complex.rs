@@ -93,13 +93,13 @@ FUNCTION $T divide_$T($T a, $T b)
 {
     const $R c = fabs(b.re), d = fabs(b.im);
     if (c >= d) {
-        if (c == 0 && d == 0) return make_$T(a.re / c, a.im / c);
-        const $R ratio = b.im / b.re;
-        const $R scale = 1 / (b.re + b.im * ratio);
+        if (c == 0 && d == 0) return make_$T(QUOTIENT_$R(a.re, c), QUOTIENT_$R(a.im, c));
+        const $R ratio = QUOTIENT_$R(b.im, b.re);
+        const $R scale = QUOTIENT_$R(1, b.re + b.im * ratio);
         return make_$T((a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale);
     }
-    const $R ratio = b.re / b.im;
-    const $R scale = 1 / (b.im + b.re * ratio);
+    const $R ratio = QUOTIENT_$R(b.re, b.im);
+    const $R scale = QUOTIENT_$R(1, b.im + b.re * ratio);
     return make_$T((a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale);
 }
 ";
@@ -107,13 +107,13 @@ FUNCTION $T divide_$T($T a, $T b)
 FUNCTION $T reciprocal_$T($T a)
 {
     if (fabs(a.im) <= fabs(a.re)) {
-        const $R ratio = a.im / a.re;
+        const $R ratio = QUOTIENT_$R(a.im, a.re);
         const $R scale = a.re + a.im * ratio;
-        return make_$T(1 / scale, -ratio / scale);
+        return make_$T(QUOTIENT_$R(1, scale), QUOTIENT_$R(-ratio, scale));
     }
-    const $R ratio = a.re / a.im;
+    const $R ratio = QUOTIENT_$R(a.re, a.im);
     const $R scale = a.re * ratio + a.im;
-    return make_$T(ratio / scale, -1 / scale);
+    return make_$T(QUOTIENT_$R(ratio, scale), QUOTIENT_$R(-1, scale));
 }
 ";
     "negative" "\
@@ -142,8 +142,8 @@ FUNCTION $R absolute_$T($T a)
     if (isinf(re) || isinf(im)) return ($R)INFINITY;
     if (isnan(re) || isnan(im)) return ($R)NAN;
     const $R large = re < im ? im : re, small = re < im ? re : im;
-    const $R ratio = large == 0 ? large : small / large;
-    return large * sqrt(fma(ratio, ratio, ($R)1));
+    const $R ratio = large == 0 ? large : QUOTIENT_$R(small, large);
+    return large * ROOT_$R(fma(ratio, ratio, ($R)1));
 }
 ";
     "less" "\

@@ -68,6 +68,10 @@ struct c128 { f64 re, im; };
 #define FROM_BITS_f32(x) __int_as_float((int)(x))
 #define BITS_f64(x) ((u64)__double_as_longlong(x))
 #define FROM_BITS_f64(x) __longlong_as_double((long long)(x))
+#define QUOTIENT_f32(a, b) ((a) / (b))
+#define QUOTIENT_f64(a, b) ((a) / (b))
+#define ROOT_f32(x) sqrt(x)
+#define ROOT_f64(x) sqrt(x)
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
 #endif
@@ -118,4 +122,11 @@ typedef struct { f32 re, im; } c64;
 #define FROM_BITS_f32(x) as_float((u32)(x))
 //f64 #define BITS_f64(x) as_ulong(x)
 //f64 #define FROM_BITS_f64(x) as_double((u64)(x))
+#ifndef QUOTIENT_f32
+// for compilers that round quotients and roots correctly, asked by -cl-fp32-correctly-rounded-divide-sqrt
+#define QUOTIENT_f32(a, b) ((a) / (b))
+#define ROOT_f32(x) sqrt(x)
+#endif
+//f64 #define QUOTIENT_f64(a, b) ((a) / (b))
+//f64 #define ROOT_f64(x) sqrt(x)
 ";

@@ -351,11 +351,11 @@ FUNCTION $T fmod_$T($T a, $T b)
 // Python's quotient rounded down, as NumPy computes it.
 FUNCTION $T floor_divide_$T($T a, $T b)
 {
-    if (b == 0) return a / b;
+    if (b == 0) return QUOTIENT_$T(a, b);
     const $T rest = fmod_$T(a, b);
-    $T quotient = (a - rest) / b;
+    $T quotient = QUOTIENT_$T(a - rest, b);
     if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
-    if (quotient == 0) return copysign(($T)0, a / b);
+    if (quotient == 0) return copysign(($T)0, QUOTIENT_$T(a, b));
     const $T below = floor(quotient);
     // the division may have rounded down past an integer
     return quotient - below > ($T)0.5f ? below + 1 : below;

@@ -25,13 +25,6 @@ pub fn device() -> Option<Box<dyn Engine>> {
     }
 }
 
-/// Whether the device is Oclgrind, which interprets kernels to find races and accesses out of bounds
-/// (`scripts/gpu_race_check.py`). It does not promise rounded quotients of f32, so kernels that need them are left to
-/// the host: the functions of f16 and f32, and all of c64.
-pub fn is_simulator() -> bool {
-    env::var_os("NUMELT_TEST_ENGINE").is_some_and(|name| name == "oclgrind")
-}
-
 /// An elementwise kernel of one loop: operands of these dtypes, and nodes that are computed from their loads and are
 /// all stored.
 pub fn kernel(inputs: &[DType], nodes: Vec<Node>) -> Kernel {

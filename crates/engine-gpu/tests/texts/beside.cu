@@ -51,6 +51,10 @@ struct c128 { f64 re, im; };
 #define FROM_BITS_f32(x) __int_as_float((int)(x))
 #define BITS_f64(x) ((u64)__double_as_longlong(x))
 #define FROM_BITS_f64(x) __longlong_as_double((long long)(x))
+#define QUOTIENT_f32(a, b) ((a) / (b))
+#define QUOTIENT_f64(a, b) ((a) / (b))
+#define ROOT_f32(x) sqrt(x)
+#define ROOT_f64(x) sqrt(x)
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
 #endif

@@ -42,6 +42,11 @@ typedef struct { f32 re, im; } c64;
 #define HIGH_PRODUCT(a, b) mul_hi(a, b)
 #define BITS_f32(x) as_uint(x)
 #define FROM_BITS_f32(x) as_float((u32)(x))
+#ifndef QUOTIENT_f32
+// for compilers that round quotients and roots correctly, asked by -cl-fp32-correctly-rounded-divide-sqrt
+#define QUOTIENT_f32(a, b) ((a) / (b))
+#define ROOT_f32(x) sqrt(x)
+#endif
 
 
 KERNEL void numelt_kernel(i64 points, i64 n0, i64 n1, GLOBAL const f32 *a0, i64 o0, i64 s0_0, GLOBAL i64 *a1, i64 o1, i64 items, i64 outer)

@@ -54,6 +54,13 @@ typedef struct { f64 re, im; } c128;
 #define FROM_BITS_f32(x) as_float((u32)(x))
 #define BITS_f64(x) as_ulong(x)
 #define FROM_BITS_f64(x) as_double((u64)(x))
+#ifndef QUOTIENT_f32
+// for compilers that round quotients and roots correctly, asked by -cl-fp32-correctly-rounded-divide-sqrt
+#define QUOTIENT_f32(a, b) ((a) / (b))
+#define ROOT_f32(x) sqrt(x)
+#endif
+#define QUOTIENT_f64(a, b) ((a) / (b))
+#define ROOT_f64(x) sqrt(x)
 
 // Conditions that a result may tell of: an infinity of finite numbers, NaN of numbers, a result near zero.
 FUNCTION u32 met2_f64(f64 r, f64 a, f64 b)

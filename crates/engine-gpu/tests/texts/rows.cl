@@ -43,6 +43,11 @@ typedef struct { f32 re, im; } c64;
 #define HIGH_PRODUCT(a, b) mul_hi(a, b)
 #define BITS_f32(x) as_uint(x)
 #define FROM_BITS_f32(x) as_float((u32)(x))
+#ifndef QUOTIENT_f32
+// for compilers that round quotients and roots correctly, asked by -cl-fp32-correctly-rounded-divide-sqrt
+#define QUOTIENT_f32(a, b) ((a) / (b))
+#define ROOT_f32(x) sqrt(x)
+#endif
 
 // Where a piece of a run starts, and its size: stretches are cut into pieces, the last of which may be shorter.
 FUNCTION void piece_i32(i32 number, i32 run, i32 stretch, i32 piece, i32 *start, i32 *size)
