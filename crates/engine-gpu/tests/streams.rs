@@ -34,7 +34,9 @@ fn streams() {
     let options = Options { target: *device.target(), ..Options::default() };
     for op in [Op::Pcg64, Op::Pcg64Dxsm, Op::Philox] {
         for ty in op.info().dtypes.iter() {
-            for (position, state) in [0, 3, (1 << 32) - 500, u64::MAX - 500].into_iter().zip(STATES.iter().cycle()) {
+            for (position, state) in
+                [0, 3, (1 << 25) - 500, (1 << 32) - 500, u64::MAX - 500].into_iter().zip(STATES.iter().cycle())
+            {
                 let text = program(op, ty, position, state);
                 let program: Program = text.parse().unwrap_or_else(|why| panic!("{why}\n{text}"));
                 assert!(supports(&*device, &numelt_opt::plan(&program, &options).unwrap()), "{text}");
