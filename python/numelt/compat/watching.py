@@ -8,6 +8,7 @@ In: nothing. Out: `install`, and `add_finder` and `add_last_finder` for other fi
 
 from __future__ import annotations
 
+import _thread
 import functools
 import importlib.machinery
 import sys
@@ -146,11 +147,26 @@ class _Loader(Delegating):
             _adapt(module, just_loaded=True)
 
 
+class _Search:
+    """One search for a module."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        """The finders that are being asked; several if one of them searches through others itself."""
+        self.is_repeated = False
+        """Whether one of them has asked `Finder` for the same module."""
+
+
+# the searches that are in progress, by thread and name of the module
+_searches: dict[tuple[int, str], _Search] = {}
+
+
 class Finder:
     """Finds the compiled modules of libraries, and the modules that numelt changes.
 
     It is the first of the finders, asks the others, and replaces the loader in their answer by a `_Loader`.
-    The others are asked a second time only for modules that do not exist.
+    The others are asked a second time only for modules that do not exist, and if one of them asks this finder
+    in turn: a program may put wrappers around all finders into `sys.meta_path`.
     """
 
     @classmethod
@@ -160,17 +176,40 @@ class Finder:
         """Return the spec that another finder finds, or None."""
         if is_left_alone(fullname):
             return None
-        specs = (
-            finder.find_spec(fullname, path, target)
-            for finder in list(sys.meta_path)
-            if finder is not cls and hasattr(finder, "find_spec")
-        )
-        spec = next((spec for spec in specs if spec is not None), None)
+        key = _thread.get_ident(), fullname
+        search = _searches.get(key)
+        if search is not None:
+            search.is_repeated = True
+            return cls._find_changed(search, fullname, path, target)
+        search = _searches[key] = _Search()
+        try:
+            return cls._find_changed(search, fullname, path, target)
+        finally:
+            del _searches[key]
+
+    @classmethod
+    def _find_changed(
+        cls, search: _Search, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Ask the other finders, except those that are being asked."""
+        spec = None
+        for finder in list(sys.meta_path):
+            if finder is cls or not hasattr(finder, "find_spec") or any(finder is f for f in search.asked):
+                continue
+            search.asked.append(finder)
+            try:
+                spec = finder.find_spec(fullname, path, target)
+            finally:
+                search.asked.pop()
+            if spec is not None:
+                break
         if spec is None or spec.loader is None:
             return spec
         if isinstance(spec.loader, importlib.machinery.ExtensionFileLoader) or _is_listed(fullname):
             spec.loader = cast(Any, _Loader(spec.loader))
-        return spec
+            return spec
+        # the next finder finds the same again, and a wrapper around this one does not see it twice
+        return None if search.is_repeated else spec
 
 
 @functools.cache

@@ -308,6 +308,47 @@ import own, wave, xml.dom, nothing_of_that_name
     modules_after(tmp_path, program, "-m", "numelt")
 
 
+@pytest.mark.parametrize("options", [[], ["-m", "numelt"]], ids=["import", "launcher"])
+def test_finders_may_be_wrapped(tmp_path, options):
+    """A program may wrap all finders: it runs a module once, and numelt still changes libraries."""
+    (tmp_path / "own.py").write_text("import numpy as np\nname = np.__name__\n")
+    program = f"""
+import sys
+import numelt
+ran = []
+class Loader:
+    def __init__(self, loader):
+        self.loader = loader
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
+    def exec_module(self, module):
+        ran.append(module.__name__)
+        self.loader.exec_module(module)
+class Wrapper:
+    def __init__(self, finder):
+        self.finder = finder
+    def find_spec(self, name, path=None, target=None):
+        spec = self.finder.find_spec(name, path=path, target=target)
+        if name == "own" and spec is not None:
+            spec.loader = Loader(spec.loader)
+        return spec
+sys.meta_path[:] = [Wrapper(finder) for finder in sys.meta_path]
+import own
+assert own.name == {"numelt" if options else "numpy"!r}, own.name
+assert ran == ["own"], ran
+try:
+    import nothing_of_that_name
+except ImportError:
+    pass
+from scipy.spatial import ConvexHull
+hull = ConvexHull(numelt.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.2, 0.2]]))
+assert sorted(hull.vertices) == [0, 1, 2]
+"""
+    pytest.importorskip("scipy")
+    (tmp_path / "wrapped.py").write_text(program)
+    subprocess.run([sys.executable, *options, "wrapped.py"], check=True, cwd=tmp_path)
+
+
 def test_files_that_are_links_belong_to_what_they_point_at(tmp_path):
     """A link to an installed module is not a file of the program; a link from there to one of its files
     is."""
