@@ -1,7 +1,11 @@
 """Arrays that are made of lists of arrays: rows that are pending or change later, and copies."""
 
+import warnings
+
 import numpy
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import numelt
 
@@ -62,3 +66,53 @@ def test_joins_of_every_length(n):
     for dtype in ("f8", "i1", "c16"):
         assert_alike(lambda np, dtype=dtype: np.concatenate([np.ones(n, dtype), np.zeros(n, dtype)]))
         assert_alike(lambda np, dtype=dtype: np.hstack([np.ones((2, n), dtype), np.zeros((2, 3), dtype)]))
+
+
+SPECIAL = [
+    0,
+    1,
+    -3,
+    2**53,
+    2**53 + 1,
+    2**63,
+    0.5,
+    -0.0,
+    float("inf"),
+    float("nan"),
+    True,
+    False,
+    1j,
+    complex(-0.0, 2),
+]
+SCALARS = [numpy.True_, numpy.float64(2.5), numpy.int64(-7), numpy.complex128(1 - 2j), numpy.complex64(1j)]
+SCALARS += [numpy.float32(0.1), numpy.int8(5)]
+ITEMS = st.one_of(
+    st.booleans(),
+    st.integers(-(2**62), 2**62),
+    st.floats(),
+    st.complex_numbers(),
+    st.sampled_from(SPECIAL + SCALARS),
+)
+ALIKE = [st.booleans(), st.floats(), st.complex_numbers(), ITEMS]
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_lists_of_numbers(data):
+    items = data.draw(st.sampled_from(ALIKE))
+    values = data.draw(st.one_of(st.lists(items, max_size=20), st.lists(st.tuples(items, items), max_size=8)))
+    dtype = data.draw(st.sampled_from([None, bool, int, "u1", "f2", "f4", float, "c8", complex]))
+
+    def make(np):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            made = np.array(values, dtype=dtype)
+        return made, np.asarray(caught, dtype=object).shape
+
+    (kind, want), (ours, got) = outcome(make, numpy), outcome(make, numelt)
+    assert ours == kind, f"{values}, {dtype}: {got!r} for {want!r}"
+    if kind == "error":
+        assert (type(got), str(got)) == (type(want), str(want)), (values, dtype)
+    else:
+        assert_same(got[0], want[0], context=f"{values}, {dtype}")
+        assert got[1] == want[1], f"warnings of {values}, {dtype}"

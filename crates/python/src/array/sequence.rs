@@ -1,7 +1,7 @@
 //! New arrays from lists and tuples of numbers, nested at most once, written directly into memory.
 //!
-//! In: a list, tuple or number. Out: an array; `None` if the object holds anything but numbers for which NumPy's
-//! rules are simple.
+//! In: a list, tuple or number. Out: an array; `None` if the object holds anything but numbers, of any kind, for which
+//! NumPy's rules are simple.
 
 use crate::cpython::{Any, Quick};
 use crate::numpy::convert;
@@ -11,7 +11,7 @@ use numelt::rules::resolve::Weak;
 use numelt_ir::{DType, Dims, Scalar};
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
-use pyo3::types::{PyFloat, PyList, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyList, PyTuple};
 use smallvec::SmallVec;
 
 /// The most numbers that are collected, which limits the time that is lost when a later item is not a plain number.
@@ -25,10 +25,13 @@ enum NotCollected {
     Raised(PyErr),
 }
 
-/// Numbers as they are stored: ints, until the first float makes all of them floats.
+/// Numbers as they are stored: ints, until the first float or complex number makes all of them such numbers. Truth
+/// values have only their like beside them.
 enum Numbers {
+    Bools(SmallVec<[bool; 16]>),
     Ints(SmallVec<[i64; 16]>),
     Floats(SmallVec<[f64; 16]>),
+    Complexes(SmallVec<[[f64; 2]; 16]>),
 }
 
 impl Numbers {
@@ -36,37 +39,82 @@ impl Numbers {
         Numbers::Ints(SmallVec::with_capacity(count))
     }
 
-    /// Adds a number; `None` if it is neither a float nor an int of at most 53 bits.
+    /// Adds a number; `None` if it is an int of more than 53 bits, or a truth value beside other numbers.
     #[inline(always)]
     fn push(&mut self, number: Weak) -> Option<()> {
         match (&mut *self, number) {
             (Numbers::Floats(floats), Weak::Float(value)) => floats.push(value),
             (Numbers::Ints(ints), Weak::Int(value)) if is_exact_in_f64(&number) => ints.push(value),
             (Numbers::Floats(floats), Weak::Int(value)) if is_exact_in_f64(&number) => floats.push(value as f64),
+            _ => return self.push_other(number),
+        }
+        Some(())
+    }
+
+    /// Adds a number that may change how numbers are stored.
+    #[inline(never)]
+    fn push_other(&mut self, number: Weak) -> Option<()> {
+        match (&mut *self, number) {
+            (Numbers::Bools(bools), Weak::Bool(value)) => bools.push(value),
+            (Numbers::Complexes(complexes), _) => complexes.push(complex(number)?),
+            (Numbers::Ints(ints), Weak::Bool(value)) if ints.is_empty() => {
+                let mut bools = SmallVec::with_capacity(ints.capacity());
+                bools.push(value);
+                *self = Numbers::Bools(bools);
+            }
             (Numbers::Ints(ints), Weak::Float(value)) => {
                 let mut floats = SmallVec::with_capacity(ints.capacity());
                 floats.extend(ints.iter().map(|&value| value as f64));
                 floats.push(value);
                 *self = Numbers::Floats(floats);
             }
+            (Numbers::Ints(ints), Weak::Complex(..)) => {
+                let before = ints.iter().map(|&value| value as f64);
+                *self = Numbers::complexes(ints.capacity(), before, number)?;
+            }
+            (Numbers::Floats(floats), Weak::Complex(..)) => {
+                *self = Numbers::complexes(floats.capacity(), floats.iter().copied(), number)?;
+            }
             _ => return None,
         }
         Some(())
     }
 
+    /// Complex numbers: real ones and another one.
+    fn complexes(count: usize, before: impl Iterator<Item = f64>, last: Weak) -> Option<Numbers> {
+        let mut complexes = SmallVec::with_capacity(count);
+        complexes.extend(before.map(|re| [re, 0.0]));
+        complexes.push(complex(last)?);
+        Some(Numbers::Complexes(complexes))
+    }
+
     fn len(&self) -> usize {
         match self {
+            Numbers::Bools(bools) => bools.len(),
             Numbers::Ints(ints) => ints.len(),
             Numbers::Floats(floats) => floats.len(),
+            Numbers::Complexes(complexes) => complexes.len(),
         }
     }
 
     /// The dtype that NumPy would choose for these numbers.
     fn dtype(&self) -> DType {
         match self {
+            Numbers::Bools(_) => DType::Bool,
             Numbers::Ints(_) => DType::I64,
             Numbers::Floats(_) => DType::F64,
+            Numbers::Complexes(_) => DType::C128,
         }
+    }
+}
+
+/// The parts of a number as a complex one; `None` if it is an int of more than 53 bits, or a truth value.
+fn complex(number: Weak) -> Option<[f64; 2]> {
+    match number {
+        Weak::Complex(re, im) => Some([re, im]),
+        Weak::Float(value) => Some([value, 0.0]),
+        Weak::Int(value) if is_exact_in_f64(&number) => Some([value as f64, 0.0]),
+        _ => None,
     }
 }
 
@@ -89,6 +137,8 @@ pub fn array<'py>(py: Python<'py>, object: Any<'_, 'py>, dtype: impl FnOnce(DTyp
 /// The array of numbers in a dtype; `None` if NumPy has special rules for this conversion.
 fn stored<'py>(py: Python<'py>, numbers: &Numbers, dtype: DType, dims: &[i64]) -> Quick<'py> {
     match (numbers, dtype) {
+        (Numbers::Bools(bools), DType::Bool) => of_elements(py, bools, dtype, dims),
+        (Numbers::Complexes(complexes), DType::C128) => of_elements(py, complexes, dtype, dims),
         (Numbers::Floats(floats), DType::F64) => of_elements(py, floats, dtype, dims),
         (Numbers::Ints(ints), DType::I64) => of_elements(py, ints, dtype, dims),
         (Numbers::Ints(ints), DType::F64) => {
@@ -97,15 +147,18 @@ fn stored<'py>(py: Python<'py>, numbers: &Numbers, dtype: DType, dims: &[i64]) -
         // NumPy has special rules for floats in an integer array, and for numbers in an array of bool.
         (_, DType::Bool) => Ok(None),
         (Numbers::Floats(_), _) if dtype.is_integer() => Ok(None),
+        // ... and for complex numbers as others
+        (Numbers::Complexes(_), _) => Ok(None),
         _ if dtype.is_complex() => Ok(None),
+        (Numbers::Bools(bools), _) => converted(py, bools.iter().map(|&n| Weak::Int(n.into())), dtype, dims),
         (Numbers::Floats(floats), _) => converted(py, floats.iter().map(|&n| Weak::Float(n)), dtype, dims),
         (Numbers::Ints(ints), _) => converted(py, ints.iter().map(|&n| Weak::Int(n)), dtype, dims),
     }
 }
 
-/// A new array of elements of eight bytes each.
+/// A new array of these elements.
 fn of_elements<'py, T: Copy>(py: Python<'py>, values: &[T], dtype: DType, dims: &[i64]) -> Quick<'py> {
-    // SAFETY: floats and ints have no padding.
+    // SAFETY: truth values, ints, floats and pairs of floats have no padding.
     let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
     // SAFETY: the GIL is held; see `run::record_as`.
     let base = unsafe { Runtime::global().filled_past(bytes) }.map_err(errors::to_py)?;
@@ -175,8 +228,11 @@ fn add_one(item: Any<'_, '_>, numbers: &mut Numbers) -> Result<(), NotCollected>
             floats.push(value.value());
             return Ok(());
         }
-        (Ok(value), Numbers::Ints(_)) => Some(Weak::Float(value.value())),
-        (Err(_), _) => number(item).map_err(NotCollected::Raised)?,
+        (Ok(value), _) => Some(Weak::Float(value.value())),
+        (Err(_), _) => match real(item) {
+            Some(value) => Some(value),
+            None => other(item).map_err(NotCollected::Raised)?,
+        },
     };
     value.and_then(|value| numbers.push(value)).ok_or(NotCollected::NotPlain)
 }
@@ -195,14 +251,20 @@ fn item<'py>(object: Any<'_, 'py>, at: usize) -> Option<Bound<'py, PyAny>> {
     }
 }
 
-/// The value of a Python number, or of a NumPy scalar whose dtype is the one that NumPy chooses for Python's numbers.
-fn number(item: Any<'_, '_>) -> PyResult<Option<Weak>> {
-    if let Some(number) = real(item) {
-        return Ok(Some(number));
+/// The value of a number that is not [`real`], if its dtype is one that NumPy chooses for Python's numbers.
+#[inline(never)]
+fn other(item: Any<'_, '_>) -> PyResult<Option<Weak>> {
+    if let Ok(value) = item.cast_exact::<PyBool>() {
+        return Ok(Some(Weak::Bool(value.is_true())));
+    }
+    if let Ok(value) = item.cast_exact::<PyComplex>() {
+        return Ok(Some(Weak::Complex(value.real(), value.imag())));
     }
     Ok(match convert::numpy_scalar_value(item) {
+        Some(Scalar::Bool(value)) => Some(Weak::Bool(value)),
         Some(Scalar::F64(value)) => Some(Weak::Float(value)),
         Some(Scalar::I64(value)) => Some(Weak::Int(value)),
+        Some(Scalar::C128(value)) => Some(Weak::Complex(value.re, value.im)),
         _ => None,
     })
 }
