@@ -173,7 +173,7 @@ pub(crate) fn run(
     }
     let known = cell.host_address();
     let fresh = known.is_null();
-    if cell.has(note::FAILED | note::AWAY | note::HOME) {
+    if cell.has(note::AWAY | note::REMOTE) {
         return Ok(Outcome::Record);
     }
     if cell.slot_in(epoch).is_some() || cell.bonds.any() || fresh && cell.nbytes > LARGEST {
@@ -208,7 +208,7 @@ fn operands_in_memory<'a>(epoch: u64, ins: &'a [Input<'_>]) -> Option<SmallVec<[
         operands.push(match input {
             Input::Array(array) => {
                 let (cell, address) = (&array.base.0, array.base.0.host_address());
-                if cell.is_written_in(epoch) || address.is_null() || cell.has(note::FAILED | note::HOME) {
+                if cell.is_written_in(epoch) || address.is_null() || cell.has(note::REMOTE) {
                     return None;
                 }
                 SmallInput::View(small_view(array, address))

@@ -3,7 +3,7 @@
 //!
 //! A new engine implements [`Storage`] and [`Engine`], nine methods. A third trait, [`Host`](crate::Host), has what
 //! only an engine that computes in host memory can offer. A runtime has exactly one host engine, and any number of
-//! others.
+//! others. [`Sharing`] is for engines whose memory other libraries of the process can use, too.
 
 use numelt_ir::{Axes, DType, Op, Result, Scalar, View};
 use numelt_opt::{Delay, Gathers, Geometry, Kernel, NestStep, Node, Target};
@@ -281,10 +281,72 @@ pub trait Storage: Send + Sync {
     fn download(&self, from: Buffer, to: &mut [u8]) -> Result<()>;
 }
 
+/// A queue of a device in which another library of the process does its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// The device's default queue, with all queues that are ordered with it. On CUDA that is the legacy default
+    /// stream, and all streams that are not made as non-blocking.
+    Default,
+    /// The default queue of the calling thread.
+    PerThread,
+    /// The queue that has this handle. It exists as long as the call takes.
+    Handle(u64),
+    /// All queues.
+    All,
+}
+
+/// The memory of an engine as other libraries of the process use it: at the same addresses, and in the order of
+/// queues.
+pub trait Sharing {
+    /// The kind of device, as DLPack numbers them (2 for CUDA, 4 for OpenCL), and the number of the device among those
+    /// of its kind.
+    fn device(&self) -> (i32, i32);
+
+    /// The handle of the engine's own queue, if other libraries can wait for it or make it wait.
+    fn stream(&self) -> Option<u64> {
+        None
+    }
+
+    /// Where a piece of memory begins, for other libraries, which may read and write it from now on: its address, or
+    /// its object if memory has no addresses on this kind of device.
+    ///
+    /// # Errors
+    /// [`numelt_ir::Error::Lost`], and if there is no such piece.
+    fn address(&self, handle: u64) -> Result<u64>;
+
+    /// Makes a piece of memory of another library, and returns its handle. [`Storage::free`] of that piece returns when
+    /// no work of the engine uses the memory any more, and leaves the memory to its owner.
+    ///
+    /// # Errors
+    /// If work of the engine cannot use that memory.
+    ///
+    /// # Safety
+    /// `address` is such as [`Sharing::address`] returns, of `nbytes` bytes of memory of this device, which stay valid
+    /// until the piece is freed.
+    unsafe fn adopt(&self, address: u64, nbytes: usize) -> Result<u64>;
+
+    /// Makes what others do in a queue from now on come after all work that has been submitted to the engine.
+    ///
+    /// # Errors
+    /// [`numelt_ir::Error::Lost`], and errors of work for which nobody has waited.
+    fn precede(&self, stream: Stream) -> Result<()>;
+
+    /// Makes all work that is submitted to the engine from now on come after what others have done in a queue so far.
+    ///
+    /// # Errors
+    /// Those of [`Sharing::precede`].
+    fn follow(&self, stream: Stream) -> Result<()>;
+}
+
 /// An engine: it prepares kernels and does work.
 pub trait Engine: Storage {
     /// The short name that `NUMELT_ENGINE` uses.
     fn name(&self) -> &'static str;
+
+    /// How other libraries use the engine's memory, if they can; by default they cannot.
+    fn sharing(&self) -> Option<&dyn Sharing> {
+        None
+    }
 
     /// The limits and thresholds of the machine that the engine runs on. Plans are made for them, and they decide which
     /// operations run when they are recorded. Every call returns the same; by default [`Target::plain`].

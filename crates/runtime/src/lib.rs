@@ -51,11 +51,12 @@ pub use blas::BlasTable;
 pub use config::{Config, InstructionSet, Jit, KEYS, Variants, listed};
 pub use engine::{
     Buffer, Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall, SmallInput, SmallView,
-    StageLaunch, Storage, Task, Ticket, WholeScratch, Work, run,
+    Sharing, StageLaunch, Storage, Stream, Task, Ticket, WholeScratch, Work, run,
 };
 pub use engine_set::EngineSet;
 pub use extension::{Extension, ExtensionInput, ExtensionOutput};
 pub use filter::{Filter, FilterError};
+pub use heap::anchors::DeviceLoan;
 pub use heap::base::{ArrayView, BaseRef, Export, Input, WeakBase};
 pub use heap::guards::{GuardSet, ReadGuard, WriteGuard};
 pub use heap::homes::Home;
@@ -67,6 +68,6 @@ pub use numelt_opt::Explanation;
 pub use placement::{Rates, Rule};
 pub use progress::ProgressSnapshot;
 pub use report::Warning;
-pub use runtime::{Away, Filtering, Runtime, fork};
+pub use runtime::{Away, Filtering, Runtime, SharedDevice, fork};
 pub use stats::{FlushReport, Reason, Stats};
 pub use track::in_c_order;

@@ -18,6 +18,7 @@ mod planning;
 mod reading;
 mod recording;
 mod repeat;
+mod sharing;
 
 use self::aside::ALONE;
 use self::engines::{Held, configure_pool, numbered, physical_memory};
@@ -27,6 +28,7 @@ use self::flushing::Taken;
 pub use self::gate::Away;
 use self::gate::{Gate, Inside};
 use self::hosting::Hosting;
+pub use self::sharing::SharedDevice;
 use crate::at_once::Chains;
 use crate::batch::{Batch, Retry};
 use crate::cache::Caches;
@@ -424,7 +426,9 @@ impl State {
             recorded = Some(std::mem::replace(&mut taken.batch, filtered));
         }
         let before = self.warnings.len();
+        let anchored = self.heap.refresh(&taken.batch.slots);
         let result = self.run_taken(&mut taken, reason, start);
+        let result = anchored.iter().fold(result, |result, cell| result.and(cell.settle()));
         let Taken { mut batch, given_up, companions, .. } = taken;
         if let (Ok(()), Some(companions)) = (&result, companions) {
             companions.keep(&batch);

@@ -21,6 +21,7 @@ const OUT_OF_MEMORY: i32 = 2;
 const STREAM_NON_BLOCKING: u32 = 1;
 const EVENT_DISABLE_TIMING: u32 = 2;
 const RELEASE_THRESHOLD: i32 = 4;
+const POINTER_DEVICE: i32 = 9;
 
 functions! {
     "CUDA":
@@ -39,6 +40,9 @@ functions! {
     stream "cuStreamCreate" (*mut Handle, u32) -> i32;
     destroy_stream "cuStreamDestroy_v2" (Handle) -> i32;
     synchronize "cuStreamSynchronize" (Handle) -> i32;
+    wait_event "cuStreamWaitEvent" (Handle, Handle, u32) -> i32;
+    synchronize_all "cuCtxSynchronize" () -> i32;
+    pointer_attribute "cuPointerGetAttribute" (*mut c_void, i32, u64) -> i32;
     pool "cuMemPoolCreate" (*mut Handle, *const PoolProperties) -> i32;
     set_pool "cuMemPoolSetAttribute" (Handle, i32, *mut c_void) -> i32;
     trim "cuMemPoolTrimTo" (Handle, usize) -> i32;
@@ -313,7 +317,69 @@ impl Stream {
             code = alloc();
         }
         check("cuMemAllocFromPoolAsync", code)?;
-        Ok(Memory { context: Arc::clone(&self.0), address, bytes })
+        Ok(Memory { context: Arc::clone(&self.0), address, bytes, owned: true })
+    }
+
+    /// Memory of another library, which stays its own.
+    ///
+    /// # Safety
+    /// The bytes are memory of the device, and stay valid until all work that uses the result is done.
+    ///
+    /// # Errors
+    /// If the address is none of this device's.
+    pub unsafe fn adopt(&self, address: u64, bytes: usize) -> Result<Memory> {
+        let _entered = self.0.enter()?;
+        let mut device = -1;
+        // SAFETY: the attribute is a number of 32 bits.
+        let code = unsafe { (self.0.api.pointer_attribute)((&raw mut device).cast(), POINTER_DEVICE, address) };
+        check("cuPointerGetAttribute", code)?;
+        if device != self.0.device.0 {
+            let own = self.0.device.0;
+            return Err(Error::Engine(format!("cuda: the memory is on device {device}, not on device {own}")));
+        }
+        Ok(Memory { context: Arc::clone(&self.0), address, bytes, owned: false })
+    }
+
+    /// Makes what is submitted to another stream from now on come after all that has been submitted to this one.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn release(&self, other: u64) -> Result<()> {
+        self.order(self.0.stream, std::ptr::with_exposed_provenance_mut(other as usize))
+    }
+
+    /// Makes what is submitted from now on come after all that has been submitted to another stream.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn acquire(&self, other: u64) -> Result<()> {
+        self.order(std::ptr::with_exposed_provenance_mut(other as usize), self.0.stream)
+    }
+
+    /// Makes one stream wait for what another one has to do.
+    fn order(&self, first: Handle, then: Handle) -> Result<()> {
+        let _entered = self.0.enter()?;
+        let api = self.0.api;
+        let mut event = null_mut();
+        // SAFETY: a place for the event; streams of this context, by their handles or as the driver's constants. The
+        // event is destroyed by the driver when it has been recorded and waited for.
+        unsafe {
+            check("cuEventCreate", (api.event)(&raw mut event, EVENT_DISABLE_TIMING))?;
+            let recorded = check("cuEventRecord", (api.record)(event, first));
+            let waits = recorded.and_then(|()| check("cuStreamWaitEvent", (api.wait_event)(then, event, 0)));
+            (api.destroy_event)(event);
+            waits
+        }
+    }
+
+    /// Waits until all work of all streams of the device is done, those of other libraries included.
+    ///
+    /// # Errors
+    /// Those of the driver, for any of that work.
+    pub fn finish_all(&self) -> Result<()> {
+        let _entered = self.0.enter()?;
+        // SAFETY: there is a current context.
+        check("cuCtxSynchronize", unsafe { (self.0.api.synchronize_all)() })
     }
 
     /// Waits until all submitted work is done.
@@ -420,6 +486,8 @@ pub struct Memory {
     context: Arc<Context>,
     address: u64,
     bytes: usize,
+    /// Whether it is to be freed; memory of other libraries is not.
+    owned: bool,
 }
 
 impl Memory {
@@ -439,7 +507,9 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if let Ok(_entered) = self.context.enter() {
+        if self.owned
+            && let Ok(_entered) = self.context.enter()
+        {
             // SAFETY: an address that the pool gave, which is freed once.
             unsafe { (self.context.api.free)(self.address, self.context.stream) };
         }

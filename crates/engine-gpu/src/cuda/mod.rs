@@ -13,6 +13,7 @@ use self::staging::Staging;
 use crate::device::{Argument, Capabilities, Code, Devices, Driver, Gemm};
 use crate::render::Dialect;
 use numelt_ir::{Error, Result};
+use numelt_runtime::Stream as Other;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The number of work-items of a group. Kernels are compiled for at most this many (see the dialect's `KERNEL`).
@@ -20,6 +21,9 @@ const GROUP: usize = 256;
 
 /// The bytes of all arguments of a kernel, on every device.
 const PARAMETER_BYTES: usize = 4096;
+
+/// The bytes of the widest load.
+const PACK: usize = 16;
 
 /// A CUDA device.
 pub struct CudaDriver {
@@ -40,6 +44,17 @@ pub struct CudaProgram {
     code: Vec<u8>,
 }
 
+/// The driver's handle of a stream; `None` for all of them.
+fn handle(stream: Other) -> Option<u64> {
+    match stream {
+        // the legacy default stream, which waits for all blocking streams, and they for it
+        Other::Default => Some(1),
+        Other::PerThread => Some(2),
+        Other::Handle(handle) => Some(handle),
+        Other::All => None,
+    }
+}
+
 impl Driver for CudaDriver {
     type Memory = Memory;
     type Program = CudaProgram;
@@ -47,6 +62,7 @@ impl Driver for CudaDriver {
 
     const NAME: &'static str = "cuda";
     const DIALECT: Dialect = Dialect::Cuda;
+    const KIND: i32 = 2;
 
     fn open(_: Devices, number: usize) -> Result<(CudaDriver, Capabilities)> {
         let version = api::version()?;
@@ -84,6 +100,38 @@ impl Driver for CudaDriver {
 
     fn memory(&self, nbytes: usize) -> Result<Memory> {
         self.stream.memory(nbytes)
+    }
+
+    fn address(&self, memory: &Memory) -> u64 {
+        memory.address()
+    }
+
+    fn skew(&self, memory: &Memory) -> usize {
+        memory.address() as usize % PACK
+    }
+
+    // SAFETY: the contract is the trait's.
+    unsafe fn adopt(&self, address: u64, nbytes: usize) -> Result<Memory> {
+        // SAFETY: the caller's promise.
+        unsafe { self.stream.adopt(address, nbytes) }
+    }
+
+    fn stream(&self) -> Option<u64> {
+        Some(self.stream.handle().expose_provenance() as u64)
+    }
+
+    fn precede(&self, stream: Other) -> Result<()> {
+        match handle(stream) {
+            Some(other) => self.stream.release(other),
+            None => self.stream.finish(),
+        }
+    }
+
+    fn follow(&self, stream: Other) -> Result<()> {
+        match handle(stream) {
+            Some(other) => self.stream.acquire(other),
+            None => self.stream.finish_all(),
+        }
     }
 
     fn program(&self, code: Code<'_>) -> Result<CudaProgram> {

@@ -3,6 +3,7 @@
 use super::{Capabilities, Devices, Gemm};
 use crate::render::Dialect;
 use numelt_ir::Result;
+use numelt_runtime::Stream;
 
 /// An argument of a function.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub trait Driver: Send + Sync + Sized + 'static {
     const NAME: &'static str;
     /// The language of texts.
     const DIALECT: Dialect;
+    /// DLPack's number for this kind of device.
+    const KIND: i32;
 
     /// Opens one of these devices by its number, the best ones first, and returns its capabilities.
     ///
@@ -50,6 +53,38 @@ pub trait Driver: Send + Sync + Sized + 'static {
     /// # Errors
     /// [`numelt_ir::Error::OutOfMemory`] if there is none left.
     fn memory(&self, nbytes: usize) -> Result<Self::Memory>;
+
+    /// Where memory begins, for other libraries: its address, or its object if there are no addresses.
+    fn address(&self, memory: &Self::Memory) -> u64;
+
+    /// How many bytes memory begins after an address at which packs of elements may begin. Only memory of other
+    /// libraries begins anywhere.
+    fn skew(&self, memory: &Self::Memory) -> usize;
+
+    /// Memory of another library, which is left to it in the end.
+    ///
+    /// # Safety
+    /// `address` is one of `nbytes` bytes of this device, in the form of [`Driver::address`]. They stay valid until all
+    /// work that uses the memory is done.
+    ///
+    /// # Errors
+    /// If the driver cannot use this memory.
+    unsafe fn adopt(&self, address: u64, nbytes: usize) -> Result<Self::Memory>;
+
+    /// The handle of the queue, if other libraries can wait for it or make it wait.
+    fn stream(&self) -> Option<u64>;
+
+    /// Makes what others do in a queue from now on come after all queued work.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    fn precede(&self, stream: Stream) -> Result<()>;
+
+    /// Makes work that is queued from now on come after what others have done in a queue so far.
+    ///
+    /// # Errors
+    /// Those of the driver.
+    fn follow(&self, stream: Stream) -> Result<()>;
 
     /// Makes a program that can be run.
     ///

@@ -63,7 +63,7 @@ pub fn launch<D: Driver>(
         return Ok(None);
     }
     let rolled = launch.geometry.args.iter().any(|arg| arg.wraps.iter().any(|wrap| *wrap != 0));
-    let width = render::width(&compiled.kernel).filter(|width| !rolled && is_aligned(&compiled.kernel, launch, *width));
+    let width = render::width(&compiled.kernel).filter(|width| !rolled && is_aligned(engine, state, &compiled.kernel, launch, *width));
     let short = is_short(&compiled.kernel, launch);
     let variant = Variant { narrow: points < 1 << 31, rolled, packed: width.is_some(), short };
     compiled.with(variant, &engine.compiler, |ready| {
@@ -85,9 +85,16 @@ pub fn launch<D: Driver>(
 }
 
 /// Whether all arguments of a kernel begin where as many elements as a packed text loads together may begin.
-fn is_aligned(kernel: &Kernel, launch: &Launch<'_>, width: usize) -> bool {
+fn is_aligned<D: Driver>(
+    engine: &Device<D>,
+    state: &State<D>,
+    kernel: &Kernel,
+    launch: &Launch<'_>,
+    width: usize,
+) -> bool {
     let begins = |(arg, buffer): (&Arg, &Buffer)| {
-        arg.kind == ArgKind::Index || buffer.offset % (width * arg.dtype.size()) as i64 == 0
+        let at = || state.piece(*buffer).map_or(1, |(memory, offset)| engine.driver().skew(memory) + offset);
+        arg.kind == ArgKind::Index || at().is_multiple_of(width * arg.dtype.size())
     };
     kernel.args.iter().zip(launch.buffers).all(begins)
 }

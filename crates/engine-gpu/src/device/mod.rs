@@ -12,6 +12,7 @@ mod driver;
 mod gemm;
 mod launch;
 mod products;
+mod sharing;
 
 pub use self::capabilities::Capabilities;
 pub use self::driver::{Argument, Code, Driver};
@@ -23,8 +24,8 @@ use self::products::Products;
 use crate::render::{self, Variant};
 use numelt_ir::{DType, Error, Op, Result, warn};
 use numelt_opt::{Kernel, Target};
-use numelt_runtime::{Buffer, Engine, Executable, Storage, Task, Ticket, Work};
-use std::collections::{HashMap, VecDeque};
+use numelt_runtime::{Buffer, Engine, Executable, Sharing, Storage, Task, Ticket, Work};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -58,6 +59,8 @@ pub struct Options {
 /// An engine for one device.
 pub struct Device<D: Driver> {
     name: &'static str,
+    /// Which of the devices it is.
+    number: usize,
     target: Target,
     capabilities: Capabilities,
     // dropped before the driver, so that memory is freed before its context
@@ -75,6 +78,8 @@ struct State<D: Driver> {
     /// The number of the latest allocation or ticket.
     last: u64,
     pieces: HashMap<u64, D::Memory>,
+    /// The pieces that are memory of other libraries.
+    adopted: HashSet<u64>,
     /// One word for each launch that may meet conditions, used in turn.
     conditions: D::Memory,
     /// The tickets of such launches, oldest first, with their words.
@@ -102,6 +107,7 @@ impl<D: Driver> Device<D> {
             left: options.memory.unwrap_or(capabilities.memory),
             last: 0,
             pieces: HashMap::new(),
+            adopted: HashSet::new(),
             conditions,
             watched: VecDeque::new(),
             dropped: 0,
@@ -111,7 +117,8 @@ impl<D: Driver> Device<D> {
         let compiler = Compiler::new(driver, options.cache_dir.as_deref());
         let (state, calls, products) = (Mutex::new(state), Mutex::default(), Mutex::default());
         let exact_products = options.exact_products;
-        Ok(Device { name, target, capabilities, state, calls, products, exact_products, compiler })
+        let number = options.number;
+        Ok(Device { name, number, target, capabilities, state, calls, products, exact_products, compiler })
     }
 
     /// Name of the device and version of its driver.
@@ -176,10 +183,14 @@ impl<D: Driver> Storage for Device<D> {
         Ok(handle)
     }
 
-    /// queued work keeps memory alive, so there is nothing to wait for
+    /// queued work keeps memory alive, so there is nothing to wait for, except with memory of other libraries
     fn free(&self, handle: u64, nbytes: usize, _after: Ticket) {
         let mut state = self.state();
-        if state.pieces.remove(&handle).is_some() {
+        if state.adopted.remove(&handle) {
+            // without an answer of the device, nothing uses its memory
+            let _ = self.driver().finish();
+            state.pieces.remove(&handle);
+        } else if state.pieces.remove(&handle).is_some() {
             state.left += nbytes;
         }
     }
@@ -206,6 +217,10 @@ impl<D: Driver> Storage for Device<D> {
 impl<D: Driver> Engine for Device<D> {
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn sharing(&self) -> Option<&dyn Sharing> {
+        Some(self)
     }
 
     fn target(&self) -> &Target {

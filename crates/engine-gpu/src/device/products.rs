@@ -287,7 +287,7 @@ mod tests {
     use crate::device::{Argument, Capabilities, Code, Device, Devices, Driver, Gemm, Options};
     use crate::render::Dialect;
     use numelt_ir::{Axes, DType, Error, Op, Result, View};
-    use numelt_runtime::{Buffer, Engine, LibraryCall, Operand, Storage, Work};
+    use numelt_runtime::{Buffer, Engine, LibraryCall, Operand, Storage, Stream, Work};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// A driver whose library fails, and counts how often it is called.
@@ -301,6 +301,7 @@ mod tests {
 
         const NAME: &'static str = "failing";
         const DIALECT: Dialect = Dialect::OpenCl;
+        const KIND: i32 = 4;
 
         fn open(_: Devices, _: usize) -> Result<(Failing, Capabilities)> {
             let capabilities = Capabilities {
@@ -322,6 +323,31 @@ mod tests {
         }
 
         fn memory(&self, _: usize) -> Result<()> {
+            Ok(())
+        }
+
+        fn address(&self, (): &()) -> u64 {
+            0
+        }
+
+        fn skew(&self, (): &()) -> usize {
+            0
+        }
+
+        // SAFETY: the contract is the trait's.
+        unsafe fn adopt(&self, _: u64, _: usize) -> Result<()> {
+            Ok(())
+        }
+
+        fn stream(&self) -> Option<u64> {
+            None
+        }
+
+        fn precede(&self, _: Stream) -> Result<()> {
+            Ok(())
+        }
+
+        fn follow(&self, _: Stream) -> Result<()> {
             Ok(())
         }
 

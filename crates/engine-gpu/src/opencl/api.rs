@@ -28,6 +28,8 @@ const PROGRAM_BINARY_SIZES: Uint = 0x1165;
 const PROGRAM_BINARIES: Uint = 0x1166;
 const PROGRAM_BUILD_LOG: Uint = 0x1183;
 const MEM_READ_WRITE: Bits = 1;
+const MEM_SIZE: Uint = 0x1102;
+const MEM_CONTEXT: Uint = 0x1106;
 
 functions! {
     "OpenCL":
@@ -40,6 +42,8 @@ functions! {
     release_queue "clReleaseCommandQueue" (Handle) -> Int;
     create_buffer "clCreateBuffer" (Handle, Bits, usize, *mut c_void, *mut Int) -> Handle;
     release_buffer "clReleaseMemObject" (Handle) -> Int;
+    retain_buffer "clRetainMemObject" (Handle) -> Int;
+    buffer_info "clGetMemObjectInfo" (Handle, Uint, usize, *mut c_void, *mut usize) -> Int;
     read "clEnqueueReadBuffer" (Handle, Handle, Uint, usize, usize, *mut c_void, Uint, *const Handle, *mut Handle) -> Int;
     write "clEnqueueWriteBuffer" (Handle, Handle, Uint, usize, usize, *const c_void, Uint, *const Handle, *mut Handle) -> Int;
     program_of_source "clCreateProgramWithSource" (Handle, Uint, *const *const c_char, *const usize, *mut Int) -> Handle;
@@ -271,6 +275,37 @@ impl Context {
         let handle =
             unsafe { (api()?.create_buffer)(self.0, MEM_READ_WRITE, nbytes.max(1), null_mut(), &raw mut code) };
         Memory::given("clCreateBuffer", handle, code)
+    }
+
+    /// Memory of another library, which stays its own.
+    ///
+    /// # Safety
+    /// `address` is that of a memory object.
+    ///
+    /// # Errors
+    /// If the object belongs to another context, or is smaller.
+    pub unsafe fn adopt(&self, address: u64, nbytes: usize) -> Result<Memory> {
+        let api = api()?;
+        let handle: Handle = std::ptr::with_exposed_provenance_mut(address as usize);
+        let (mut context, mut size): (Handle, usize) = (null_mut(), 0);
+        // SAFETY: an object by the caller's promise, and places for answers of these sizes.
+        let codes = unsafe {
+            let context = (&raw mut context).cast();
+            let size = (&raw mut size).cast();
+            [
+                (api.buffer_info)(handle, MEM_CONTEXT, size_of::<Handle>(), context, null_mut()),
+                (api.buffer_info)(handle, MEM_SIZE, size_of::<usize>(), size, null_mut()),
+            ]
+        };
+        codes.iter().try_for_each(|code| check("clGetMemObjectInfo", *code))?;
+        if context != self.0 {
+            return Err(Error::Engine("opencl: the memory belongs to another context than numelt's".into()));
+        }
+        if size < nbytes {
+            return Err(Error::Engine(format!("opencl: a memory object of {size} bytes where {nbytes} are said to be")));
+        }
+        // SAFETY: an object of this context; the reference is released when the result is dropped.
+        check("clRetainMemObject", unsafe { (api.retain_buffer)(handle) }).map(|()| Memory(handle))
     }
 
     /// A program of some source, not built yet.

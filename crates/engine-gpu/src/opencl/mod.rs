@@ -9,6 +9,7 @@ use self::clblast::ClBlast;
 use crate::device::{Argument, Capabilities, Code, Devices, Driver, Gemm};
 use crate::render::Dialect;
 use numelt_ir::{Error, Result};
+use numelt_runtime::Stream;
 use std::ffi::{CStr, CString};
 
 /// An OpenCL device.
@@ -92,6 +93,7 @@ impl Driver for OpenClDriver {
 
     const NAME: &'static str = "opencl";
     const DIALECT: Dialect = Dialect::OpenCl;
+    const KIND: i32 = 4;
 
     fn open(devices: Devices, number: usize) -> Result<(OpenClDriver, Capabilities)> {
         let device = ranked(devices, number)?;
@@ -115,6 +117,34 @@ impl Driver for OpenClDriver {
 
     fn memory(&self, nbytes: usize) -> Result<Memory> {
         self.context.memory(nbytes)
+    }
+
+    fn address(&self, memory: &Memory) -> u64 {
+        memory.handle().expose_provenance() as u64
+    }
+
+    fn skew(&self, _memory: &Memory) -> usize {
+        0
+    }
+
+    // SAFETY: the contract is the trait's.
+    unsafe fn adopt(&self, address: u64, nbytes: usize) -> Result<Memory> {
+        // SAFETY: the caller's promise: an object of OpenCL.
+        unsafe { self.context.adopt(address, nbytes) }
+    }
+
+    fn stream(&self) -> Option<u64> {
+        None
+    }
+
+    /// OpenCL has no queue that all others are ordered with, so the work is waited for.
+    fn precede(&self, _stream: Stream) -> Result<()> {
+        self.queue.finish()
+    }
+
+    /// Others finish their queues before, because nothing here knows them.
+    fn follow(&self, _stream: Stream) -> Result<()> {
+        Ok(())
     }
 
     fn program(&self, code: Code<'_>) -> Result<Program> {

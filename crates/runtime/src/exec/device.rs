@@ -34,7 +34,7 @@ impl ReadyPlan {
     /// Whether a device can do a step, as far as is known before it is tried.
     pub fn may_run_on(&self, at: usize, device: &Device) -> bool {
         let known = self.steps[at].on_devices.lock().unwrap_or_else(PoisonError::into_inner);
-        match known.iter().find(|(number, _)| *number == device.number) {
+        match known.iter().find(|(number, _)| *number == device.number()) {
             Some((_, executables)) => executables.is_some(),
             None => supports(device, &self.plan, &self.plan.steps[at]),
         }
@@ -101,7 +101,7 @@ impl Run<'_> {
     /// The step's kernels as the device has prepared them; `None` if it cannot do the step.
     fn prepared(self, device: &Arc<Device>) -> Option<Executables> {
         let mut known = self.ready.on_devices.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, executables)) = known.iter().find(|(number, _)| *number == device.number) {
+        if let Some((_, executables)) = known.iter().find(|(number, _)| *number == device.number()) {
             return executables.clone();
         }
         let executables = supports(device, &self.plan.plan, self.step).then(|| {
@@ -109,7 +109,7 @@ impl Run<'_> {
             kernels.collect::<Result<Executables>>().ok()
         });
         let executables = executables.flatten();
-        known.push((device.number, executables.clone()));
+        known.push((device.number(), executables.clone()));
         executables
     }
 

@@ -87,7 +87,11 @@ impl<'a> Memory<'a> {
     /// Copies everything that is visible outside, and may be written there, to the host, and discards the copies on
     /// devices.
     pub fn move_visible_to_host(&self) -> Result<()> {
-        let seen = self.slots.iter().filter(|cell| cell.has(note::COPIES) && cell.is_visible());
+        // values of bases with an anchor return there at the end of the flush
+        let is_seen = |cell: &&Shared<BaseCell>| {
+            cell.has(note::COPIES) && cell.is_visible() && !cell.has(note::ANCHORED)
+        };
+        let seen = self.slots.iter().filter(is_seen);
         let mut result = Ok(());
         for cell in seen {
             result = result.and(cell.copy_to_host());

@@ -314,7 +314,7 @@ impl Run<'_> {
                 return Ok(());
             }
             if let StepEngines::Decided(_) = engines {
-                self.plan.decisions.refuse(self.at, device.number);
+                self.plan.decisions.refuse(self.at, device.number());
             }
             context.journal.declined(&self.plan.plan, self.step);
         }

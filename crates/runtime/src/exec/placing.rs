@@ -48,11 +48,11 @@ fn key(memory: &Memory<'_>) -> (Key, bool) {
 /// The engines that can do a step.
 fn engines_for(plan: &ReadyPlan, step: usize, rates: &[Option<Rates>], devices: &[Arc<Device>]) -> EngineMask {
     let able = |device: &Device| {
-        let number = device.number;
+        let number = device.number();
         let is_known = number < DEVICES && rates.get(number + 1).copied().flatten().is_some();
         is_known && !device.is_lost() && !plan.decisions.is_refused(step, number) && plan.may_run_on(step, device)
     };
-    devices.iter().filter(|device| able(device)).fold(HOST, |all, device| all | HOST << (device.number + 1))
+    devices.iter().filter(|device| able(device)).fold(HOST, |all, device| all | HOST << (device.number() + 1))
 }
 
 fn needs(plan: &ReadyPlan, able: impl Fn(usize) -> EngineMask) -> Vec<StepNeeds> {

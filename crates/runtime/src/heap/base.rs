@@ -135,7 +135,7 @@ impl BaseRef {
     /// Like [`BaseRef::is_readable`], but guards are not considered.
     #[inline]
     pub(crate) fn has_values_here(&self) -> bool {
-        !self.0.host_address().is_null() && !self.is_awaited() && !self.0.has(note::FAILED | note::HOME)
+        !self.0.host_address().is_null() && !self.is_awaited() && !self.0.has(note::REMOTE)
     }
 
     /// Whether its values can be changed now: it is readable, no pending work reads it, and it has no guard.
@@ -214,9 +214,9 @@ impl BaseRef {
         self.0.has(note::KEPT)
     }
 
-    /// Whether its memory was adopted, not allocated here.
+    /// Whether its memory was adopted, not allocated here, or is lent on a device.
     pub fn is_foreign(&self) -> bool {
-        self.0.has(note::FOREIGN)
+        self.0.has(note::FOREIGN | note::ANCHORED)
     }
 
     /// For adopted memory: states whether its other owner is still alive. The front end watches the owner
@@ -225,7 +225,7 @@ impl BaseRef {
     /// # Errors
     /// Those of copying the values to the host, if a device has them.
     pub fn set_shared(&self, shared: bool) -> Result<()> {
-        if !self.is_foreign() {
+        if !self.0.has(note::FOREIGN) || self.0.has(note::ANCHORED) {
             return Ok(());
         }
         self.0.copy_to_host()?;
@@ -242,6 +242,11 @@ impl BaseRef {
     /// mark is cleared when the base loses that memory.
     pub fn mark_known(&self) -> bool {
         self.0.has(note::KNOWN) || self.0.set(note::KNOWN)
+    }
+
+    /// Where its memory on a device begins, if others use that memory, too (see [`Runtime::lend`](crate::Runtime::lend)).
+    pub fn device_place(&self) -> Option<u64> {
+        self.0.anchor_address()
     }
 
     /// The address of its host memory, as a number to be compared with others; `None` if it has none. The values of
@@ -376,7 +381,11 @@ impl Export {
     /// host.
     pub(crate) fn new(base: BaseRef) -> Export {
         base.0.exports.fetch_add(1, Ordering::AcqRel);
-        base.0.touch();
+        if base.0.has(note::ANCHORED) {
+            base.0.keep_twin();
+        } else {
+            base.0.touch();
+        }
         let address = base.0.host_address();
         Export { base, address }
     }
@@ -394,6 +403,9 @@ impl Export {
 
 impl Drop for Export {
     fn drop(&mut self) {
+        if self.base.0.has(note::ANCHORED) {
+            self.base.0.merge_into_anchor();
+        }
         self.base.0.exports.fetch_sub(1, Ordering::AcqRel);
     }
 }

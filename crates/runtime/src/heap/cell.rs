@@ -54,6 +54,10 @@ pub(crate) mod note {
     pub const PASSING: u32 = 1 << 7;
     /// It has a home or is to have none, whatever work writes it (see `homes.rs`).
     pub const SETTLED: u32 = 1 << 8;
+    /// Somebody outside uses its memory on a device, where its values return after each access (see `anchors.rs`).
+    pub const ANCHORED: u32 = 1 << 9;
+    /// Its values are not used without looking further: they are lost, or belong on a device.
+    pub const REMOTE: u32 = FAILED | HOME | ANCHORED;
     /// The number of its home; zero for none (see `homes.rs`).
     pub const HOME: u32 = 0xff << 24;
     /// Something has been derived from the present values, and must be discarded by whoever writes them.
@@ -99,6 +103,11 @@ impl BaseCell {
         BaseCell::made(heap, nbytes, address, notes, Some(owner))
     }
 
+    /// A cell of a base whose memory on a device is somebody else's; see [`BaseCell::adopt_anchor`].
+    pub fn of_owner(heap: Arc<Heap>, nbytes: usize, owner: Box<dyn Any + Send + Sync>) -> BaseCell {
+        BaseCell::made(heap, nbytes, std::ptr::null_mut(), 0, Some(owner))
+    }
+
     #[inline]
     fn made(
         heap: Arc<Heap>,
@@ -122,11 +131,11 @@ impl BaseCell {
         }
     }
 
-    /// Makes it as good as new, without memory; false if its memory is adopted.
+    /// Makes it as good as new, without memory; false if its memory is adopted or was lent.
     #[inline]
     pub fn renew(&mut self) -> bool {
         let notes = *self.notes.get_mut();
-        if notes & note::FOREIGN != 0 {
+        if notes & (note::FOREIGN | note::ANCHORED) != 0 {
             return false;
         }
         if notes & note::DERIVED != 0 {
@@ -249,7 +258,7 @@ impl BaseCell {
     /// Whether its memory can be seen from outside, so that work on it must run at once.
     #[inline]
     pub fn is_visible(&self) -> bool {
-        self.is_exported() || self.has(note::SHARED)
+        self.is_exported() || self.has(note::SHARED | note::ANCHORED)
     }
 
     /// Whether an export keeps its host memory at its address.
@@ -324,6 +333,9 @@ impl BaseCell {
     /// Discards the value, and frees all memory of our own. Only for cells that nobody else can read any more.
     #[inline]
     pub fn release(&self) {
+        if self.has(note::ANCHORED) {
+            self.leave_anchor();
+        }
         if self.has(note::COPIES) {
             self.drop_copies();
         }

@@ -2,16 +2,19 @@
 //!
 //! A base has valid copies of its values on the host, on devices, or on both; copies that are no longer valid are
 //! freed. So a base whose values have been written by a device has no host memory any more. Memory that is adopted or
-//! exported cannot be freed: it is remembered, and gets the values again when they are copied to the host. If a device
-//! has no memory left, the bases used longest ago are moved to the host.
+//! exported cannot be freed: it is remembered, and gets the values again when they are copied to the host. Likewise the
+//! *anchor*, memory of a device that somebody outside uses (`anchors.rs`): it is never freed or moved, and gets the
+//! values again after each access. If a device has no memory left, the bases used longest ago are moved to the host,
+//! except those with an anchor.
 
+use super::anchors::Anchor;
 use super::cell::{BaseCell, Whereabouts, note};
 use super::shared::{Shared, Weak};
 use crate::engine::{Buffer, Engine, Executable, Ticket, Work};
 use numelt_ir::{Error, Result};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The byte that fills stale host copies, if an engine requests that for tests.
@@ -25,7 +28,7 @@ const PART_BYTES: usize = 256 << 10;
 pub(crate) struct Device {
     pub engine: Arc<dyn Engine>,
     /// Its index in the runtime's list of devices.
-    pub number: usize,
+    number: AtomicUsize,
     /// Whether stale host copies are filled with garbage, so that a test fails if code reads one.
     spoils: bool,
     /// The ticket of the last work.
@@ -64,17 +67,19 @@ struct Resident {
 /// The copies of one base on devices.
 #[derive(Default)]
 pub(crate) struct Copies {
-    valid: SmallVec<[DeviceCopy; 1]>,
+    pub(super) valid: SmallVec<[DeviceCopy; 1]>,
     /// Memory on the host to which the values have to return, because it is adopted or exported. Its contents are
     /// not valid.
-    stale_host: Option<Buffer>,
+    pub(super) stale_host: Option<Buffer>,
+    /// The memory on a device to which the values have to return; it may be valid or not.
+    pub(super) anchor: Option<Box<Anchor>>,
     /// How many parts the host has read since the values moved away.
     parts: usize,
 }
 
-struct DeviceCopy {
-    device: Arc<Device>,
-    handle: u64,
+pub(super) struct DeviceCopy {
+    pub device: Arc<Device>,
+    pub handle: u64,
 }
 
 impl Device {
@@ -82,7 +87,7 @@ impl Device {
         let spoils = engine.target().spoils;
         Arc::new(Device {
             engine,
-            number,
+            number: AtomicUsize::new(number),
             spoils,
             last: AtomicU64::new(0),
             step: AtomicU64::new(0),
@@ -92,9 +97,30 @@ impl Device {
         })
     }
 
-    /// Forgets everything. Called in a forked child, where the device belongs to the parent.
+    /// Its index in the runtime's list of devices.
+    pub fn number(&self) -> usize {
+        self.number.load(Ordering::Relaxed)
+    }
+
+    /// Changes its index in the runtime's list of devices.
+    pub fn renumber(&self, number: usize) {
+        self.number.store(number, Ordering::Relaxed);
+    }
+
+    /// Forgets everything. Called in a forked child, where the device belongs to the parent. Bases whose memory there
+    /// is used by others have been copied to the host.
     pub fn forget(&self) {
         self.lost.store(true, Ordering::Relaxed);
+        self.all_residents().iter().for_each(|cell| cell.forget_anchor());
+    }
+
+    /// Whether others use memory of the device.
+    pub fn has_anchors(&self) -> bool {
+        self.all_residents().iter().any(|cell| cell.has(note::ANCHORED))
+    }
+
+    fn all_residents(&self) -> Vec<Shared<BaseCell>> {
+        self.residents().values().filter_map(|resident| resident.cell.upgrade()).collect()
     }
 
     /// Whether it has stopped responding.
@@ -108,6 +134,12 @@ impl Device {
             self.lost.store(true, Ordering::Relaxed);
         }
         result
+    }
+
+    /// Counts bytes that were copied to the device, and back.
+    pub(super) fn note_moved(&self, there: usize, back: usize) {
+        self.moved.there.fetch_add(there as u64, Ordering::Relaxed);
+        self.moved.back.fetch_add(back as u64, Ordering::Relaxed);
     }
 
     /// Begins a step: the bases that are used from now on stay on the device until the next step.
@@ -170,7 +202,8 @@ impl Device {
         let step = self.step.load(Ordering::Relaxed);
         let (cell, id) = {
             let residents = self.residents();
-            let movable = residents.iter().filter(|(_, resident)| resident.used < step);
+            let is_anchored = |resident: &Resident| resident.cell.upgrade().is_some_and(|cell| cell.has(note::ANCHORED));
+            let movable = residents.iter().filter(|(_, resident)| resident.used < step && !is_anchored(resident));
             match movable.min_by_key(|(_, resident)| resident.used) {
                 Some((&id, resident)) => (resident.cell.upgrade(), id),
                 None => return Ok(false),
@@ -189,21 +222,22 @@ impl Device {
     }
 
     /// Marks a base as used by the current step.
-    fn enter(&self, cell: &Shared<BaseCell>) {
+    pub(super) fn enter(&self, cell: &Shared<BaseCell>) {
         let used = self.step.load(Ordering::Relaxed);
         let mut residents = self.residents();
         let resident = residents.entry(key(cell)).or_insert_with(|| Resident { cell: cell.downgrade(), used });
         resident.used = used;
     }
 
-    /// Copies to the host everything that only this device has, and discards the copies here.
+    /// Copies to the host everything that only this device has, and discards the copies here, except those that others
+    /// use.
     ///
     /// # Errors
     /// The first failure; all other bases are on the host.
     pub fn empty(&self) -> Result<()> {
-        let all: Vec<Shared<BaseCell>> = self.residents().values().filter_map(|r| r.cell.upgrade()).collect();
         let mut result = Ok(());
-        for cell in all {
+        for cell in self.all_residents() {
+            cell.refresh();
             match cell.copy_to_host() {
                 Ok(()) => cell.drop_copy(self),
                 Err(error) => result = result.and(Err(error)),
@@ -219,7 +253,7 @@ fn key(cell: &BaseCell) -> usize {
 }
 
 impl BaseCell {
-    fn copies(&self) -> MutexGuard<'_, Copies> {
+    pub(super) fn copies(&self) -> MutexGuard<'_, Copies> {
         self.copies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -229,7 +263,7 @@ impl BaseCell {
         if !self.has(note::COPIES) {
             return here;
         }
-        let bit = |copy: &DeviceCopy| 2u32.checked_shl(copy.device.number as u32).unwrap_or(0);
+        let bit = |copy: &DeviceCopy| 2u32.checked_shl(copy.device.number() as u32).unwrap_or(0);
         self.copies().valid.iter().fold(here, |all, copy| all | bit(copy))
     }
 
@@ -244,12 +278,17 @@ impl BaseCell {
     /// [`Error::OutOfMemory`], or [`Error::Lost`] if the device does not respond.
     pub fn copy_to_host(&self) -> Result<()> {
         if !self.has(note::AWAY) {
-            return Ok(());
+            return self.check_anchor();
         }
         let mut copies = self.copies();
         if self.whereabouts() != Whereabouts::Away {
             return Ok(()); // another thread was faster
         }
+        self.fetch(&mut copies)
+    }
+
+    /// Copies values to the host that are elsewhere.
+    pub(super) fn fetch(&self, copies: &mut Copies) -> Result<()> {
         let DeviceCopy { device, handle } = copies.readable()?;
         let (address, own) = match copies.stale_host {
             Some(memory) => (memory.address(), false),
@@ -266,6 +305,9 @@ impl BaseCell {
         }
         device.moved.back.fetch_add(self.nbytes as u64, Ordering::Relaxed);
         copies.stale_host = None;
+        if let Some(anchor) = &mut copies.anchor {
+            anchor.agree(to);
+        }
         self.set_host_address(address);
         self.unset(note::AWAY);
         Ok(())
@@ -304,7 +346,7 @@ impl BaseCell {
         let (valid, stale): (SmallVec<_>, SmallVec<[DeviceCopy; 1]>) =
             all.into_iter().partition(|copy| Arc::ptr_eq(&copy.device, &changed));
         copies.valid = valid;
-        stale.iter().for_each(|copy| self.free_copy(copy));
+        stale.iter().for_each(|copy| self.free_copy(&copies, copy));
         drop(copies);
         self.forget_kept();
         Ok(true)
@@ -326,7 +368,7 @@ impl BaseCell {
     pub fn drop_copies(&self) {
         let mut copies = self.copies();
         for copy in std::mem::take(&mut copies.valid) {
-            self.free_copy(&copy);
+            self.free_copy(&copies, &copy);
         }
         if let Some(memory) = copies.stale_host.take() {
             self.set_host_address(memory.address());
@@ -338,31 +380,42 @@ impl BaseCell {
     fn drop_copy(&self, device: &Device) {
         let mut copies = self.copies();
         if let Some(at) = copies.find(device)
+            && !copies.is_anchor(&copies.valid[at])
             && (copies.valid.len() > 1 || !self.has(note::AWAY))
         {
             let copy = copies.valid.remove(at);
-            self.free_copy(&copy);
+            self.free_copy(&copies, &copy);
             if copies.valid.is_empty() {
                 self.unset(note::COPIES);
             }
         }
     }
 
-    /// Frees a copy that has been removed from the list.
-    fn free_copy(&self, copy: &DeviceCopy) {
-        copy.device.residents().remove(&key(self));
-        copy.device.free(copy.handle, self.nbytes);
+    /// Frees a copy that has been removed from the list; an anchor stays.
+    pub(super) fn free_copy(&self, copies: &Copies, copy: &DeviceCopy) {
+        if !copies.is_anchor(copy) {
+            self.free_memory(&copy.device, copy.handle);
+        }
+    }
+
+    /// Frees memory on a device that no copy and no anchor is in.
+    pub(super) fn free_memory(&self, device: &Device, handle: u64) {
+        device.residents().remove(&key(self));
+        device.free(handle, self.nbytes);
     }
 }
 
 impl Copies {
     /// A copy from which the values can be read.
     fn readable(&self) -> Result<&DeviceCopy> {
+        if let Some(anchor) = &self.anchor {
+            anchor.check()?;
+        }
         let copy = self.valid.iter().find(|copy| !copy.device.is_lost()).or(self.valid.first());
         copy.ok_or_else(|| Error::Lost("no copy of an array's values is left".into()))
     }
 
-    fn find(&self, device: &Device) -> Option<usize> {
+    pub(super) fn find(&self, device: &Device) -> Option<usize> {
         self.valid.iter().position(|copy| std::ptr::eq(&raw const *copy.device, device))
     }
 }
@@ -373,6 +426,7 @@ impl Shared<BaseCell> {
     /// # Errors
     /// [`Error::OutOfMemory`] of the device or the host, [`Error::Lost`].
     pub fn on(&self, device: &Arc<Device>) -> Result<u64> {
+        self.check_anchor()?;
         if self.has(note::COPIES) {
             let copies = self.copies();
             if let Some(at) = copies.find(device) {
@@ -382,11 +436,14 @@ impl Shared<BaseCell> {
         }
         // from one device to another, values go through the host
         self.copy_to_host()?;
-        let handle = device.alloc(self.nbytes)?;
+        let anchor = self.anchor_on(device);
+        let handle = anchor.map_or_else(|| device.alloc(self.nbytes), Ok)?;
         // SAFETY: the values are on the host, and nobody changes them while the runtime's lock is held.
         let from = unsafe { std::slice::from_raw_parts(self.host_address(), self.nbytes) };
         if let Err(error) = device.check_lost(device.engine.upload(from, Buffer { handle, offset: 0 })) {
-            device.free(handle, self.nbytes);
+            if anchor.is_none() {
+                device.free(handle, self.nbytes);
+            }
             return Err(error);
         }
         device.moved.there.fetch_add(self.nbytes as u64, Ordering::Relaxed);
@@ -394,7 +451,7 @@ impl Shared<BaseCell> {
         Ok(handle)
     }
 
-    fn enter_copy(&self, device: &Arc<Device>, handle: u64) {
+    pub(super) fn enter_copy(&self, device: &Arc<Device>, handle: u64) {
         self.copies().valid.push(DeviceCopy { device: Arc::clone(device), handle });
         self.set(note::COPIES);
         device.enter(self);
@@ -410,7 +467,7 @@ impl Shared<BaseCell> {
             if Some(at) == known {
                 copies.valid.push(copy);
             } else {
-                self.free_copy(&copy);
+                self.free_copy(&copies, &copy);
             }
         }
         // set before the host's copy is discarded, so that the base never seems to have no value

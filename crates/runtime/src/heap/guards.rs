@@ -15,7 +15,7 @@
 //!   guards, gets [`Error::Busy`] instead.
 
 use super::base::BaseRef;
-use super::cell::BaseCell;
+use super::cell::{BaseCell, note};
 use super::shared::Shared;
 use numelt_ir::{Error, Result};
 use smallvec::SmallVec;
@@ -113,6 +113,16 @@ impl<'a> WriteGuard<'a> {
     /// The address of the first byte, valid as long as the guard.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.entry.start.as_ptr()
+    }
+}
+
+impl Drop for WriteGuard<'_> {
+    fn drop(&mut self) {
+        let cell = &self.entry.base.0;
+        if cell.has(note::ANCHORED) {
+            // a failure is the error of the next access
+            let _ = cell.return_to_anchor();
+        }
     }
 }
 

@@ -9,11 +9,13 @@
 //!   only has no such address.
 //! - **Every copy that is kept is valid.** Whoever writes one copy discards all others (`copies.rs`), and the kept
 //!   reductions with them.
-//! - **Memory that can be seen from outside is on the host**: a flush copies the values there before it returns.
+//! - **Memory that can be seen from outside is valid**: a flush copies the values there before it returns, to the host
+//!   (`base.rs`) or to a device (`anchors.rs`).
 //! - **Values are reached by guards** ([`guards`]), which exclude other readers and writers, and by exports, which do
 //!   not (`base.rs`).
 //! - A base belongs to one heap, and a heap to one runtime. Nothing here is shared by the whole process.
 
+pub(crate) mod anchors;
 pub(crate) mod base;
 pub(crate) mod cell;
 pub(crate) mod copies;
@@ -26,14 +28,14 @@ pub(crate) mod pool;
 pub(crate) mod shared;
 pub(crate) mod zeros;
 
-use self::cell::BaseCell;
+use self::cell::{BaseCell, note};
 use self::guards::Guards;
 use self::homes::Homes;
 use self::lost::Lost;
 use self::pool::Pool;
 use self::shared::Shared;
 use numelt_ir::warn;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A number that no batch has.
@@ -61,6 +63,8 @@ pub(crate) struct Heap {
     pub guards: Guards,
     /// The devices on which arrays have been asked to be.
     pub homes: Homes,
+    /// Whether memory on a device has ever been shared with others (see `anchors.rs`).
+    pub anchored: AtomicBool,
     /// The bases whose values are lost.
     pub lost: Lost,
     /// Unused cells, as good as new: making a cell takes longer than taking one from here. `None` after the runtime's
@@ -84,6 +88,7 @@ impl Heap {
                 requested_position: AtomicU32::new(0),
                 guards: Guards::default(),
                 homes: Homes::default(),
+                anchored: AtomicBool::new(false),
                 lost: Lost::default(),
                 spare: Mutex::new(Some(Vec::new())),
             }
@@ -107,6 +112,17 @@ impl Heap {
     pub fn runs(self: &Arc<Heap>, epoch: u64) -> Running {
         self.running.store(epoch, Ordering::Release);
         Running(Arc::clone(self))
+    }
+
+    /// Begins an access of those bases whose memory on a device others use, and returns them.
+    #[inline]
+    pub fn refresh(&self, cells: &[Shared<BaseCell>]) -> Vec<Shared<BaseCell>> {
+        if !self.anchored.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let anchored: Vec<_> = cells.iter().filter(|cell| cell.has(note::ANCHORED)).cloned().collect();
+        anchored.iter().for_each(Shared::<BaseCell>::refresh);
+        anchored
     }
 
     /// The conditions that operations recorded now report.

@@ -92,8 +92,21 @@ impl State {
         self.devices.iter().for_each(|device| _ = device.empty());
         // totals include those of devices that have been replaced
         self.stats = self.with_devices();
+        self.devices.iter().for_each(|device| device.moved.reset());
         let (count, kept) = (devices.len(), self.kept_devices(&devices));
-        self.devices = numbered(devices.into_iter().chain(kept).collect());
+        // a device stays if others use its memory
+        let anchored = |engine: &Arc<dyn Engine>| {
+            let same = |device: &&Arc<Device>| device.engine.name() == engine.name() && !device.is_lost();
+            self.devices.iter().find(same).filter(|device| device.has_anchors()).map(Arc::clone)
+        };
+        let device = |(number, engine): (usize, Arc<dyn Engine>)| match anchored(&engine) {
+            Some(device) => {
+                device.renumber(number);
+                device
+            }
+            None => Device::new(engine, number),
+        };
+        self.devices = devices.into_iter().chain(kept).enumerate().map(device).collect();
         (self.placement, self.placed) = (Placement::new(rule, count, &self.config), [0; 2]);
     }
 }

@@ -194,7 +194,9 @@ impl State {
         let start = Instant::now();
         let mut batch = Batch::of(&self.heap, program, slots);
         batch.update_base_flags();
-        match self.ready(&mut batch)? {
+        let ready = self.ready(&mut batch)?;
+        let anchored = self.heap.refresh(&batch.slots);
+        let result = match ready {
             None => self.piecemeal(&mut batch).0,
             Some((plan, hit)) => {
                 let result = self.run(&plan, &batch);
@@ -202,7 +204,8 @@ impl State {
                 self.caches.used(&plan);
                 result.map_err(|stopped| stopped.error)
             }
-        }
+        };
+        anchored.iter().fold(result, |result, cell| result.and(cell.settle()))
     }
 
     /// Whether a batch without a plan has so little work, and is so new or rare, that it should run operation by

@@ -20,7 +20,7 @@ use numelt_ir::{Error, Result};
 
 /// What happens to the values that a base has before it is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
+pub(super) enum Before {
     /// They are copied to the host.
     Needed,
     /// They are discarded.
@@ -59,6 +59,7 @@ impl Runtime {
     /// Those of [`Runtime::read`].
     pub fn read_part<'a>(&self, base: &'a BaseRef, at: usize, part: &mut [u8]) -> Result<Option<ReadGuard<'a>>> {
         let mut state = self.lock_for_reading([base])?;
+        base.0.refresh();
         if !base.0.has(note::FAILED) && base.0.download_part(at, part)? {
             return Ok(None);
         }
@@ -108,8 +109,9 @@ impl Runtime {
     pub fn write_part<'a>(&self, base: &'a BaseRef, at: usize, part: &[u8]) -> Result<Option<WriteGuard<'a>>> {
         let mut state = self.lock_unused(base)?;
         state.make_bound(base, Before::Needed)?;
+        base.0.refresh();
         if !base.0.has(note::FAILED) && base.0.upload_part(at, part)? {
-            return Ok(None);
+            return base.0.settle().map(|()| None);
         }
         state.move_to_host(base)?;
         Ok(Some(WriteGuard::begin(base)))
@@ -147,7 +149,7 @@ impl Runtime {
     }
 
     /// Takes the lock when nothing is pending on a base, and nobody has a guard of it.
-    fn lock_unused(&self, base: &BaseRef) -> Result<Inside<'_, State>> {
+    pub(super) fn lock_unused(&self, base: &BaseRef) -> Result<Inside<'_, State>> {
         loop {
             let state = self.lock_when_done(base)?;
             match self.heap.guards.blocking(&base.0, true) {
@@ -181,7 +183,7 @@ impl Runtime {
         let cell = &base.0;
         if before == Before::Dropped {
             lost::restored(cell);
-            if cell.has(note::AWAY) {
+            if cell.has(note::AWAY) && !cell.has(note::ANCHORED) {
                 cell.drop_copies();
             }
         }
@@ -246,7 +248,7 @@ impl State {
 
     /// Computes the values of a base that is about to change, if they are needed, and all put-off values that depend on
     /// them.
-    fn make_bound(&mut self, base: &BaseRef, before: Before) -> Result<()> {
+    pub(super) fn make_bound(&mut self, base: &BaseRef, before: Before) -> Result<()> {
         let cell = &base.0;
         if !cell.bonds.any() {
             return Ok(());
@@ -267,6 +269,7 @@ impl State {
         if base.0.has(note::FAILED) {
             return Err(lost::error(&base.0));
         }
+        base.0.refresh();
         if base.0.has_value() { base.0.copy_to_host() } else { base.0.provide() }
     }
 }

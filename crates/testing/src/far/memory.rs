@@ -1,7 +1,7 @@
 //! Memory that is readable only while the device works.
 //!
 //! Each allocation has its own pages, without access rights. The worker unlocks the memory that a piece of work uses,
-//! and locks it again afterwards.
+//! and locks it again afterwards. Memory that is shared with others is never locked.
 
 use numelt_ir::{Error, Result};
 use std::collections::HashMap;
@@ -28,7 +28,10 @@ struct State {
 struct Piece {
     address: usize,
     nbytes: usize,
+    /// Zero for memory of somebody else.
     mapped: usize,
+    /// Whether others use it, too.
+    shared: bool,
 }
 
 /// The handles of unlocked pieces, which are locked again when this is dropped.
@@ -57,8 +60,34 @@ impl Pages {
         let handle = FIRST + 2 * state.given;
         state.given += 1;
         state.live += nbytes;
-        state.pieces.insert(handle, Piece { address, nbytes, mapped });
+        state.pieces.insert(handle, Piece { address, nbytes, mapped, shared: false });
         Ok(handle)
+    }
+
+    /// Makes a piece of memory of somebody else.
+    pub fn adopt(&self, address: u64, nbytes: usize) -> u64 {
+        let mut state = self.state();
+        let handle = FIRST + 2 * state.given;
+        state.given += 1;
+        state.pieces.insert(handle, Piece { address: address as usize, nbytes, mapped: 0, shared: true });
+        handle
+    }
+
+    /// Unlocks a piece for good, and returns its address.
+    ///
+    /// # Errors
+    /// If the piece was never allocated, or has been freed.
+    pub fn share(&self, handle: u64) -> Result<u64> {
+        let mut state = self.state();
+        let piece = state.pieces.get_mut(&handle).ok_or_else(|| Error::Engine(format!("no piece {handle:#x}")))?;
+        protect(*piece, true);
+        piece.shared = true;
+        Ok(piece.address as u64)
+    }
+
+    /// Whether a piece is memory of somebody else.
+    pub fn is_adopted(&self, handle: u64) -> bool {
+        self.state().pieces.get(&handle).is_some_and(|piece| piece.mapped == 0)
     }
 
     /// Frees a piece.
@@ -70,8 +99,10 @@ impl Pages {
         let piece = state.pieces.remove(&handle).filter(|piece| piece.nbytes == nbytes);
         let piece =
             piece.ok_or_else(|| Error::Engine(format!("no piece {handle:#x} of {nbytes} bytes to give back")))?;
-        state.live -= nbytes;
-        unmap(piece);
+        if piece.mapped > 0 {
+            state.live -= nbytes;
+            unmap(piece);
+        }
         Ok(())
     }
 
@@ -85,8 +116,13 @@ impl Pages {
             if unlocked.handles.contains(&handle) {
                 continue;
             }
-            let piece = self.state().pieces.get(&handle).copied();
-            protect(piece.ok_or_else(|| Error::Engine(format!("no piece {handle:#x}")))?, true);
+            let state = self.state();
+            let piece = state.pieces.get(&handle).copied();
+            let piece = piece.ok_or_else(|| Error::Engine(format!("no piece {handle:#x}")))?;
+            if !piece.shared {
+                protect(piece, true);
+            }
+            drop(state);
             unlocked.handles.push(handle);
         }
         Ok(unlocked)
@@ -104,13 +140,14 @@ impl Unlocked<'_> {
 impl Drop for Unlocked<'_> {
     fn drop(&mut self) {
         let state = self.pages.state();
-        self.handles.iter().filter_map(|handle| state.pieces.get(handle)).for_each(|piece| protect(*piece, false));
+        let pieces = self.handles.iter().filter_map(|handle| state.pieces.get(handle));
+        pieces.filter(|piece| !piece.shared).for_each(|piece| protect(*piece, false));
     }
 }
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        self.state().pieces.drain().for_each(|(_, piece)| unmap(piece));
+        self.state().pieces.drain().filter(|(_, piece)| piece.mapped > 0).for_each(|(_, piece)| unmap(piece));
     }
 }
 

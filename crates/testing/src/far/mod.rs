@@ -3,7 +3,8 @@
 //! It computes the same as another engine, but behaves like a graphics card: the values are in memory that the host
 //! cannot read, the work is done later than it was submitted, and there is only as much memory as the test requests.
 //! Handles are not addresses, and the memory is locked (its pages have no access rights) except while a kernel runs. A
-//! test can make the device fail or die.
+//! test can make the device fail or die. Others can use its memory, too; to them, it is DLPack's "extension device", and
+//! the addresses are those of the host, so that a test can be the other user.
 //!
 //! In: work, as every engine gets it. Out: values in its own memory. The worker thread (`worker.rs`) does all work in
 //! the order of submission, each piece after a random delay.
@@ -17,7 +18,7 @@ use self::work::{Order, Owned};
 use self::worker::Worker;
 use numelt_ir::{Error, Result};
 use numelt_opt::{Kernel, Target};
-use numelt_runtime::{Buffer, Engine, Executable, Storage, Task, Ticket, Work};
+use numelt_runtime::{Buffer, Engine, Executable, Sharing, Storage, Stream, Task, Ticket, Work};
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -110,7 +111,11 @@ impl Storage for Far {
     }
 
     fn free(&self, handle: u64, nbytes: usize, after: Ticket) {
+        let is_adopted = self.worker.pages().is_adopted(handle);
         self.worker.order(Order::Free { handle, nbytes, after });
+        if is_adopted {
+            let _ = self.worker.finish();
+        }
     }
 
     fn upload(&self, from: &[u8], to: Buffer) -> Result<()> {
@@ -131,9 +136,43 @@ impl Storage for Far {
     }
 }
 
+/// DLPack's number for devices of a kind of their own.
+const EXTENSION: i32 = 12;
+
+impl Sharing for Far {
+    fn device(&self) -> (i32, i32) {
+        let number = self.options.name.split_once(':').and_then(|(_, number)| number.parse().ok());
+        (EXTENSION, number.unwrap_or(0))
+    }
+
+    fn address(&self, handle: u64) -> Result<u64> {
+        self.answers()?;
+        self.worker.pages().share(handle)
+    }
+
+    unsafe fn adopt(&self, address: u64, nbytes: usize) -> Result<u64> {
+        self.answers()?;
+        Ok(self.worker.pages().adopt(address, nbytes))
+    }
+
+    /// others have no queues: what they do, they do at once
+    fn precede(&self, _stream: Stream) -> Result<()> {
+        self.answers()?;
+        self.worker.finish()
+    }
+
+    fn follow(&self, _stream: Stream) -> Result<()> {
+        self.answers()
+    }
+}
+
 impl Engine for Far {
     fn name(&self) -> &'static str {
         self.options.name
+    }
+
+    fn sharing(&self) -> Option<&dyn Sharing> {
+        Some(self)
     }
 
     fn target(&self) -> &Target {

@@ -80,6 +80,22 @@ impl Worker {
         }
     }
 
+    /// Waits for all that has been requested.
+    ///
+    /// # Errors
+    /// The first error of a request for which nobody has waited.
+    pub fn finish(&self) -> Result<()> {
+        let last = self.shared.queue().last;
+        let queue = self.shared.finished(last);
+        let failed = queue.outcomes.values().find_map(|outcome| outcome.as_ref().err());
+        queue.broken.as_ref().or(failed).cloned().map_or(Ok(()), Err)
+    }
+
+    /// The pieces of memory.
+    pub fn pages(&self) -> &Pages {
+        &self.shared.pages
+    }
+
     /// Waits for work; returns the conditions that it met.
     pub fn wait(&self, number: u64) -> Result<u8> {
         let mut queue = self.shared.finished(number);
@@ -88,13 +104,7 @@ impl Worker {
 
     /// The bytes of a piece, after all earlier requests have been done.
     pub fn download(&self, from: Buffer, nbytes: usize) -> Result<Vec<u8>> {
-        let last = self.shared.queue().last;
-        let queue = self.shared.finished(last);
-        let failed = queue.outcomes.values().find_map(|outcome| outcome.as_ref().err());
-        if let Some(error) = queue.broken.as_ref().or(failed) {
-            return Err(error.clone());
-        }
-        drop(queue);
+        self.finish()?;
         let unlocked = self.shared.pages.unlock(std::iter::once(from.handle))?;
         let (start, size) = unlocked.place(from.handle);
         let at = inside(from, nbytes, size)?;
