@@ -233,7 +233,9 @@ fn random_histories_have_one_value() {
     for seed in 0..200 {
         let mut rng = Rng::new(seed);
         let options = FarOptions { without: &[Op::Multiply], seed, ..FarOptions::default() };
-        let (rt, home) = with_home(options);
+        let device = Arc::new(Far::new(Arc::new(engine(1, 0)), options));
+        let rt = runtime(Rule::Host, vec![]);
+        let home = rt.home("far", |_, _| Ok(Arc::clone(&device) as _)).unwrap();
         if rng.below(2) == 0 {
             let second = far(FarOptions { name: "near", seed, ..FarOptions::default() });
             let host: Arc<dyn Host> = Arc::new(engine(2, 0));
@@ -246,7 +248,7 @@ fn random_histories_have_one_value() {
         let (mut users, mut exports) = (Vec::new(), Vec::new());
         for step in 0..30 {
             let (at, value) = (rng.below(n), f64::from(step) + 0.5);
-            let action = rng.below(13);
+            let action = rng.below(14);
             let case = format!("seed {seed}, step {step}, action {action}");
             match action {
                 0 => users.push(User::of(&rt, &a)),
@@ -254,13 +256,22 @@ fn random_histories_have_one_value() {
                 2 => exports.push(rt.export(&a.base).unwrap()),
                 3 => _ = exports.pop(),
                 4 if !users.is_empty() => {
+                    device.catch_up();
                     users[0].memory()[at] = value;
                     model[at] = value;
                 }
                 5 if !exports.is_empty() => {
-                    // SAFETY: the host's memory of the base, which nothing else uses at this moment.
-                    unsafe { exports[0].ptr().cast::<f64>().add(at).write(value) };
-                    model[at] = value;
+                    let (next, last) = ((at + 1) % n, (at + 2) % n);
+                    for place in [at, last] {
+                        // SAFETY: the host's memory of the base, which nothing else uses at this moment.
+                        unsafe { exports[0].ptr().cast::<f64>().add(place).write(value) };
+                        model[place] = value;
+                    }
+                    if let Some(user) = users.first() {
+                        device.catch_up();
+                        user.memory()[next] = -value;
+                        model[next] = -value;
+                    }
                 }
                 6 => {
                     record(&rt, Op::Add, &a, &a, 1.0).unwrap();
@@ -290,19 +301,30 @@ fn random_histories_have_one_value() {
                     }
                     assert_eq!(f64::from_le_bytes(part), model[at], "{case}");
                 }
-                11 => {
+                11 if !users.is_empty() => {
+                    let place = users[0].memory().as_mut_ptr().wrapping_add(at).expose_provenance();
+                    device.queue_for_others(move || {
+                        // SAFETY: the memory of the loan, which nothing else uses when it is the others' turn.
+                        unsafe { std::ptr::with_exposed_provenance_mut::<f64>(place).write(value) };
+                    });
+                    model[at] = value;
+                }
+                12 => {
                     let near = array(&rt, &vec![0.0; n], None);
                     record(&rt, Op::Add, &near, &a, 2.0).unwrap();
                     assert_eq!(values(&rt, &near)[at], model[at] + 2.0, "{case}");
                 }
                 _ => assert!(values(&rt, &a) == model, "{case}"),
             }
-            if let Some(user) = users.first() {
+            if action != 11
+                && let Some(user) = users.first()
+            {
                 rt.flush(Reason::Explicit).unwrap();
                 // what was written to memory of the host is seen with numelt's next access
                 if action == 5 {
                     drop(rt.read(&a.base).unwrap());
                 }
+                device.catch_up();
                 assert!(user.memory() == model, "{case}");
             }
         }

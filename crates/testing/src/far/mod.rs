@@ -20,7 +20,7 @@ use numelt_ir::{Error, Result};
 use numelt_opt::{Kernel, Target};
 use numelt_runtime::{Buffer, Engine, Executable, Sharing, Storage, Stream, Task, Ticket, Work};
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How a device behaves.
@@ -64,7 +64,12 @@ pub struct Far {
     worker: Worker,
     uploads: AtomicU64,
     submitted: AtomicU64,
+    /// What other users of the memory have queued.
+    others: Mutex<Vec<OthersWork>>,
 }
+
+/// A piece of work of another user of the memory.
+type OthersWork = Box<dyn FnOnce() + Send>;
 
 /// A kernel as the underlying engine has prepared it.
 struct Prepared(Arc<dyn Executable>);
@@ -95,7 +100,20 @@ impl Far {
         let target = Target { nests: None, delays: None, puts: false, spoils: true, ..*inner.target() };
         let pages = Pages::new(options.memory);
         let worker = Worker::start(pages, Arc::clone(&inner), options.delay, options.seed);
-        Far { options, target, inner, worker, uploads: AtomicU64::new(0), submitted: AtomicU64::new(0) }
+        let (uploads, submitted, others) = (AtomicU64::new(0), AtomicU64::new(0), Mutex::default());
+        Far { options, target, inner, worker, uploads, submitted, others }
+    }
+
+    /// Queues work of another user of the memory. It is done when the device has to wait for it, or by
+    /// [`Far::catch_up`].
+    pub fn queue_for_others(&self, work: impl FnOnce() + Send + 'static) {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(work));
+    }
+
+    /// Does all that others have queued.
+    pub fn catch_up(&self) {
+        let queued = std::mem::take(&mut *self.others.lock().unwrap_or_else(PoisonError::into_inner));
+        queued.into_iter().for_each(|work| work());
     }
 
     fn answers(&self) -> Result<()> {
@@ -155,14 +173,17 @@ impl Sharing for Far {
         Ok(self.worker.pages().adopt(address, nbytes))
     }
 
-    /// others have no queues: what they do, they do at once
+    /// what others queue may be done at once
     fn precede(&self, _stream: Stream) -> Result<()> {
         self.answers()?;
         self.worker.finish()
     }
 
     fn follow(&self, _stream: Stream) -> Result<()> {
-        self.answers()
+        self.answers()?;
+        self.worker.finish()?;
+        self.catch_up();
+        Ok(())
     }
 }
 
