@@ -156,6 +156,8 @@ RULES = [
             "crates/engine-gpu/src/device/driver.rs",
             "crates/engine-gpu/src/device/launch.rs",
             "crates/engine-gpu/src/device/products.rs",
+            # memory of other libraries
+            "crates/engine-gpu/src/device/sharing.rs",
         ),
         "calls of each library stand in one file; drivers say what a launch touches, and three files launch",
     ),
@@ -223,6 +225,9 @@ RULES = [
             "crates/python/src/sharing/loan.rs",
             "crates/python/src/sharing/real_array.rs",
             "crates/python/src/sharing/subclass.rs",
+            # memory of devices that other libraries use, too
+            "crates/python/src/sharing/device_arrays.rs",
+            "crates/python/src/sharing/dlpack.rs",
             # calls of the runtime that rely on the GIL
             "crates/python/src/record/errstate.rs",
             "crates/python/src/record/run.rs",

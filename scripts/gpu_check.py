@@ -23,10 +23,11 @@ from pathlib import Path
 import numpy
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "benches"))
+sys.path[:0] = [str(ROOT / "benches"), str(ROOT / "scripts")]
 
 programs = importlib.import_module("programs")
 timing = importlib.import_module("timing")
+gpu_sharing = importlib.import_module("gpu_sharing")
 
 # the core tests that `make test-hostile` runs on an OpenCL device, too
 CORE = [
@@ -64,6 +65,9 @@ FILLING = {
     "softmax_rows": 100_000,
     "moments": 64_000_000,
 }
+
+# what is done without `--parts`
+PARTS = ["tests", "sharing", "bandwidth", "products", "workloads"]
 
 # Fused kernels whose speed is limited by memory: the numbers of arrays read and written, and the expression.
 FUSED = {
@@ -357,7 +361,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--engine", default="cuda", choices=["cuda", "opencl"])
     parser.add_argument("--wheel", help="a wheel to check, as two words")
-    parser.add_argument("--parts", nargs="*", default=["tests", "bandwidth", "products", "workloads"])
+    parser.add_argument("--parts", nargs="*", default=PARTS)
     parser.add_argument("--programs", type=int, default=2000, help="random programs")
     parser.add_argument("--elements", type=int, default=1 << 27, help="elements of an array for bandwidths")
     parser.add_argument("--factors", type=int, default=4096, help="rows of the matrices of products")
@@ -378,6 +382,7 @@ def main():
     print(lines[0], flush=True)
     parts = {
         "tests": lambda: test(engine, arguments.programs, arguments.timeout, arguments.rust_tests),
+        "sharing": lambda: gpu_sharing.sharing(numelt) if engine == "cuda" else (),
         "bandwidth": lambda: ((True, line) for line in bandwidth(numelt, engine, arguments.elements)),
         "products": lambda: products(numelt, arguments.factors),
         "workloads": lambda: (

@@ -59,6 +59,7 @@ impl User {
         User(rt.lend(&a.base, Some(Stream::Default)).unwrap())
     }
 
+    #[expect(clippy::mut_from_ref, reason = "the memory is not the loan's own")]
     fn memory(&self) -> &mut [f64] {
         let address = std::ptr::with_exposed_provenance_mut::<f64>(self.0.address() as usize);
         // SAFETY: the device of the tests has finished its work when it is the other user's turn, and what it has lent
@@ -149,7 +150,8 @@ fn engines_may_be_replaced_meanwhile() {
     let a = array(&rt, &[1.0, 2.0], Some(home));
     let user = User::of(&rt, &a);
     let host: Arc<dyn Host> = Arc::new(engine(2, 0));
-    for devices in [vec![], vec![far(FarOptions::default())], vec![far(FarOptions { name: "near", ..FarOptions::default() })]]
+    for devices in
+        [vec![], vec![far(FarOptions::default())], vec![far(FarOptions { name: "near", ..FarOptions::default() })]]
     {
         let rule = if devices.is_empty() { Rule::Host } else { Rule::Always(0) };
         rt.reconfigure(Some(EngineSet { host: Arc::clone(&host), devices, rule }), rt.config());

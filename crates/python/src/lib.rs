@@ -58,6 +58,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     sharing::extensions::register(module)?;
     record::errstate::register(module)?;
     sharing::library::register(module)?;
+    sharing::device_export::register(module)?;
     numpy::coverage::register(module)?;
     dispatch::routine::register(module)?;
     sharing::lend::register(module)?;

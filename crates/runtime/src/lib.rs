@@ -50,8 +50,8 @@ pub use batch::Repeated;
 pub use blas::BlasTable;
 pub use config::{Config, InstructionSet, Jit, KEYS, Variants, listed};
 pub use engine::{
-    Buffer, Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, PutCall, SmallCall, SmallInput, SmallView,
-    Sharing, StageLaunch, Storage, Stream, Task, Ticket, WholeScratch, Work, run,
+    Buffer, Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, PutCall, Sharing, SmallCall, SmallInput,
+    SmallView, StageLaunch, Storage, Stream, Task, Ticket, WholeScratch, Work, run,
 };
 pub use engine_set::EngineSet;
 pub use extension::{Extension, ExtensionInput, ExtensionOutput};

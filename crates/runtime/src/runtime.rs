@@ -76,6 +76,8 @@ pub struct Runtime {
     filtered: AtomicBool,
     /// How many calls of extension methods have not run; readable without the lock.
     calls: AtomicUsize,
+    /// Whether there are devices whose memory others can use; readable without the lock.
+    sharing: AtomicBool,
 }
 
 /// The state of a runtime that one thread at a time uses.
@@ -166,12 +168,14 @@ impl Runtime {
             held_budget: (physical_memory() / 16) as u64,
             config,
         };
-        let [warned, filtered] = [false, false].map(AtomicBool::new);
-        let calls = AtomicUsize::new(0);
+        let [warned, filtered, sharing] = [false, false, false].map(AtomicBool::new);
+        let (calls, work) = (AtomicUsize::new(0), AtomicU64::new(0));
         let at_once = AtomicBool::new(state.runs_at_once());
         let state = Arc::new(Gate::new(state));
         fork::enter(&state, &heap);
-        Runtime { heap, state, host, progress, work: AtomicU64::new(0), warned, at_once, filtered, calls }
+        let runtime = Runtime { heap, state, host, progress, work, warned, at_once, filtered, calls, sharing };
+        runtime.note_sharing(&runtime.lock());
+        runtime
     }
 
     /// Makes the process's runtime; false if there is one already.

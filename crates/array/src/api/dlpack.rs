@@ -60,7 +60,85 @@ pub struct RawTensor {
     pub byte_offset: u64,
 }
 
-const READ_ONLY: u64 = 1;
+/// The flag of a tensor that must not be written.
+pub const READ_ONLY: u64 = 1;
+/// The flag of a tensor that was copied for its user.
+pub const IS_COPIED: u64 = 2;
+
+/// The element type, extents and strides of a tensor.
+///
+/// ```
+/// use numelt::dlpack::Tensor;
+/// let tensor = numelt::arange(6).reshape(&[2, 3]).unwrap().to_dlpack().unwrap();
+/// let raw = tensor.into_raw();
+/// // SAFETY: the tensor is valid until it is released, which is done here.
+/// let layout = unsafe {
+///     let layout = raw.as_ref().tensor.layout().unwrap();
+///     drop(Tensor::from_raw(raw));
+///     layout
+/// };
+/// assert_eq!((layout.shape.as_slice(), layout.strides.as_slice()), (&[2, 3][..], &[24, 8][..]));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Layout {
+    /// Element type.
+    pub dtype: DType,
+    /// Extents.
+    pub shape: Dims,
+    /// Byte strides.
+    pub strides: Dims,
+}
+
+impl RawTensor {
+    /// The element type, extents and strides; see [`Layout`].
+    ///
+    /// # Errors
+    /// If numelt has no such elements, or there are too many axes or elements.
+    ///
+    /// # Safety
+    /// The tensor is valid as DLPack says.
+    pub unsafe fn layout(&self) -> Result<Layout, Error> {
+        let unsupported = || refused("with an element type that is not supported");
+        let dtype = dtype_of(self).ok_or_else(unsupported)?;
+        let rank = usize::try_from(self.ndim).ok().filter(|&rank| rank <= MAX_RANK);
+        let rank = rank.ok_or(Error::TooManyAxes(self.ndim.unsigned_abs() as usize))?;
+        let size = dtype.size() as i64;
+        let words = |words: *mut i64| -> &[i64] {
+            // SAFETY: a valid tensor has as many extents and strides as axes, where it has any.
+            if rank == 0 { &[] } else { unsafe { slice::from_raw_parts(words, rank) } }
+        };
+        let shape = Dims::from_slice(words(self.shape));
+        if shape.iter().any(|&n| n < 0) || shape.iter().try_fold(size, |a, &n| a.checked_mul(n)).is_none() {
+            return Err(Error::TooBig);
+        }
+        let strides = match self.strides.is_null() {
+            true => c_strides(&shape, size),
+            false => words(self.strides).iter().map(|stride| stride.saturating_mul(size)).collect(),
+        };
+        Ok(Layout { dtype, shape, strides })
+    }
+}
+
+fn refused(text: &str) -> Error {
+    Error::Value(format!("a tensor of DLPack {text}"))
+}
+
+/// The element type as a tensor states it: a kind, and the bits of one element.
+///
+/// ```
+/// use numelt::{DType, dlpack::type_of};
+/// assert_eq!(type_of(DType::F32), [2, 32]);
+/// ```
+pub fn type_of(dtype: DType) -> [u8; 2] {
+    let kind = match dtype.kind() {
+        DTypeKind::Signed => 0,
+        DTypeKind::Unsigned => 1,
+        DTypeKind::Float => 2,
+        DTypeKind::Complex => 5,
+        DTypeKind::Bool => 6,
+    };
+    [kind, 8 * dtype.size() as u8]
+}
 
 /// A tensor that is released when this is dropped.
 ///
@@ -175,7 +253,7 @@ impl AnyArray {
                 data: data.cast(),
                 device: [1, 0],
                 ndim: self.ndim() as i32,
-                dtype: [code(view.dtype), 8 * view.dtype.size() as u8],
+                dtype: type_of(view.dtype),
                 lanes: 1,
                 shape: null_mut(),
                 strides: null_mut(),
@@ -209,7 +287,6 @@ impl AnyArray {
             // SAFETY: a tensor with this deleter was made by `to_dlpack`, and has its owner until it is given back.
             return Ok(unsafe { &*managed.manager.cast::<Owner>() }.array.clone());
         }
-        let refused = |text: &str| Error::Value(format!("a tensor of DLPack {text}"));
         if managed.version[0] != 1 {
             return Err(refused("of another major version than 1"));
         }
@@ -217,22 +294,9 @@ impl AnyArray {
         if raw.device[0] != 1 {
             return Err(refused("that is not on the host"));
         }
-        let dtype = dtype_of(raw).ok_or_else(|| refused("with an element type that is not supported"))?;
-        let rank = usize::try_from(raw.ndim).ok().filter(|&rank| rank <= MAX_RANK);
-        let rank = rank.ok_or(Error::TooManyAxes(raw.ndim.unsigned_abs() as usize))?;
+        // SAFETY: the tensor is valid.
+        let Layout { dtype, shape, strides } = unsafe { raw.layout() }?;
         let size = dtype.size() as i64;
-        let words = |words: *mut i64| -> &[i64] {
-            // SAFETY: a valid tensor has as many extents and strides as axes, where it has any.
-            if rank == 0 { &[] } else { unsafe { slice::from_raw_parts(words, rank) } }
-        };
-        let shape = Dims::from_slice(words(raw.shape));
-        if shape.iter().any(|&n| n < 0) || shape.iter().try_fold(size, |a, &n| a.checked_mul(n)).is_none() {
-            return Err(Error::TooBig);
-        }
-        let strides = match raw.strides.is_null() {
-            true => c_strides(&shape, size),
-            false => words(raw.strides).iter().map(|stride| stride.saturating_mul(size)).collect(),
-        };
         let writeable = managed.flags & READ_ONLY == 0;
         let first = raw.data.cast::<u8>().wrapping_add(raw.byte_offset as usize);
         let Some((low, high)) = shape::byte_range(&shape, &strides, size) else {
@@ -250,17 +314,7 @@ impl AnyArray {
     }
 }
 
-fn code(dtype: DType) -> u8 {
-    match dtype.kind() {
-        DTypeKind::Signed => 0,
-        DTypeKind::Unsigned => 1,
-        DTypeKind::Float => 2,
-        DTypeKind::Complex => 5,
-        DTypeKind::Bool => 6,
-    }
-}
-
 fn dtype_of(raw: &RawTensor) -> Option<DType> {
-    let same = |dtype: &DType| raw.lanes == 1 && raw.dtype == [code(*dtype), 8 * dtype.size() as u8];
+    let same = |dtype: &DType| raw.lanes == 1 && raw.dtype == type_of(*dtype);
     DType::ALL.into_iter().find(same)
 }

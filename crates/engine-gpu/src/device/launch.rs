@@ -63,7 +63,8 @@ pub fn launch<D: Driver>(
         return Ok(None);
     }
     let rolled = launch.geometry.args.iter().any(|arg| arg.wraps.iter().any(|wrap| *wrap != 0));
-    let width = render::width(&compiled.kernel).filter(|width| !rolled && is_aligned(engine, state, &compiled.kernel, launch, *width));
+    let width = render::width(&compiled.kernel)
+        .filter(|width| !rolled && is_aligned(engine, state, &compiled.kernel, launch, *width));
     let short = is_short(&compiled.kernel, launch);
     let variant = Variant { narrow: points < 1 << 31, rolled, packed: width.is_some(), short };
     compiled.with(variant, &engine.compiler, |ready| {

@@ -302,7 +302,9 @@ impl Context {
             return Err(Error::Engine("opencl: the memory belongs to another context than numelt's".into()));
         }
         if size < nbytes {
-            return Err(Error::Engine(format!("opencl: a memory object of {size} bytes where {nbytes} are said to be")));
+            return Err(Error::Engine(format!(
+                "opencl: a memory object of {size} bytes where {nbytes} are said to be"
+            )));
         }
         // SAFETY: an object of this context; the reference is released when the result is dropped.
         check("clRetainMemObject", unsafe { (api.retain_buffer)(handle) }).map(|()| Memory(handle))

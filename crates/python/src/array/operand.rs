@@ -8,7 +8,7 @@ use crate::cpython::calls;
 use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
 use crate::object::ndarray::NdArray;
-use crate::sharing::export;
+use crate::sharing::{device_arrays, export};
 use numelt::rules::resolve::{Kind, Weak};
 use numelt_ir::{DType, Dims, MAX_RANK, Scalar};
 use numelt_runtime::ArrayView;
@@ -42,7 +42,10 @@ impl<'py> Operand<'py> {
         if obj.is_exact_instance_of::<PyList>() || obj.is_exact_instance_of::<PyTuple>() {
             return Operand::sequence(obj, None);
         }
-        Ok(None)
+        match device_arrays::taken(obj)? {
+            Some(array) => Operand::array(&array),
+            None => Ok(None),
+        }
     }
 
     /// The operand, if the object needs no conversion; `None` otherwise.

@@ -12,7 +12,7 @@ use crate::numpy::errors;
 use crate::object::ndarray::{NdArray, Payload};
 use crate::record::run;
 use crate::sharing::real_array::{self, RealArray};
-use crate::sharing::{calling, export, foreign, results};
+use crate::sharing::{calling, device_export, dlpack, export, foreign, results};
 use crate::ufunc;
 use numelt_ir::{DType, Dims, Scalar};
 use numelt_runtime::Export;
@@ -269,11 +269,23 @@ impl NdArray {
 
     #[pyo3(signature = (**kwargs))]
     fn __dlpack__<'py>(slf: &Bound<'py, Self>, kwargs: Option<&Bound<'py, PyDict>>) -> Out<'py> {
-        export::to_numpy(slf)?.call_method("__dlpack__", (), kwargs)
+        match device_export::device_of(slf.get()) {
+            Some((view, device)) => device_export::dlpack(slf, view, device, kwargs),
+            None => export::to_numpy(slf)?.call_method("__dlpack__", (), kwargs),
+        }
     }
 
     fn __dlpack_device__(&self) -> (i32, i32) {
-        (1, 0)
+        device_export::device_of(self).map_or((1, 0), |(_, device)| (device.kind, device.number))
+    }
+
+    /// Arrays on the CPU do not have the attribute: other libraries take those that have it for arrays on a device.
+    #[getter(__cuda_array_interface__)]
+    fn cuda_array_interface<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        match device_export::device_of(slf.get()) {
+            Some((view, device)) if device.kind == dlpack::CUDA => device_export::interface(slf, view, device),
+            _ => Err(PyAttributeError::new_err("'numpy.ndarray' object has no attribute '__cuda_array_interface__'")),
+        }
     }
 
     #[pyo3(signature = (function, method, *inputs, **kwargs))]

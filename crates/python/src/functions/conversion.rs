@@ -12,7 +12,8 @@ use crate::numpy::convert::{self, Numpy};
 use crate::object::fresh::wrap_new;
 use crate::object::ndarray::NdArray;
 use crate::record::front::Attached;
-use crate::sharing::{calling, derived, export, lend, results, subclass};
+use crate::record::homes;
+use crate::sharing::{calling, derived, device_arrays, export, lend, results, subclass};
 use numelt::Front;
 use numelt::rules::shape::{self, Order};
 use numelt_ir::DType;
@@ -53,7 +54,10 @@ pub fn array<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let passes = subok.given().is_some() && derived::is_class(&object.get_type());
     match few_axes(ndmin).filter(|_| !passes && ndmax.is_absent() && like.is_none()) {
         Some(least) => {
-            let plain = plain_of_derived(&object)?;
+            let plain = match plain_of_derived(&object)? {
+                None => device_arrays::taken(&object)?,
+                plain => plain,
+            };
             let object = plain.as_ref().map_or(object, Bound::as_borrowed);
             converted(&object, Copied::said(copy, Copied::Always), (dtype, order), least)
         }
@@ -214,7 +218,14 @@ fn any_of<'py>(a: Any<'_, 'py>, [dtype, order, device, copy, like]: [Arg<'_, 'py
         return Ok(None);
     }
     let copy = if copy.is_none() { Some(Copied::IfNeeded) } else { Copied::said(copy, Copied::IfNeeded) };
-    converted(a, copy, (dtype, order), 0)
+    match device_arrays::taken(a)? {
+        None => converted(a, copy, (dtype, order), 0),
+        Some(taken) if device.is_none() => converted(&taken, copy, (dtype, order), 0),
+        Some(_) if copy == Some(Copied::Never) => {
+            Err(PyValueError::new_err("Unable to avoid copy while creating an array as requested."))
+        }
+        Some(taken) => converted(&homes::to_device(taken.cast()?, None)?, copy, (dtype, order), 0),
+    }
 }
 
 /// An array of at least one axis in this order.
@@ -222,6 +233,8 @@ fn in_order<'py>(given: &Given<'_, 'py>, order: &str) -> Quick<'py> {
     const IN_ORDER: Parameters<3> = Parameters::new(["a", "dtype", "like"], 1).by_position(2);
     let Some([Arg(Some(a)), dtype, like]) = given.bind(&IN_ORDER) else { return Ok(None) };
     let order = PyString::intern(given.py(), order).into_any();
+    let taken = device_arrays::taken(&a)?;
+    let a = taken.as_ref().map_or(a, Bound::as_borrowed);
     match like.is_none() {
         true => converted(&a, Some(Copied::IfNeeded), (dtype, Arg::of(&order)), 1),
         false => Ok(None),

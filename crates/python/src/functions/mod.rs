@@ -5,6 +5,7 @@ pub mod conversion;
 mod counting;
 pub mod creation;
 pub mod dense;
+mod exchange;
 mod joining;
 mod matrices;
 mod methods;

@@ -6,8 +6,8 @@
 
 use super::arguments::Quick;
 use super::{
-    conversion, counting, creation, joining, matrices, methods, moving, products, reductions, searching, series, short,
-    solving, transforms,
+    conversion, counting, creation, exchange, joining, matrices, methods, moving, products, reductions, searching,
+    series, short, solving, transforms,
 };
 use crate::cpython::fast::{self, FastPath};
 use crate::cpython::given::Given;
@@ -57,6 +57,7 @@ const TABLE: &[(&str, Compiled)] = &[
     ("ascontiguousarray", conversion::ascontiguousarray),
     ("asfortranarray", conversion::asfortranarray),
     ("copy", conversion::copy),
+    ("from_dlpack", exchange::from_dlpack),
     ("fromiter", conversion::from_iterator),
     ("result_type", conversion::common_dtype),
     ("isscalar", conversion::is_scalar),

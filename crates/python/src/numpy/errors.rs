@@ -34,6 +34,14 @@ pub fn to_py(error: Error) -> PyErr {
     }
 }
 
+/// The Python exception for an error of sharing memory with other libraries.
+pub fn to_buffer_error(error: Error) -> PyErr {
+    match error {
+        Error::Engine(text) | Error::Unsupported(text) => PyBufferError::new_err(text),
+        other => to_py(other),
+    }
+}
+
 /// The Python exception for an error of NumPy's rules (crate `numelt`).
 pub fn from_rules(error: numelt::Error) -> PyErr {
     let text = error.to_string();

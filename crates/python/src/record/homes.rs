@@ -141,7 +141,10 @@ fn at_cpu_only<'py>(array: &Bound<'py, NdArray>, home: Option<Home>) -> PyResult
 }
 
 /// A copy of an array with another home, or without one.
-fn moved<'py>(py: Python<'py>, view: &ArrayView, home: Option<Home>) -> PyResult<Bound<'py, PyAny>> {
+///
+/// # Errors
+/// Those of recording.
+pub fn moved<'py>(py: Python<'py>, view: &ArrayView, home: Option<Home>) -> PyResult<Bound<'py, PyAny>> {
     let front = Attached(py);
     let copy = front.new_like(view, view.dtype, Order::K)?;
     copy.base.set_home(home);

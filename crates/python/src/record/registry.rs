@@ -130,6 +130,61 @@ impl RegisteredBases {
     }
 }
 
+/// A device: DLPack's number of its kind, and its own number.
+pub type Device = (i32, i32);
+
+/// A base whose memory on a device others use.
+struct OnDevice {
+    device: Device,
+    start: u64,
+    end: u64,
+    base: WeakBase,
+}
+
+impl OnDevice {
+    fn of(base: &BaseRef, device: Device) -> Option<OnDevice> {
+        let start = base.device_place()?;
+        Some(OnDevice { device, start, end: start + base.nbytes() as u64, base: base.downgrade() })
+    }
+
+    /// The base, if others still use that memory.
+    fn living(&self) -> Option<BaseRef> {
+        self.base.upgrade().filter(|base| base.device_place() == Some(self.start))
+    }
+}
+
+static ON_DEVICES: Mutex<Vec<OnDevice>> = Mutex::new(Vec::new());
+
+fn on_devices() -> MutexGuard<'static, Vec<OnDevice>> {
+    ON_DEVICES.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Registers a base whose memory on a device others use.
+pub fn enter_on_device(base: &BaseRef, device: Device) {
+    let Some(new) = OnDevice::of(base, device) else { return };
+    let mut known = on_devices();
+    known.retain(|one| one.base.is_alive());
+    let living = |one: &OnDevice| one.living().filter(|other| one.device == device && !other.ptr_eq(base));
+    if known.iter().any(|one| living(one).is_some() && one.start < new.end && new.start < one.end) {
+        TANGLED.store(true, Ordering::Relaxed);
+    }
+    if !known.iter().any(|one| one.living().is_some_and(|other| other.ptr_eq(base))) {
+        known.push(new);
+    }
+}
+
+/// The living base that has this memory of a device, and where its memory begins there. If the memory of the device is
+/// objects without addresses, `whole` finds the base that has this object.
+pub fn find_on_device(range: &Range<u64>, device: Device, whole: bool) -> Option<(BaseRef, u64)> {
+    let fits = |one: &&OnDevice| match whole {
+        true => one.start == range.start && range.end <= one.end,
+        false => one.start <= range.start && range.end <= one.end,
+    };
+    let known = on_devices();
+    let mut found = known.iter().filter(|one| one.device == device).filter(fits);
+    found.find_map(|one| one.living().map(|base| (base, one.start)))
+}
+
 /// Whether two bases may share memory.
 #[inline]
 pub fn is_tangled() -> bool {
@@ -145,9 +200,11 @@ fn overlaps(range: &Range<usize>, out: &ArrayView) -> bool {
     memory(out).is_some_and(|other| range.start < other.end && other.start < range.end)
 }
 
-/// The addresses from the first to the last byte of a view, if it has memory and elements.
+/// The addresses from the first to the last byte of a view, if it has memory and elements. Memory of devices has
+/// addresses that memory of the host does not have; if some are equal nevertheless, copies are made in vain.
 fn memory(view: &ArrayView) -> Option<Range<usize>> {
-    let base = view.base.place()? as i64 + view.offset;
+    let there = view.base.device_place().map(|start| start as usize);
+    let base = there.or_else(|| view.base.place())? as i64 + view.offset;
     let (low, high) = numelt::rules::shape::byte_range(&view.shape, &view.strides, view.dtype.size() as i64)?;
     Some((base + low) as usize..(base + high) as usize)
 }

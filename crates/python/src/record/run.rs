@@ -9,7 +9,9 @@ use crate::record::gil::past_gil;
 use crate::record::{errstate, filters, origin, registry, reports};
 use numelt::rules::shape;
 use numelt_ir::{Axes, DType, Op, Result, Scalar};
-use numelt_runtime::{ArrayView, BaseRef, Export, GuardSet, Input, ReadGuard, Reason, Repeated, Runtime, WriteGuard};
+use numelt_runtime::{
+    ArrayView, BaseRef, DeviceLoan, Export, GuardSet, Input, ReadGuard, Reason, Repeated, Runtime, Stream, WriteGuard,
+};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
@@ -302,6 +304,17 @@ pub fn share(py: Python<'_>, base: &BaseRef) -> PyResult<Export> {
     }
     run_users(py, base)?;
     guarded(py, |runtime| runtime.export(base))
+}
+
+/// Lends a base's memory on its home; see [`Runtime::lend`].
+///
+/// # Errors
+/// `BufferError` if the device cannot lend it, and those of the runtime.
+pub fn lend(py: Python<'_>, base: &BaseRef, stream: Option<Stream>) -> PyResult<DeviceLoan> {
+    run_users(py, base)?;
+    let loan = past_gil(py, |runtime| runtime.lend(base, stream)).map_err(errors::to_buffer_error)?;
+    registry::enter_on_device(base, loan.device());
+    Ok(loan)
 }
 
 /// The value of the element at a byte offset of a base.

@@ -6,6 +6,9 @@
 pub mod array_function;
 pub mod calling;
 pub mod derived;
+pub mod device_arrays;
+pub mod device_export;
+pub mod dlpack;
 pub mod export;
 pub mod extensions;
 pub mod foreign;

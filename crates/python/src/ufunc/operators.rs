@@ -11,7 +11,7 @@ use crate::numpy::hooks;
 use crate::object::ndarray::{NdArray, exact_native};
 use crate::record::errstate;
 use crate::sharing::policy::{self, Decision};
-use crate::sharing::{calling, foreign, lend};
+use crate::sharing::{calling, device_arrays, device_export, foreign, lend};
 use crate::ufunc::elementwise;
 use crate::ufunc::products;
 use crate::ufunc::quick;
@@ -230,6 +230,10 @@ fn slow<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = lhs.py();
     let (own, other) = if reflected { (rhs, lhs) } else { (lhs, rhs) };
+    if let Some(other) = beside_it(own, other)? {
+        let (lhs, rhs) = if reflected { (&other, own) } else { (own, &other) };
+        return binary(lhs, rhs, operator, reflected);
+    }
     // if our operator is the reflected one, the other operand's method has been called already
     if !reflected && !other.is_instance_of::<NdArray>() && defers_to(other, false)? {
         let method = right_method(operator);
@@ -252,6 +256,15 @@ fn slow<'py>(
         return Ok(result);
     }
     fall_back(operator, operator.name, lhs, rhs)
+}
+
+/// The other operand of an array on a device as numelt's array, if it is an array of another library on such a device.
+/// NumPy has no rule for these, because it has no such arrays.
+fn beside_it<'py>(own: &Bound<'py, PyAny>, other: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match own.cast_exact::<NdArray>() {
+        Ok(array) if device_export::device_of(array.get()).is_some() => device_arrays::taken(other),
+        Ok(_) | Err(_) => Ok(None),
+    }
 }
 
 /// The name of the method of an operator's right operand.

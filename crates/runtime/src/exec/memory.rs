@@ -88,9 +88,8 @@ impl<'a> Memory<'a> {
     /// devices.
     pub fn move_visible_to_host(&self) -> Result<()> {
         // values of bases with an anchor return there at the end of the flush
-        let is_seen = |cell: &&Shared<BaseCell>| {
-            cell.has(note::COPIES) && cell.is_visible() && !cell.has(note::ANCHORED)
-        };
+        let is_seen =
+            |cell: &&Shared<BaseCell>| cell.has(note::COPIES) && cell.is_visible() && !cell.has(note::ANCHORED);
         let seen = self.slots.iter().filter(is_seen);
         let mut result = Ok(());
         for cell in seen {

@@ -38,6 +38,8 @@ pub(crate) struct Anchor {
     address: u64,
     /// How many loans there are, and one more if the memory belongs to another library.
     users: usize,
+    /// Whether one of these loans lasts as long as the base.
+    kept: bool,
     /// The queues of the users.
     order: Stream,
     /// What the host's exported memory and the anchor held when they agreed.
@@ -119,7 +121,11 @@ impl BaseCell {
     /// The error that has kept values from returning to the anchor, if there is one.
     #[inline]
     pub(super) fn check_anchor(&self) -> Result<()> {
-        if self.has(note::ANCHORED) { self.copies().anchor.as_ref().map_or(Ok(()), |anchor| anchor.check()) } else { Ok(()) }
+        if self.has(note::ANCHORED) {
+            self.copies().anchor.as_ref().map_or(Ok(()), |anchor| anchor.check())
+        } else {
+            Ok(())
+        }
     }
 
     /// Where the anchor begins, for others.
@@ -307,7 +313,7 @@ impl Shared<BaseCell> {
             };
             let address = device.check_lost(sharing.address(handle))?;
             let (device, order) = (Arc::clone(device), Stream::Default);
-            let anchor = Anchor { device, handle, address, users: 0, order, twin: None, broken: None };
+            let anchor = Anchor { device, handle, address, users: 0, kept: false, order, twin: None, broken: None };
             self.copies().anchor = Some(Box::new(anchor));
             self.set(note::ANCHORED);
             if self.is_exported() {
@@ -326,13 +332,14 @@ impl Shared<BaseCell> {
         }
         anchor.users += 1;
         let (address, device) = (anchor.address, anchor.sharing()?.device());
-        Ok(DeviceLoan { base: BaseRef(self.clone()), address, device })
+        Ok(DeviceLoan { base: BaseRef(self.clone()), address, device, ends: true })
     }
 
     /// Makes memory of another library on a device the anchor of a new base.
     pub fn adopt_anchor(&self, device: &Arc<Device>, handle: u64, address: u64, order: Stream) {
+        let device_of = Arc::clone(device);
         let anchor =
-            Anchor { device: Arc::clone(device), handle, address, users: 1, order, twin: None, broken: None };
+            Anchor { device: device_of, handle, address, users: 1, kept: true, order, twin: None, broken: None };
         self.copies().anchor = Some(Box::new(anchor));
         self.enter_copy(device, handle);
         self.set(note::AWAY | note::ANCHORED);
@@ -346,9 +353,18 @@ pub struct DeviceLoan {
     base: BaseRef,
     address: u64,
     device: (i32, i32),
+    /// Whether the loan ends when this is dropped.
+    ends: bool,
 }
 
 impl DeviceLoan {
+    /// Lets the loan last as long as the base, for users who keep an array alive, not this.
+    pub fn keep(mut self) {
+        if let Some(anchor) = &mut self.base.0.copies().anchor {
+            self.ends = std::mem::replace(&mut anchor.kept, true);
+        }
+    }
+
     /// Where the base begins: an address, or an object if memory has no addresses on this kind of device.
     pub fn address(&self) -> u64 {
         self.address
@@ -367,7 +383,9 @@ impl DeviceLoan {
 
 impl Drop for DeviceLoan {
     fn drop(&mut self) {
-        if let Some(anchor) = &mut self.base.0.copies().anchor {
+        if self.ends
+            && let Some(anchor) = &mut self.base.0.copies().anchor
+        {
             anchor.users -= 1;
         }
     }

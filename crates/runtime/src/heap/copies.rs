@@ -202,7 +202,8 @@ impl Device {
         let step = self.step.load(Ordering::Relaxed);
         let (cell, id) = {
             let residents = self.residents();
-            let is_anchored = |resident: &Resident| resident.cell.upgrade().is_some_and(|cell| cell.has(note::ANCHORED));
+            let is_anchored =
+                |resident: &Resident| resident.cell.upgrade().is_some_and(|cell| cell.has(note::ANCHORED));
             let movable = residents.iter().filter(|(_, resident)| resident.used < step && !is_anchored(resident));
             match movable.min_by_key(|(_, resident)| resident.used) {
                 Some((&id, resident)) => (resident.cell.upgrade(), id),

@@ -49,6 +49,7 @@ impl Runtime {
             state.batch.expect(Candidates::new());
         }
         self.note_at_once(&state);
+        self.note_sharing(&state);
     }
 }
 

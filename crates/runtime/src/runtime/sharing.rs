@@ -44,6 +44,28 @@ impl Runtime {
         sharing.map(|sharing| sharing.device().0).collect()
     }
 
+    /// Whether the process uses a device whose memory other libraries can use.
+    #[inline]
+    pub fn shares_devices(&self) -> bool {
+        self.sharing.load(Ordering::Relaxed)
+    }
+
+    /// Updates [`Runtime::shares_devices`]; called when there are other devices.
+    pub(super) fn note_sharing(&self, state: &State) {
+        let shares = state.devices.iter().any(|device| device.engine.sharing().is_some());
+        self.sharing.store(shares, Ordering::Relaxed);
+    }
+
+    /// Makes work on a device that is a home come after what others have queued in `stream`.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn follow(&self, home: Home, stream: Stream) -> Result<()> {
+        let state = self.lock();
+        let device = state.home_device(home)?;
+        device.engine.sharing().map_or(Ok(()), |sharing| device.check_lost(sharing.follow(stream)))
+    }
+
     /// Lends the memory that a base with a home has there, until the result is dropped. Pending work that uses the
     /// base runs before. What its user queues in `stream` from now on comes after that work; with `None`, the user
     /// cares for the order. Until the result is dropped, that memory holds the values of the base after each operation.

@@ -20,8 +20,8 @@ use numelt_ir::{Error, Result};
 use numelt_opt::{Kernel, Target};
 use numelt_runtime::{Buffer, Engine, Executable, Sharing, Storage, Stream, Task, Ticket, Work};
 use std::any::Any;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a device behaves.
 #[derive(Debug, Clone)]
