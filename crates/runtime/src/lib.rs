@@ -56,8 +56,8 @@ pub use engine::{
 pub use engine_set::EngineSet;
 pub use extension::{Extension, ExtensionInput, ExtensionOutput};
 pub use filter::{Filter, FilterError};
-pub use heap::anchors::DeviceLoan;
 pub use heap::base::{ArrayView, BaseRef, Export, Input, WeakBase};
+pub use heap::device_loan::DeviceLoan;
 pub use heap::guards::{GuardSet, ReadGuard, WriteGuard};
 pub use heap::homes::Home;
 pub use heap::memory::HostMemory;

@@ -1,4 +1,4 @@
-"""Arrays on a device and other libraries on the same memory: DLPack and `__cuda_array_interface__`, both ways.
+"""Arrays on a device and other libraries on the same memory: DLPack and `__cuda_array_interface__`.
 
 The device is that of the tests (crates/testing/src/far). Once its memory is shared, it can be read at the
 host's addresses, so that a test can be the other library (support/dlpack.py).

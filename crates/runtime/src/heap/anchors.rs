@@ -22,30 +22,12 @@
 //!   export ends. After each access, the host's memory gets the values of the anchor.
 //! - If values cannot return, the anchor is *broken*: every access of the base is the error that prevented it.
 
-use super::base::BaseRef;
 use super::cell::{BaseCell, note};
-use super::copies::{Copies, Device, DeviceCopy};
+use super::copies::{Anchor, Copies, Device, DeviceCopy};
 use super::shared::Shared;
 use crate::engine::{Buffer, Sharing, Stream};
 use numelt_ir::{Error, Result};
 use std::sync::{Arc, PoisonError};
-
-/// The memory on a device that others use.
-pub(crate) struct Anchor {
-    device: Arc<Device>,
-    handle: u64,
-    /// Where it begins, for others.
-    address: u64,
-    /// How many loans there are, and one more if the memory belongs to another library.
-    users: usize,
-    /// Whether one of these loans lasts as long as the base.
-    kept: bool,
-    /// The queues of the users.
-    order: Stream,
-    /// What the host's exported memory and the anchor held when they agreed.
-    twin: Option<Vec<u8>>,
-    broken: Option<Error>,
-}
 
 impl Anchor {
     /// How others use the device. Only engines that share memory have anchors.
@@ -200,6 +182,20 @@ impl BaseCell {
         result
     }
 
+    /// Takes a user away from the anchor.
+    pub fn leave(&self) {
+        if let Some(anchor) = &mut self.copies().anchor {
+            anchor.users -= 1;
+        }
+    }
+
+    /// Lets a user stay as long as the base; false if there is one such user already.
+    pub fn stay(&self) -> bool {
+        let mut copies = self.copies();
+        let anchor = copies.anchor.as_mut();
+        anchor.is_some_and(|anchor| !std::mem::replace(&mut anchor.kept, true))
+    }
+
     /// Frees the anchor of a base that nobody uses any more. What others have queued comes before.
     pub(super) fn leave_anchor(&self) {
         let mut copies = self.copies();
@@ -293,11 +289,12 @@ impl Shared<BaseCell> {
         if self.has(note::ANCHORED) && self.is_exported() { self.copy_to_host() } else { Ok(()) }
     }
 
-    /// Lends the memory that the base has on a device; makes it if the base has no value.
+    /// Adds a user to the memory that the base has on a device; makes it if the base has no value. Returns where the
+    /// memory begins, and the device for others.
     ///
     /// # Errors
     /// Those of the device.
-    pub fn anchor(&self, device: &Arc<Device>, stream: Option<Stream>) -> Result<DeviceLoan> {
+    pub fn anchor(&self, device: &Arc<Device>, stream: Option<Stream>) -> Result<(u64, (i32, i32))> {
         self.refresh();
         if !self.has(note::ANCHORED) {
             let sharing = device.engine.sharing();
@@ -331,8 +328,7 @@ impl Shared<BaseCell> {
             anchor.order = Stream::All;
         }
         anchor.users += 1;
-        let (address, device) = (anchor.address, anchor.sharing()?.device());
-        Ok(DeviceLoan { base: BaseRef(self.clone()), address, device, ends: true })
+        Ok((anchor.address, anchor.sharing()?.device()))
     }
 
     /// Makes memory of another library on a device the anchor of a new base.
@@ -343,50 +339,5 @@ impl Shared<BaseCell> {
         self.copies().anchor = Some(Box::new(anchor));
         self.enter_copy(device, handle);
         self.set(note::AWAY | note::ANCHORED);
-    }
-}
-
-/// The memory of a base on a device, lent to somebody outside until this is dropped, which may happen on any thread.
-/// See [`Runtime::lend`](crate::Runtime::lend).
-#[derive(Debug)]
-pub struct DeviceLoan {
-    base: BaseRef,
-    address: u64,
-    device: (i32, i32),
-    /// Whether the loan ends when this is dropped.
-    ends: bool,
-}
-
-impl DeviceLoan {
-    /// Lets the loan last as long as the base, for users who keep an array alive, not this.
-    pub fn keep(mut self) {
-        if let Some(anchor) = &mut self.base.0.copies().anchor {
-            self.ends = std::mem::replace(&mut anchor.kept, true);
-        }
-    }
-
-    /// Where the base begins: an address, or an object if memory has no addresses on this kind of device.
-    pub fn address(&self) -> u64 {
-        self.address
-    }
-
-    /// The kind of device and its number; see [`Sharing::device`].
-    pub fn device(&self) -> (i32, i32) {
-        self.device
-    }
-
-    /// The base.
-    pub fn base(&self) -> &BaseRef {
-        &self.base
-    }
-}
-
-impl Drop for DeviceLoan {
-    fn drop(&mut self) {
-        if self.ends
-            && let Some(anchor) = &mut self.base.0.copies().anchor
-        {
-            anchor.users -= 1;
-        }
     }
 }

@@ -7,10 +7,9 @@
 //! values again after each access. If a device has no memory left, the bases used longest ago are moved to the host,
 //! except those with an anchor.
 
-use super::anchors::Anchor;
 use super::cell::{BaseCell, Whereabouts, note};
 use super::shared::{Shared, Weak};
-use crate::engine::{Buffer, Engine, Executable, Ticket, Work};
+use crate::engine::{Buffer, Engine, Executable, Stream, Ticket, Work};
 use numelt_ir::{Error, Result};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -75,6 +74,24 @@ pub(crate) struct Copies {
     pub(super) anchor: Option<Box<Anchor>>,
     /// How many parts the host has read since the values moved away.
     parts: usize,
+}
+
+/// The memory on a device that others use; see `anchors.rs`.
+pub(crate) struct Anchor {
+    pub device: Arc<Device>,
+    pub handle: u64,
+    /// Where it begins, for others.
+    pub address: u64,
+    /// How many loans there are, and one more if the memory belongs to another library.
+    pub users: usize,
+    /// Whether one of these loans lasts as long as the base.
+    pub kept: bool,
+    /// The queues of the users.
+    pub order: Stream,
+    /// What the host's exported memory and the anchor held when they agreed.
+    pub twin: Option<Vec<u8>>,
+    /// Why values could not return.
+    pub broken: Option<Error>,
 }
 
 pub(super) struct DeviceCopy {

@@ -19,6 +19,7 @@ pub(crate) mod anchors;
 pub(crate) mod base;
 pub(crate) mod cell;
 pub(crate) mod copies;
+pub(crate) mod device_loan;
 pub(crate) mod guards;
 pub(crate) mod homes;
 pub(crate) mod idle;

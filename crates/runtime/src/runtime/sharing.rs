@@ -4,10 +4,10 @@
 use super::reading::Before;
 use super::{Runtime, State};
 use crate::engine::Stream;
-use crate::heap::anchors::DeviceLoan;
 use crate::heap::base::BaseRef;
 use crate::heap::cell::{BaseCell, note};
 use crate::heap::copies::Device;
+use crate::heap::device_loan::DeviceLoan;
 use crate::heap::homes::{Home, number};
 use crate::heap::lost;
 use crate::heap::shared::Shared;
@@ -82,7 +82,7 @@ impl Runtime {
         let home = base.home().ok_or_else(|| Error::Engine("an array on the host".into()))?;
         let device = state.home_device(home)?;
         self.heap.anchored.store(true, Ordering::Relaxed);
-        cell.anchor(device, stream)
+        cell.anchor(device, stream).map(|place| DeviceLoan::new(base.clone(), place))
     }
 
     /// A base on memory of another library on a device that is a home, which it has. Work on it comes after what others
