@@ -338,6 +338,22 @@ def test_what_others_do_stays_theirs():
             use(Broken(numpy.arange(3.0)))
 
 
+@pytest.mark.parametrize("refusal", [BufferError, RuntimeError, TypeError, ValueError])
+def test_objects_that_are_on_no_device_are_converted_as_in_numpy(refusal):
+    class Array:
+        def __dlpack_device__(self):
+            raise refusal("on no device")
+
+        def __array__(self, dtype=None, copy=None):
+            return numpy.arange(3.0)
+
+    there([0.0])
+    for np in (numelt, numpy):
+        assert np.asarray(Array()).tolist() == (np.zeros(3) + Array()).tolist() == [0, 1, 2]
+    with pytest.raises(refusal, match="on no device"):
+        numelt.from_dlpack(Array())
+
+
 def test_arrays_on_the_cpu_are_as_in_numpy():
     x = numelt.arange(3.0)
     assert x.__dlpack_device__() == (1, 0)

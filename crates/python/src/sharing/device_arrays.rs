@@ -61,12 +61,17 @@ pub fn taken<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAn
 
 #[cold]
 fn taken_from<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let kinds = Runtime::global().shared_kinds();
-    match device_of(object)? {
+    /// What objects raise whose memory is on no device: an array of pyarrow with missing values, a tracer of JAX.
+    const REFUSALS: [errors::Kind; 4] = [errors::BUFFER, errors::RUNTIME, errors::TYPE, errors::VALUE];
+    let (py, kinds) = (object.py(), Runtime::global().shared_kinds());
+    let Some(device) = errors::unless(py, device_of(object), &REFUSALS)? else { return Ok(None) };
+    let name = intern!(py, "__cuda_array_interface__");
+    match device {
         Some(device) if kinds.contains(&device.0) => exchanged(object, device),
         Some(_) => Ok(None),
         None if !kinds.contains(&dlpack::CUDA) => Ok(None),
-        None => match object.getattr_opt(intern!(object.py(), "__cuda_array_interface__"))? {
+        None if !object.get_type().hasattr(name)? => Ok(None),
+        None => match object.getattr_opt(name)? {
             Some(interface) => described(object, &interface).map(Some),
             None => Ok(None),
         },
