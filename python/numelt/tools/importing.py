@@ -21,6 +21,7 @@ import types
 from collections.abc import Sequence
 from typing import Any, cast
 
+from numelt._core import ndarray, to_numpy
 from numelt._dispatch import fallback, files, overrides
 from numelt._dispatch.files import is_users
 from numelt._dispatch.mirror import ours_for
@@ -141,8 +142,10 @@ def _giving_numpys(_: type, method: Any) -> Any:
 
     @functools.wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return fallback.unwrap(method(*args, **kwargs))
+        made = method(*args, **kwargs)
+        return to_numpy(made) if type(made) is ndarray else fallback.unwrap(made)
 
+    call.gives_numpys_arrays = True  # type: ignore[attr-defined]
     return call
 
 

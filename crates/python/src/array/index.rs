@@ -7,14 +7,14 @@ use crate::array::basic::{Reached, element, integer, parse, peek_at, quick, read
 use crate::array::operand::Operand;
 use crate::array::{advanced, assign};
 use crate::cpython::calls;
-use crate::numpy::convert;
+use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
 use crate::numpy::hooks;
 use crate::object::fresh::wrap_view;
 use crate::object::ndarray::{NdArray, exact_native};
 use crate::record::run;
 use crate::sharing::policy;
-use crate::sharing::{calling, derived, foreign, subclass};
+use crate::sharing::{array_like, calling, derived, foreign, subclass};
 use numelt::Error;
 use numelt::assign::{literal, overflowed};
 use numelt::rules::resolve::Weak;
@@ -264,6 +264,10 @@ fn set_fallback<'py>(array: &Bound<'py, NdArray>, key: &Bound<'py, PyAny>, value
     }
     if array.get().view().is_some() && derived::is_instance(value)? {
         return set(array, key, &subclass::plain(value)?);
+    }
+    if array.get().view().is_some() && array_like::is_array_like(value)? {
+        let convert = Numpy::get(py)?.attr(py, "asarray")?;
+        return set(array, key, &calls::apply(&convert, (value,), None)?);
     }
     match hooks::hook(py, "setitem")? {
         Some(hook) => calls::apply(&hook, (array, key, value), None).map(|_| ()),

@@ -11,7 +11,7 @@ use crate::numpy::convert::{self, Numpy};
 use crate::numpy::errors;
 use crate::object::ndarray::{NdArray, exact_native};
 use crate::sharing::loan::{self, Loan};
-use crate::sharing::{derived, export, results};
+use crate::sharing::{array_like, derived, export, results};
 use numelt::rules::resolve::Weak;
 use numelt_runtime::Runtime;
 use pyo3::prelude::*;
@@ -182,6 +182,10 @@ impl<'py> Lent<'py> {
         }
         if let Some(function) = numpys_function(value) {
             return Ok(Some(function));
+        }
+        if array_like::is_array_like(value)? {
+            let many = self.terms.most != i64::MAX && array_like::is_long(value, self.terms.most)?;
+            return Ok((!many).then(|| value.clone()));
         }
         let bytes = value.is_exact_instance_of::<PyBytes>() || value.is(value.py().Ellipsis());
         Ok((bytes || is_numpys(value)?).then(|| value.clone()))

@@ -4,6 +4,7 @@
 //! Not here: NumPy's dtypes, scalars and exceptions (`numpy`).
 
 pub mod array_function;
+pub mod array_like;
 pub mod calling;
 pub mod derived;
 pub mod device_arrays;

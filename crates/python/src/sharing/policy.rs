@@ -9,6 +9,7 @@ use crate::cpython::given::Given;
 use crate::numpy::coverage;
 use crate::object::ndarray::{NdArray, Payload, exact_native};
 use crate::record::{errstate, homes, library_reports};
+use crate::sharing::array_like;
 use crate::sharing::derived;
 use crate::sharing::lend::{self, Terms};
 use crate::sharing::library::Library;
@@ -105,11 +106,21 @@ impl Unrecorded<'_, '_> {
         if lend::has_foreign(self.given.positional()) || derived::among_operands(self.given) {
             return Ok(Decision::FallBack { method: self.method });
         }
-        let has_array = self.given.positional().any(|arg| holds_native(&arg));
-        if self.recordable && has_array && at_once() {
+        if self.recordable && at_once() && self.has_array()? {
             return Ok(Decision::Lend(Terms { most: self.most, native: true, claimable: false }));
         }
         Ok(Decision::Package)
+    }
+
+    /// Whether one of the arguments is a numelt array with a native dtype, a short list with one, or an object that
+    /// NumPy converts.
+    fn has_array(&self) -> PyResult<bool> {
+        for arg in self.given.positional() {
+            if holds_native(&arg) || (!lend::is_plain(&arg) && array_like::is_array_like(&arg)?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
