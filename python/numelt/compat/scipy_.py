@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numelt.compat.numpy_ import teach_shuffles
-from numelt.compat.wrapping import Name, giving_back, making, naming
+from numelt.compat.wrapping import Name, converting, giving_back, making, naming
 
 TESTED = ">=1.17,<1.18"
 # compiled modules that treat their arguments, or the results of user callbacks, as NumPy's arrays
@@ -13,6 +13,8 @@ COMPILED = (
 )  # fmt: skip
 _OUT = "it refuses an `out` whose class is not NumPy's very own"
 _POWER = "its C code reads the exponent's class"
+# NumPy asks the memory view below its view of an array with gaps whether it is writeable, and gets an error
+_WRITEABLE = "it sets the flag `writeable` of the arrays that it makes of the indices"
 _SOLVER = "the compiled object, or its method, that it returns wants NumPy's class"
 _SUBCLASS = "it asks `issubclass(type(x), ndarray)`"
 WRAPPED = (
@@ -26,6 +28,8 @@ WRAPPED = (
         "scipy.ndimage._ni_support", "_get_output", giving_back,
         "what was given as `output` is what the functions return",
     ),
+    Name("scipy.sparse._index", "IndexMixin.__getitem__", converting, _WRITEABLE),
+    Name("scipy.sparse._index", "IndexMixin.__setitem__", converting, _WRITEABLE),
     Name("scipy.sparse.linalg._dsolve.linsolve", "factorized", making, _SOLVER),
     Name("scipy.sparse.linalg._dsolve.linsolve", "spilu", making, _SOLVER),
     Name("scipy.sparse.linalg._dsolve.linsolve", "splu", making, _SOLVER),

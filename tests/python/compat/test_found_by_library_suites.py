@@ -434,6 +434,11 @@ for kind in (sparse.lil_array, sparse.lil_matrix, sparse.csr_array, sparse.dok_a
     m[mask, :] = np.arange(6.0).reshape(2, 3)
     m[np.array([1, 3]), np.array([0, 2])] = np.array([7.0, 8.0])
     print(m.toarray(), m[~mask].toarray(), m[np.array([3, 0]), 1:].toarray())
+    # columns of a table of positions, which are arrays with gaps
+    pairs = np.array([[0, 1, 0], [1, 2, 1], [3, 0, 2]])
+    print(m[pairs[:, 0], pairs[:, 1]], m[pairs[::2, 0][:, None], pairs[:2, 1]].toarray())
+    m[pairs[:, 0], pairs[:, 1]] = pairs[:, 2]
+    print(m.toarray())
 """
 
 
