@@ -144,6 +144,7 @@ RULES = [
         (
             "crates/engine-gpu/src/library.rs",
             "crates/engine-gpu/src/cuda/api.rs",
+            "crates/engine-gpu/src/cuda/api/pinned.rs",
             "crates/engine-gpu/src/cuda/cublas.rs",
             "crates/engine-gpu/src/cuda/mod.rs",
             "crates/engine-gpu/src/cuda/nvrtc.rs",
