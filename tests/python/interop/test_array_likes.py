@@ -87,6 +87,25 @@ attempt(lambda: np.zeros(2).__setitem__(slice(None), Cell([1, 2, 3])))
 show(x)
 """
 
+# objects whose `__array__` returns an array of a class derived from NumPy's, or of NumPy's or numelt's own
+DERIVED = """
+class Held(Cell):
+    def __init__(self, values):
+        self.values = values
+class Derived(np.ndarray):
+    pass
+masked = np.ma.array([1, 2, 3], mask=[0, 1, 0])
+for values in masked, np.arange(3).view(Derived), np.matrix([[1, 2]]), np.arange(3):
+    held = Held(values)
+    print(np.asanyarray(held) is values, np.asarray(held) is values)
+    made = [np.asanyarray(held), np.asanyarray(held, dtype=float), np.asarray(held)]
+    made += [np.asanyarray(held, order="F"), np.array(held, subok=True)]
+    made += [np.array(held, subok=True, ndmin=3), np.array(held), np.array([held])]
+    for array in made:
+        print(type(array).__name__, array.dtype, array.shape, array.sum())
+print(type(np.asanyarray(np.float64(3))).__name__, type(np.asanyarray(range(3))).__name__)
+"""
+
 # fails if a call goes through the package's Python code for fallbacks
 AT_ONCE = """
 from numelt._dispatch import fallback
@@ -120,6 +139,16 @@ def test_an_import_of_numelt_gives_the_same(tmp_path: Path) -> None:
     path.write_text(under)
     made = subprocess.run([sys.executable, str(path)], check=True, capture_output=True, text=True).stdout
     assert made == run(tmp_path, RESULTS)
+
+
+def test_arrays_of_derived_classes_pass(tmp_path: Path) -> None:
+    expected = run(tmp_path, DERIVED)
+    assert run(tmp_path, DERIVED, "-m", "numelt") == expected
+    under = (CLASSES + DERIVED).replace("import numpy as np", "import numelt as np")
+    path = tmp_path / "imports.py"
+    path.write_text(under)
+    command = [sys.executable, str(path)]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == expected
 
 
 def test_calls_need_no_python_code(tmp_path: Path) -> None:

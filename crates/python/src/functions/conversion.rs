@@ -51,7 +51,7 @@ pub fn array<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
     let Some([object, dtype, copy, order, subok, ndmin, ndmax, like]) = given.bind(&ARRAY) else { return Ok(None) };
     let Some(object) = object.given() else { return Ok(None) };
     // arrays of derived classes are returned unchanged; our own class is not one of them
-    let passes = subok.given().is_some() && derived::is_class(&object.get_type());
+    let passes = subok.given().is_some() && (derived::is_class(&object.get_type()) || becomes_any(&object)?);
     match few_axes(ndmin).filter(|_| !passes && ndmax.is_absent() && like.is_none()) {
         Some(least) => {
             let plain = match plain_of_derived(&object)? {
@@ -63,6 +63,19 @@ pub fn array<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
         }
         None => Ok(None),
     }
+}
+
+/// Whether an object is no array and has a method `__array__`, which may return an array of a derived class. NumPy then
+/// returns that array if derived classes are allowed.
+fn becomes_any(object: Any<'_, '_>) -> PyResult<bool> {
+    let known = object.is_exact_instance_of::<NdArray>()
+        || is_sequence(object)
+        || lend::is_plain(object)
+        || lend::is_numpys_own(object)
+        || lend::passes(object)?
+        || derived::is_derived(object);
+    let method = intern!(object.py(), "__array__");
+    Ok(!known && object.get_type().getattr_opt(method)?.is_some() && device_arrays::taken(object)?.is_none())
 }
 
 /// A view of an array of a derived class as a numelt array; `None` for other objects.
@@ -204,6 +217,9 @@ pub fn asanyarray<'py>(given: &Given<'_, 'py>) -> Quick<'py> {
         return Ok(Some(array.to_owned()));
     }
     let Some([Arg(Some(a)), dtype, order, device, copy, like]) = given.bind(&CONVERTED) else { return Ok(None) };
+    if becomes_any(&a)? {
+        return Ok(None);
+    }
     if native(&a).is_some() || !derived::passes(&a, false)? {
         return any_of(&a, [dtype, order, device, copy, like]);
     }

@@ -463,7 +463,7 @@ fn module_and_name<'py>(class: &Bound<'py, PyType>) -> PyResult<Option<(Bound<'p
 
 /// Whether this is an array of exactly `numpy.ndarray`, or a ufunc of NumPy.
 #[inline]
-fn is_numpys_own(value: &Bound<'_, PyAny>) -> bool {
+pub fn is_numpys_own(value: &Bound<'_, PyAny>) -> bool {
     let class = value.get_type_ptr().cast();
     Numpy::get(value.py()).is_ok_and(|numpy| class == numpy.ndarray.as_ptr() || class == numpy.ufunc.as_ptr())
 }
