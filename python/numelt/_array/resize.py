@@ -55,7 +55,7 @@ def resize(self: Any, new_shape: tuple[Any, ...], is_held: bool, **options: Any)
     if not (self.flags.c_contiguous or self.flags.f_contiguous):
         raise ValueError("resize only works on single-segment arrays")
     if _size(shape) != self.size:
-        _check(self, is_held and bool(refcheck))
+        _check(self, bool(refcheck) and (is_held or _core.is_lent(self)))
     if not _core.is_native(self):
         _core.to_numpy(self).resize(shape, refcheck=False)
     elif _size(shape) == self.size:

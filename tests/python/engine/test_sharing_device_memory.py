@@ -6,6 +6,7 @@ host's addresses, so that a test can be the other library (support/dlpack.py).
 
 import gc
 import threading
+from pathlib import Path
 
 import numpy
 import pytest
@@ -19,6 +20,8 @@ from ..support.dlpack import CPU, CUDA, EXTENSION, IS_COPIED, READ_ONLY, Library
 pytestmark = pytest.mark.skipif(
     "far" not in numelt._core.engines(), reason="this build has no test device (cargo feature far)"
 )
+
+TESTS = str(Path(__file__).parents[1])
 
 DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"]
 
@@ -401,6 +404,58 @@ def test_releasing():
     tensor.close()
 
 
+def test_resizing_is_refused_while_others_use_the_memory():
+    x = there(numbers())
+    tensor = Tensor.of(x)
+    with pytest.raises(ValueError, match="cannot resize an array that references or is referenced"):
+        x.resize((2, 2))
+    x.resize((7, 4))
+    x += 1
+    assert tensor.seen()[0, 0] == 1.0
+    tensor.close()
+    x.resize((2, 2))
+    assert x.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    theirs = numelt.from_dlpack(Library(numpy.arange(4.0)))
+    with pytest.raises(ValueError, match="does not own its data"):
+        theirs.resize(2)
+
+
+def test_the_device_may_be_full():
+    """Memory that others use is not moved to the host for other arrays; those are."""
+    done = run(
+        """
+        import os, sys
+        sys.path.append(os.environ["TESTS"])
+        import numelt, numpy
+        from support.dlpack import Tensor
+
+        n = 100_000
+        x = numelt.zeros(n, device="far")
+        tensor = Tensor.of(x)
+        others = [numelt.full(n, float(i), device="far") + 1 for i in range(8)]
+        x += 1
+        assert (tensor.seen() == 1).all()
+        tensor.seen()[:] = 5.0
+        assert [float((x + other)[-1]) for other in others] == [6.0 + i for i in range(8)]
+        more, refused = [], None
+        for other in others:
+            try:
+                more.append(Tensor.of(other))
+            except MemoryError as error:
+                refused = str(error)
+        assert 0 < len(more) < 4, len(more)
+        assert "Unable to allocate" in refused, refused
+        x *= 2
+        assert (tensor.seen() == 10).all()
+        assert numelt._core.stats()["evicted"] > 0
+        print("ok")
+        """,
+        NUMELT_DEVICE_MEMORY="2500K",
+        TESTS=TESTS,
+    )
+    assert done.stdout == "ok\n", done.stderr
+
+
 def test_tensors_are_released_on_any_thread():
     x = there(numpy.zeros(1000))
     tensors = [Tensor.of(x) for _ in range(50)]
@@ -454,7 +509,7 @@ def test_a_forked_child_has_the_values():
     done = run(
         """
         import os, sys
-        sys.path.insert(0, os.environ["TESTS"])
+        sys.path.append(os.environ["TESTS"])
         import numelt, numpy
         from support.dlpack import Library, Tensor
 
@@ -480,7 +535,7 @@ def test_a_forked_child_has_the_values():
         assert library.released == 1
         print("ok")
         """,
-        TESTS=str(__import__("pathlib").Path(__file__).parents[1]),
+        TESTS=TESTS,
     )
     assert done.stdout == "ok\n", done.stderr
 

@@ -173,6 +173,12 @@ pub fn interface<'py>(array: &Bound<'py, NdArray>, view: &ArrayView, device: Sha
     Ok(dict.into_any())
 }
 
+/// Whether another library uses the memory that an array has on a device.
+#[pyfunction]
+fn is_lent(array: &Bound<'_, NdArray>) -> bool {
+    array.get().view().is_some_and(|view| view.base.is_lent())
+}
+
 /// What `__cuda_array_interface__` would say of an array on any device. For tests without such a device.
 ///
 /// # Errors
@@ -185,10 +191,11 @@ fn device_array_interface<'py>(array: &Bound<'py, NdArray>) -> Out<'py> {
     }
 }
 
-/// Adds the function to the module.
+/// Adds the functions to the module.
 ///
 /// # Errors
 /// Those of Python.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(is_lent, module)?)?;
     module.add_function(wrap_pyfunction!(device_array_interface, module)?)
 }

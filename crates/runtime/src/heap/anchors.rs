@@ -182,6 +182,11 @@ impl BaseCell {
         result
     }
 
+    /// Whether anybody uses the anchor.
+    pub fn has_users(&self) -> bool {
+        self.has(note::ANCHORED) && self.copies().anchor.as_ref().is_some_and(|anchor| anchor.users > 0)
+    }
+
     /// Takes a user away from the anchor.
     pub fn leave(&self) {
         if let Some(anchor) = &mut self.copies().anchor {
@@ -273,8 +278,10 @@ impl Shared<BaseCell> {
         {
             anchor.twin = None;
             if anchor.users == 0 {
+                let device = Arc::clone(&anchor.device);
                 copies.anchor = None;
                 self.unset(note::ANCHORED);
+                device.enter(self);
             }
         }
     }
@@ -309,10 +316,11 @@ impl Shared<BaseCell> {
                 handle
             };
             let address = device.check_lost(sharing.address(handle))?;
+            self.set(note::ANCHORED);
             let (device, order) = (Arc::clone(device), Stream::Default);
             let anchor = Anchor { device, handle, address, users: 0, kept: false, order, twin: None, broken: None };
+            anchor.device.enter(self);
             self.copies().anchor = Some(Box::new(anchor));
-            self.set(note::ANCHORED);
             if self.is_exported() {
                 self.copy_to_host()?;
                 self.keep_twin();
@@ -337,7 +345,7 @@ impl Shared<BaseCell> {
         let anchor =
             Anchor { device: device_of, handle, address, users: 1, kept: true, order, twin: None, broken: None };
         self.copies().anchor = Some(Box::new(anchor));
-        self.enter_copy(device, handle);
         self.set(note::AWAY | note::ANCHORED);
+        self.enter_copy(device, handle);
     }
 }

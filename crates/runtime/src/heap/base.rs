@@ -249,6 +249,11 @@ impl BaseRef {
         self.0.anchor_address()
     }
 
+    /// Whether its memory on a device is lent at this moment, or belongs to another library.
+    pub fn is_lent(&self) -> bool {
+        self.0.has_users()
+    }
+
     /// The address of its host memory, as a number to be compared with others; `None` if it has none. The values of
     /// the base are there, or will return there if they are on a device. To access them takes a guard or an export.
     pub fn place(&self) -> Option<usize> {

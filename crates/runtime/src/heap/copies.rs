@@ -61,6 +61,8 @@ struct Resident {
     cell: Weak<BaseCell>,
     /// The step that used it last.
     used: u64,
+    /// Whether others use its memory, so that it cannot move.
+    stays: bool,
 }
 
 /// The copies of one base on devices.
@@ -128,12 +130,15 @@ impl Device {
     /// is used by others have been copied to the host.
     pub fn forget(&self) {
         self.lost.store(true, Ordering::Relaxed);
-        self.all_residents().iter().for_each(|cell| cell.forget_anchor());
+        // a thread that does not exist here may hold the lock; then values that others could see are lost
+        if let Ok(residents) = self.residents.try_lock() {
+            residents.values().filter_map(|one| one.cell.upgrade()).for_each(|cell| cell.forget_anchor());
+        }
     }
 
     /// Whether others use memory of the device.
     pub fn has_anchors(&self) -> bool {
-        self.all_residents().iter().any(|cell| cell.has(note::ANCHORED))
+        self.residents().values().any(|resident| resident.stays)
     }
 
     fn all_residents(&self) -> Vec<Shared<BaseCell>> {
@@ -219,9 +224,7 @@ impl Device {
         let step = self.step.load(Ordering::Relaxed);
         let (cell, id) = {
             let residents = self.residents();
-            let is_anchored =
-                |resident: &Resident| resident.cell.upgrade().is_some_and(|cell| cell.has(note::ANCHORED));
-            let movable = residents.iter().filter(|(_, resident)| resident.used < step && !is_anchored(resident));
+            let movable = residents.iter().filter(|(_, resident)| resident.used < step && !resident.stays);
             match movable.min_by_key(|(_, resident)| resident.used) {
                 Some((&id, resident)) => (resident.cell.upgrade(), id),
                 None => return Ok(false),
@@ -243,8 +246,9 @@ impl Device {
     pub(super) fn enter(&self, cell: &Shared<BaseCell>) {
         let used = self.step.load(Ordering::Relaxed);
         let mut residents = self.residents();
-        let resident = residents.entry(key(cell)).or_insert_with(|| Resident { cell: cell.downgrade(), used });
-        resident.used = used;
+        let new = || Resident { cell: cell.downgrade(), used, stays: false };
+        let resident = residents.entry(key(cell)).or_insert_with(new);
+        (resident.used, resident.stays) = (used, cell.has(note::ANCHORED));
     }
 
     /// Copies to the host everything that only this device has, and discards the copies here, except those that others
