@@ -6,6 +6,8 @@ Functions whose loops numelt compiles are given to numba as they are written.
 from __future__ import annotations
 
 import functools
+import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +29,10 @@ def _looking_up(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+# by function: the copy of it, with the code that CPython makes of its source, that numba has compiled
+_copies: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
+
+
 def _as_written(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function whose result, a function, has the code that CPython makes of its source."""
 
@@ -34,7 +40,26 @@ def _as_written(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         from numelt._jit.source import as_written  # not needed until numba compiles something
 
-        return as_written(function(*args, **kwargs))
+        found = function(*args, **kwargs)
+        if type(found) is not types.FunctionType:
+            return found
+        made = _copies.get(found)
+        if made is None:
+            made = as_written(found)
+            if made is not found:
+                _copies[found] = made
+        return made
+
+    return call
+
+
+def _by_copy(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that is called with the copy of a function that numba has compiled."""
+
+    @functools.wraps(function)
+    def call(self: Any, py_func: Any) -> Any:
+        is_function = type(py_func) is types.FunctionType
+        return function(self, _copies.get(py_func, py_func) if is_function else py_func)
 
     return call
 
@@ -54,5 +79,11 @@ WRAPPED = (
         "get_function_object",
         _as_written,
         "it reads the code of functions, which with compiled loops (--jit-loops) is that of their twins",
+    ),
+    Name(
+        "numba.core.typing.context",
+        "CallStack.finditer",
+        _by_copy,
+        "it searches for a function among those that are being compiled, which may be copies",
     ),
 )

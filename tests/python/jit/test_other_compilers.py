@@ -120,8 +120,18 @@ def made(k):
     return inner
 
 
+@njit
+def halves(x, depth):
+    s = 0.0
+    for v in x:
+        s += v
+    if depth == 0:
+        return s
+    return s + halves(x[: len(x) // 2], depth - 1)
+
+
 x = np.arange(1.0, 9.0)
-print(norm(x), scaled(x), steps(x), made(3)(x))
+print(norm(x), scaled(x), steps(x), made(3)(x), halves(x, 2))
 print(guvectorize(["(float64[:], float64[:])"], "(n)->(n)", nopython=True)(running)(x))
 total = 0.0
 for _ in range(50):
