@@ -196,11 +196,14 @@ fn values_that_cannot_return_are_an_error() {
 }
 
 /// The owner of adopted memory, which counts how often it was dropped.
-struct Owner(Arc<AtomicUsize>, #[allow(dead_code)] Vec<f64>);
+struct Owner {
+    dropped: Arc<AtomicUsize>,
+    _memory: Vec<f64>,
+}
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
+        self.dropped.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -209,7 +212,7 @@ fn memory_of_others_is_used_in_place_and_released_once() {
     let (rt, home) = with_home(FarOptions::default());
     let (dropped, mut memory) = (Arc::new(AtomicUsize::new(0)), vec![1.0, 2.0, 3.0]);
     let start = memory.as_mut_ptr();
-    let owner = Box::new(Owner(Arc::clone(&dropped), memory));
+    let owner = Box::new(Owner { dropped: Arc::clone(&dropped), _memory: memory });
     let place = (start.expose_provenance() as u64, 24);
     // SAFETY: the owner keeps the numbers, and only this thread uses them, after numelt's work.
     let base = unsafe { rt.adopt_on(home, place, Some(Stream::Default), owner) }.unwrap();

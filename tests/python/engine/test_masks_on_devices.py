@@ -10,10 +10,11 @@ import pytest
 import numelt
 
 from ..support.compare import as_numpy, assert_same
-from . import test_cuda, test_opencl
+from ..support.devices import has_opencl
+from . import test_cuda
 
 FOUND = {
-    "opencl": test_opencl.has_device(),
+    "opencl": has_opencl(),
     "cuda": test_cuda.has_device(),
     "far": "far" in numelt._core.engines(),
 }

@@ -11,19 +11,7 @@ import pytest
 import numelt
 
 from ..support.compare import as_numpy
-from ..support.devices import check_homes, run
-
-
-def has_device():
-    """Return whether an OpenCL device can be used here."""
-    try:
-        with numelt.engine("opencl"):
-            return True
-    except RuntimeError:
-        return False
-
-
-NEEDS_DEVICE = pytest.mark.skipif(not has_device(), reason="no OpenCL device: install pocl-opencl-icd")
+from ..support.devices import NEEDS_OPENCL, check_homes, run
 
 
 def on_both(program):
@@ -51,7 +39,7 @@ def assert_same_bits(program, steps=1):
 N = 20_000
 
 
-@NEEDS_DEVICE
+@NEEDS_OPENCL
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_functions_have_the_bits_of_the_cpu(dtype):
     def program():
@@ -62,7 +50,7 @@ def test_functions_have_the_bits_of_the_cpu(dtype):
     assert_same_bits(program)
 
 
-@NEEDS_DEVICE
+@NEEDS_OPENCL
 @pytest.mark.parametrize(
     "dtype", ["int8", "uint16", "int64", "float16", "float32", "complex64", "complex128"]
 )
@@ -76,7 +64,7 @@ def test_views_of_all_kinds(dtype):
     assert_same_bits(program)
 
 
-@NEEDS_DEVICE
+@NEEDS_OPENCL
 @pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 2)])
 @pytest.mark.parametrize("name", ["sum", "max", "any", "argmin"])
 def test_reductions_over_all_axes(name, axis):
@@ -90,7 +78,7 @@ def test_reductions_over_all_axes(name, axis):
     assert_same_bits(program)
 
 
-@NEEDS_DEVICE
+@NEEDS_OPENCL
 def test_empty_arrays_and_arrays_without_axes():
     with numelt.engine("opencl"):
         assert float(numelt.zeros((0, 70_000)).sum()) == 0.0
@@ -99,7 +87,7 @@ def test_empty_arrays_and_arrays_without_axes():
         assert float(numelt.asarray(2.0) * 3) == 6.0
 
 
-@NEEDS_DEVICE
+@NEEDS_OPENCL
 def test_gathers_and_loops_in_place():
     def program():
         x = numelt.arange(float(N))
@@ -111,7 +99,7 @@ def test_gathers_and_loops_in_place():
     assert_same_bits(program, steps=3)
 
 
-@NEEDS_DEVICE
+@NEEDS_OPENCL
 def test_warnings_are_those_of_numpy():
     def told(module):
         with warnings.catch_warnings(record=True) as caught:
@@ -127,7 +115,7 @@ def test_warnings_are_those_of_numpy():
     assert ours == told(numpy)
 
 
-@NEEDS_DEVICE
+@NEEDS_OPENCL
 @pytest.mark.parametrize("generator", ["PCG64", "PCG64DXSM", "Philox"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_random_numbers_are_drawn_on_the_device(generator, dtype):
@@ -139,7 +127,7 @@ def test_random_numbers_are_drawn_on_the_device(generator, dtype):
     assert_same_bits(program)
 
 
-@NEEDS_DEVICE
+@NEEDS_OPENCL
 def test_scans_and_scatters_run_on_the_device():
     def program():
         steps = numelt.arange(N) % 1000 - 500
@@ -156,7 +144,7 @@ def test_scans_and_scatters_run_on_the_device():
     assert "on the host instead of a device" not in str(numelt.coverage())
 
 
-@NEEDS_DEVICE
+@NEEDS_OPENCL
 def test_what_a_device_cannot_do_runs_on_the_host_and_is_counted():
     numelt.coverage(reset=True)
 
@@ -169,7 +157,7 @@ def test_what_a_device_cannot_do_runs_on_the_host_and_is_counted():
     numelt.coverage(reset=True)
 
 
-@NEEDS_DEVICE
+@NEEDS_OPENCL
 def test_explain_prints_the_text_that_is_compiled():
     with numelt.engine("opencl"):
         y = numelt.exp(numelt.arange(float(N)) * 1e-3)
@@ -180,7 +168,7 @@ def test_explain_prints_the_text_that_is_compiled():
         y.sum()
 
 
-@NEEDS_DEVICE
+@NEEDS_OPENCL
 def test_little_memory_moves_arrays_to_the_host():
     code = """
         import numelt
@@ -228,7 +216,7 @@ def test_processors_are_left_to_the_cpu_engine_by_auto():
     assert done.stdout.split()[0] == "999999000000.0"
 
 
-@NEEDS_DEVICE
+@NEEDS_OPENCL
 def test_drivers_leave_the_programs_signal_handlers_alone():
     code = """
         import signal, numelt as np
@@ -247,6 +235,6 @@ def test_drivers_leave_the_programs_signal_handlers_alone():
     assert done.stdout.split() == ["True", "True", "interrupted"], done.stderr
 
 
-@NEEDS_DEVICE
+@NEEDS_OPENCL
 def test_arrays_are_put_on_the_device():
     check_homes("opencl")

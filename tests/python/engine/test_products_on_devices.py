@@ -11,7 +11,7 @@ import pytest
 import numelt
 
 from ..support.compare import as_numpy
-from .test_opencl import NEEDS_DEVICE, run
+from ..support.devices import NEEDS_OPENCL, run
 
 ENGINE, LIBRARY = ("cuda", "cuBLAS") if numelt.config.engine == "cuda" else ("opencl", "CLBlast")
 
@@ -277,7 +277,7 @@ def test_products_of_integers_and_halves_run_on_the_host(device):
     numelt.coverage(reset=True)
 
 
-@NEEDS_DEVICE
+@NEEDS_OPENCL
 def test_without_the_library_products_run_on_the_host_and_are_counted(tmp_path):
     (tmp_path / "libclblast.so.1").write_text("no library")
     code = """

@@ -11,19 +11,10 @@ import pytest
 
 import numelt
 
+from ..support.devices import NEEDS_OPENCL
 from ..support.dlpack import CPU, OPENCL, Library, Tensor
 
-
-def has_device():
-    """Return whether an OpenCL device can be used here."""
-    try:
-        with numelt.engine("opencl"):
-            return True
-    except RuntimeError:
-        return False
-
-
-pytestmark = pytest.mark.skipif(not has_device(), reason="no OpenCL device: install pocl-opencl-icd")
+pytestmark = NEEDS_OPENCL
 
 CONTEXT_DEVICES, MEM_CONTEXT = 0x1081, 0x1106
 READ_WRITE = 1

@@ -11,6 +11,18 @@ import pytest
 import numelt
 
 
+def has_opencl():
+    """Return whether an OpenCL device can be used here."""
+    try:
+        with numelt.engine("opencl"):
+            return True
+    except RuntimeError:
+        return False
+
+
+NEEDS_OPENCL = pytest.mark.skipif(not has_opencl(), reason="no OpenCL device: install pocl-opencl-icd")
+
+
 def run(code, **settings):
     """Run a program in a process of its own; return the finished process."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("NUMELT_")}

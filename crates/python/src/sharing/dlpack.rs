@@ -126,8 +126,8 @@ impl Parts {
     }
 }
 
-/// A capsule with a tensor. `owner` keeps its memory, and may be dropped on any thread; `flags` are those of DLPack 1.0,
-/// `None` asks for the structure before it.
+/// A capsule with a tensor. `owner` keeps its memory, and may be dropped on any thread; `flags` are those of DLPack
+/// 1.0, `None` asks for the structure before it.
 ///
 /// # Errors
 /// Those of Python.

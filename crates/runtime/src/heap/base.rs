@@ -244,7 +244,8 @@ impl BaseRef {
         self.0.has(note::KNOWN) || self.0.set(note::KNOWN)
     }
 
-    /// Where its memory on a device begins, if others use that memory, too (see [`Runtime::lend`](crate::Runtime::lend)).
+    /// Where its memory on a device begins, if others use that memory, too (see
+    /// [`Runtime::lend`](crate::Runtime::lend)).
     pub fn device_place(&self) -> Option<u64> {
         self.0.anchor_address()
     }

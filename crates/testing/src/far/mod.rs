@@ -3,8 +3,8 @@
 //! It computes the same as another engine, but behaves like a graphics card: the values are in memory that the host
 //! cannot read, the work is done later than it was submitted, and there is only as much memory as the test requests.
 //! Handles are not addresses, and the memory is locked (its pages have no access rights) except while a kernel runs. A
-//! test can make the device fail or die. Others can use its memory, too; to them, it is DLPack's "extension device", and
-//! the addresses are those of the host, so that a test can be the other user.
+//! test can make the device fail or die. Others can use its memory, too; to them, it is DLPack's "extension device",
+//! and the addresses are those of the host, so that a test can be the other user.
 //!
 //! In: work, as every engine gets it. Out: values in its own memory. The worker thread (`worker.rs`) does all work in
 //! the order of submission, each piece after a random delay.
