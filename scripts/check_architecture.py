@@ -221,7 +221,6 @@ RULES = [
             "crates/python/src/numpy/convert.rs",
             "crates/python/src/numpy/coverage.rs",
             "crates/python/src/numpy/errors.rs",
-            "crates/python/src/sharing/array_like.rs",
             "crates/python/src/sharing/derived.rs",
             "crates/python/src/sharing/export.rs",
             "crates/python/src/sharing/loan.rs",

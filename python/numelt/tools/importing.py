@@ -145,7 +145,8 @@ def _giving_numpys(_: type, method: Any) -> Any:
         made = method(*args, **kwargs)
         return to_numpy(made) if type(made) is ndarray else fallback.unwrap(made)
 
-    call.gives_numpys_arrays = True  # type: ignore[attr-defined]
+    # crates/python/src/sharing/array_like.rs looks for this
+    vars(call)["gives_numpys_arrays"] = True
     return call
 
 

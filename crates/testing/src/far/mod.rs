@@ -168,12 +168,13 @@ impl Sharing for Far {
         self.worker.pages().share(handle)
     }
 
+    // SAFETY: the contract is the trait's.
     unsafe fn adopt(&self, address: u64, nbytes: usize) -> Result<u64> {
         self.answers()?;
         Ok(self.worker.pages().adopt(address, nbytes))
     }
 
-    /// what others queue may be done at once
+    /// What others queue may be done at once, so all that was submitted is done first.
     fn precede(&self, _stream: Stream) -> Result<()> {
         self.answers()?;
         self.worker.finish()
