@@ -256,23 +256,7 @@ impl Shared<BaseCell> {
         if is_guarded {
             return;
         }
-        for copy in std::mem::take(&mut copies.valid) {
-            if copies.is_anchor(&copy) {
-                copies.valid.push(copy);
-            } else {
-                self.free_copy(&copies, &copy);
-            }
-        }
-        self.set(note::AWAY | note::COPIES);
-        let here = self.take_host_address();
-        if !here.is_null() {
-            if self.is_exported() || self.has(note::FOREIGN) {
-                copies.stale_host = Some(Buffer::at(here));
-            } else {
-                self.unset(note::KNOWN);
-                self.free_host(here);
-            }
-        }
+        self.keep_only(&mut copies, Copies::is_anchor, false);
         if !self.is_exported()
             && let Some(anchor) = &mut copies.anchor
         {

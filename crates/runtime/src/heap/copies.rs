@@ -483,33 +483,39 @@ impl Shared<BaseCell> {
     pub fn written_on(&self, device: &Arc<Device>, handle: u64) {
         let mut copies = self.copies();
         copies.parts = 0;
-        let known = copies.find(device);
-        let others: SmallVec<[DeviceCopy; 1]> = std::mem::take(&mut copies.valid);
-        for (at, copy) in others.into_iter().enumerate() {
-            if Some(at) == known {
+        self.keep_only(&mut copies, |_, copy| Arc::ptr_eq(&copy.device, device), device.spoils);
+        let is_known = !copies.valid.is_empty();
+        drop(copies);
+        if !is_known {
+            self.enter_copy(device, handle);
+        }
+    }
+
+    /// Frees the copies on devices that are not to be kept, and the host's, whose values are not valid any more. Memory
+    /// of the host that somebody else owns or sees stays, with the old values, or with garbage if `spoils` is set.
+    pub(super) fn keep_only(&self, copies: &mut Copies, is_kept: impl Fn(&Copies, &DeviceCopy) -> bool, spoils: bool) {
+        for copy in std::mem::take(&mut copies.valid) {
+            if is_kept(copies, &copy) {
                 copies.valid.push(copy);
             } else {
-                self.free_copy(&copies, &copy);
+                self.free_copy(copies, &copy);
             }
         }
         // set before the host's copy is discarded, so that the base never seems to have no value
         self.set(note::AWAY | note::COPIES);
         let here = self.take_host_address();
-        if !here.is_null() {
-            if device.spoils {
-                // SAFETY: the memory is the base's, and from now on nobody needs what is in it.
-                unsafe { std::ptr::write_bytes(here, GARBAGE, self.nbytes) };
-            }
-            if self.has(note::FOREIGN) || self.is_exported() {
-                copies.stale_host = Some(Buffer::at(here));
-            } else {
-                self.unset(note::KNOWN);
-                self.free_host(here);
-            }
+        if here.is_null() {
+            return;
         }
-        drop(copies);
-        if known.is_none() {
-            self.enter_copy(device, handle);
+        if spoils {
+            // SAFETY: the memory is the base's, and from now on nobody needs what is in it.
+            unsafe { std::ptr::write_bytes(here, GARBAGE, self.nbytes) };
+        }
+        if self.has(note::FOREIGN) || self.is_exported() {
+            copies.stale_host = Some(Buffer::at(here));
+        } else {
+            self.unset(note::KNOWN);
+            self.free_host(here);
         }
     }
 }
