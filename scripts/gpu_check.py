@@ -13,6 +13,7 @@ import importlib
 import math
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -28,6 +29,7 @@ sys.path[:0] = [str(ROOT / "benches"), str(ROOT / "scripts")]
 programs = importlib.import_module("programs")
 timing = importlib.import_module("timing")
 gpu_sharing = importlib.import_module("gpu_sharing")
+gpu_routines = importlib.import_module("gpu_routines")
 
 # the core tests that `make test-hostile` runs on an OpenCL device, too
 CORE = [
@@ -36,8 +38,12 @@ CORE = [
     "engine/test_stencils_in_place.py",
 ]
 
-# the tests of matrix products and of masks, which choose the engine by themselves
-CALLS = ["engine/test_products_on_devices.py", "engine/test_masks_on_devices.py"]
+# the tests of matrix products, routines and masks, which choose the engine by themselves
+CALLS = [
+    "engine/test_products_on_devices.py",
+    "engine/test_routines_on_devices.py",
+    "engine/test_masks_on_devices.py",
+]
 
 # The sizes of the papers' programs at which their arrays fill a device: 30 million numbers each, where
 # the program has so many at once. Programs that are not listed have too little parallel work for that.
@@ -67,7 +73,7 @@ FILLING = {
 }
 
 # what is done without `--parts`
-PARTS = ["tests", "sharing", "bandwidth", "products", "workloads"]
+PARTS = ["tests", "sanitizer", "sharing", "bandwidth", "products", "routines", "workloads"]
 
 # Fused kernels whose speed is limited by memory: the numbers of arrays read and written, and the expression.
 FUSED = {
@@ -119,23 +125,39 @@ def test(engine, count, timeout, folder):
         name = random if folder is None else f"{random}: {Path(command[0]).name}"
         runs.append((name, command, settings))
     for name, command, added in runs:
-        start = time.perf_counter()
-        try:
-            done = subprocess.run(
-                command,
-                cwd=ROOT,
-                env={**os.environ, **added},
-                capture_output=True,
-                text=True,
-                timeout=timeout,
-            )
-            passed, output = done.returncode == 0, done.stdout + done.stderr
-        except (OSError, subprocess.TimeoutExpired) as why:
-            passed, output = False, str(why)
-        words = "passed" if passed else "FAILED"
-        yield passed, f"{words}: {name} ({time.perf_counter() - start:.0f} s)"
-        if not passed:
-            yield False, output[-3000:]
+        yield ran(name, command, added, timeout)
+
+
+def ran(name, command, added, timeout):
+    """Run a command with these settings in addition; return whether it passed, and words about it."""
+    start = time.perf_counter()
+    try:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env={**os.environ, **added},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        passed, output = done.returncode == 0, done.stdout + done.stderr
+    except (OSError, subprocess.TimeoutExpired) as why:
+        passed, output = False, str(why)
+    words = f"{'passed' if passed else 'FAILED'}: {name} ({time.perf_counter() - start:.0f} s)"
+    return passed, words if passed else f"{words}\n{output[-3000:]}"
+
+
+def sanitizer(count, timeout, folder):
+    """Run the Rust tests of kernels in NVIDIA's compute-sanitizer; return lines that describe the outcome."""
+    tool = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
+    if tool is None:
+        yield True, "not checked by compute-sanitizer, which comes with CUDA toolkits"
+        return
+    settings = {"NUMELT_TEST_ENGINE": "cuda", "NUMELT_TEST_PROGRAMS": str(count)}
+    for check in ("memcheck", "racecheck"):
+        for command in rust_tests(folder):
+            command = [tool, "--tool", check, "--error-exitcode", "9", "--target-processes", "all", *command]
+            yield ran(f"compute-sanitizer {check}: {Path(command[-1]).name}", command, settings, timeout)
 
 
 def seconds(run, rounds=7):
@@ -382,9 +404,15 @@ def main():
     print(lines[0], flush=True)
     parts = {
         "tests": lambda: test(engine, arguments.programs, arguments.timeout, arguments.rust_tests),
+        "sanitizer": lambda: (
+            sanitizer(min(arguments.programs, 100), arguments.timeout, arguments.rust_tests)
+            if engine == "cuda"
+            else ()
+        ),
         "sharing": lambda: gpu_sharing.sharing(numelt) if engine == "cuda" else (),
         "bandwidth": lambda: ((True, line) for line in bandwidth(numelt, engine, arguments.elements)),
         "products": lambda: products(numelt, arguments.factors),
+        "routines": lambda: gpu_routines.routines(numelt, engine, arguments.factors),
         "workloads": lambda: (
             (True, line) for line in workloads(numelt, arguments.small, arguments.libraries)
         ),

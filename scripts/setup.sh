@@ -19,10 +19,11 @@ die() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
 # Prints the Debian packages that the build and the tests need. A static LLVM is linked with libzstd and zlib,
 # although llvm-19-dev does not depend on them; gmp, mpfr and m4 are for the multi-precision reference of the
-# vector-math tests; PoCL makes any processor an OpenCL device, for which CLBlast multiplies matrices.
+# vector-math tests; PoCL makes any processor an OpenCL device, for which CLBlast multiplies matrices
+# and clFFT computes Fourier transforms.
 wanted_packages() {
   printf '%s\n' gcc g++ libc6-dev make pkg-config ca-certificates libgmp-dev libmpfr-dev m4
-  printf '%s\n' ocl-icd-libopencl1 pocl-opencl-icd libclblast1
+  printf '%s\n' ocl-icd-libopencl1 pocl-opencl-icd libclblast1 libclfft2
   [ -n "${LLVM_SYS_191_PREFIX:-}" ] || printf '%s\n' llvm-19-dev libzstd-dev zlib1g-dev
   if ! find_python >/dev/null; then
     printf '%s\n' python3 python3-venv

@@ -55,6 +55,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     record::homes::register(module)?;
     record::program::register(module)?;
     record::filters::register(module)?;
+    record::routines::register(module)?;
     sharing::extensions::register(module)?;
     record::errstate::register(module)?;
     sharing::library::register(module)?;

@@ -88,7 +88,8 @@ pub struct Config {
     pub devices: Vec<String>,
     /// Cap on the bytes of arrays on a device.
     pub device_memory: Option<usize>,
-    /// Whether matrix products run on the host, with NumPy's bits, also if a device has a library for them.
+    /// Whether matrix products, Fourier transforms and decompositions run on the host, with NumPy's bits, also if a
+    /// device has a library for them.
     pub exact_products: bool,
     /// How an engine is chosen if there are several: [`Rule::Cost`] or [`Rule::Random`].
     pub placement: Rule,

@@ -3,8 +3,10 @@
 //!
 //! A new engine implements [`Storage`] and [`Engine`], nine methods. A third trait, [`Host`](crate::Host), has what
 //! only an engine that computes in host memory can offer. A runtime has exactly one host engine, and any number of
-//! others. [`Sharing`] is for engines whose memory other libraries of the process can use, too.
+//! others. [`Sharing`] is for engines whose memory other libraries of the process can use, too, and [`Routines`] for those
+//! with libraries of numerical routines.
 
+use crate::routine::Routine;
 use numelt_ir::{Axes, DType, Op, Result, Scalar, View};
 use numelt_opt::{Delay, Gathers, Geometry, Kernel, NestStep, Node, Target};
 use smallvec::SmallVec;
@@ -338,6 +340,20 @@ pub trait Sharing {
     fn follow(&self, stream: Stream) -> Result<()>;
 }
 
+/// The routines of an engine.
+pub trait Routines {
+    /// The name of the library that computes a routine on the device; `None` if there is none, or if it cannot.
+    fn solver(&self, routine: &Routine) -> Option<&'static str>;
+
+    /// Computes a routine, or queues that, after all work that was submitted before. Returns false if the values of the
+    /// arrays have no result (a singular matrix); what is in the arrays then has no meaning.
+    ///
+    /// # Errors
+    /// [`numelt_ir::Error::OutOfMemory`], and any reason why it cannot be done; what is in the arrays then has no
+    /// meaning.
+    fn run(&self, routine: &Routine, arrays: &[Buffer]) -> Result<bool>;
+}
+
 /// An engine: it prepares kernels and does work.
 pub trait Engine: Storage {
     /// The short name that `NUMELT_ENGINE` uses.
@@ -345,6 +361,11 @@ pub trait Engine: Storage {
 
     /// How other libraries use the engine's memory, if they can; by default they cannot.
     fn sharing(&self) -> Option<&dyn Sharing> {
+        None
+    }
+
+    /// The numerical routines that libraries compute in the engine's memory, if there are any; by default there are none.
+    fn routines(&self) -> Option<&dyn Routines> {
         None
     }
 

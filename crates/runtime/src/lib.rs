@@ -38,6 +38,7 @@ mod progress;
 mod put_off;
 mod recipes;
 mod report;
+mod routine;
 mod runtime;
 mod sequels;
 mod siblings;
@@ -50,8 +51,8 @@ pub use batch::Repeated;
 pub use blas::BlasTable;
 pub use config::{Config, InstructionSet, Jit, KEYS, Variants, listed};
 pub use engine::{
-    Buffer, Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, PutCall, Sharing, SmallCall, SmallInput,
-    SmallView, StageLaunch, Storage, Stream, Task, Ticket, WholeScratch, Work, run,
+    Buffer, Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, PutCall, Routines, Sharing, SmallCall,
+    SmallInput, SmallView, StageLaunch, Storage, Stream, Task, Ticket, WholeScratch, Work, run,
 };
 pub use engine_set::EngineSet;
 pub use extension::{Extension, ExtensionInput, ExtensionOutput};
@@ -68,6 +69,7 @@ pub use numelt_opt::Explanation;
 pub use placement::{Rates, Rule};
 pub use progress::ProgressSnapshot;
 pub use report::Warning;
-pub use runtime::{Away, Filtering, Runtime, SharedDevice, fork};
+pub use routine::{Domain, Routine, Transform, Use, Vectors};
+pub use runtime::{Away, Filtering, Runtime, SharedDevice, Solved, fork};
 pub use stats::{FlushReport, Reason, Stats};
 pub use track::in_c_order;

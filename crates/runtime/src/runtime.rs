@@ -18,6 +18,7 @@ mod planning;
 mod reading;
 mod recording;
 mod repeat;
+mod routines;
 mod sharing;
 
 use self::aside::ALONE;
@@ -28,6 +29,7 @@ use self::flushing::Taken;
 pub use self::gate::Away;
 use self::gate::{Gate, Inside};
 use self::hosting::Hosting;
+pub use self::routines::Solved;
 pub use self::sharing::SharedDevice;
 use crate::at_once::Chains;
 use crate::batch::{Batch, Retry};
@@ -78,6 +80,8 @@ pub struct Runtime {
     calls: AtomicUsize,
     /// Whether there are devices whose memory others can use; readable without the lock.
     sharing: AtomicBool,
+    /// Whether a device has numerical routines.
+    routines: AtomicBool,
 }
 
 /// The state of a runtime that one thread at a time uses.
@@ -168,13 +172,14 @@ impl Runtime {
             held_budget: (physical_memory() / 16) as u64,
             config,
         };
-        let [warned, filtered, sharing] = [false, false, false].map(AtomicBool::new);
+        let [warned, filtered, sharing, routines] = [false; 4].map(AtomicBool::new);
         let (calls, work) = (AtomicUsize::new(0), AtomicU64::new(0));
         let at_once = AtomicBool::new(state.runs_at_once());
         let state = Arc::new(Gate::new(state));
         fork::enter(&state, &heap);
-        let runtime = Runtime { heap, state, host, progress, work, warned, at_once, filtered, calls, sharing };
-        runtime.note_sharing(&runtime.lock());
+        let runtime =
+            Runtime { heap, state, host, progress, work, warned, at_once, filtered, calls, sharing, routines };
+        runtime.note_devices(&runtime.lock());
         runtime
     }
 

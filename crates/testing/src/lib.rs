@@ -19,5 +19,6 @@ pub mod fill;
 pub mod generator;
 pub mod kernel_interp;
 pub mod rng;
+pub mod routines;
 pub mod shrink;
 pub mod targets;

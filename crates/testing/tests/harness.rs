@@ -2,14 +2,18 @@
 
 use numelt_ir::{Error, Program, Result, interpret};
 use numelt_opt::{Fuse, Options, Plan, plan};
+use numelt_runtime::NullEngine;
 use numelt_testing::closeness::Closeness;
 use numelt_testing::compare::{Tolerance, agree};
 use numelt_testing::conformance::{CheckOptions, Failure, check_program};
 use numelt_testing::engine::{Tested, check_engine};
+use numelt_testing::far::{Far, FarOptions};
 use numelt_testing::fill::fill;
 use numelt_testing::generator::{Limits, generate};
 use numelt_testing::kernel_interp::{PointOrder, run_plan};
+use numelt_testing::routines::check_routines;
 use numelt_testing::shrink::{is_sound, shrink};
+use std::sync::Arc;
 
 const OPTIONS: CheckOptions = CheckOptions { seed: 1, tolerance: Tolerance::NONE };
 
@@ -117,4 +121,10 @@ fn comparison_is_as_strict_as_it_may_be() {
     let c = |re, im| C128(numelt_ir::Complex128 { re, im });
     assert!(agree(c(1.0, 1e-17), c(1.0, 2e-17), Closeness::Ulps, ulps));
     assert!(!agree(c(1.0, 1e-17), c(1.0, 2e-17), Closeness::Exact, ulps));
+}
+
+#[test]
+fn the_test_device_has_right_results_of_numerical_routines() {
+    let device = Far::new(Arc::new(NullEngine), FarOptions::default());
+    assert!(check_routines(&device) > 100);
 }

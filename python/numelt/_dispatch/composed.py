@@ -33,6 +33,7 @@ __all__ = [
     "composed",
     "composed_in",
     "rebound",
+    "replace_gufunc",
     "understood",
 ]
 
@@ -51,6 +52,10 @@ _OF_NUMBERS = frozenset({"nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "na
 
 # modules of NumPy whose functions handle shapes and dtypes, not data
 _NO_DATA = ("numpy.lib.array_utils", "numpy._core.overrides", "numpy.lib._array_utils_impl")
+
+
+# by gufunc of NumPy: what functions composed of it call instead
+_INSTEAD: dict[numpy.ufunc, Callable[..., Any]] = {}
 
 
 class _Warnings(types.ModuleType):
@@ -159,6 +164,8 @@ def _meaning(value: Any, name: str, home: types.ModuleType) -> Any:
         if value is numpy.ndarray:
             return _core.ndarray
         return _Converter if value.__name__ == "_array_converter" else value
+    if isinstance(value, numpy.ufunc) and value in _INSTEAD:
+        return _INSTEAD[value]
     if isinstance(value, Hashable) and value in NATIVE:
         return NATIVE[value]
     public = _public(value)
@@ -227,6 +234,11 @@ def _rebound(original: Any) -> Callable[..., Any]:
     held = _copied(importlib.import_module(implementation.__globals__["__name__"]))
     name, *rest = implementation.__qualname__.split(".")
     return cast(Callable[..., Any], functools.reduce(getattr, rest, held[name]))
+
+
+def replace_gufunc(original: numpy.ufunc, function: Callable[..., Any]) -> None:
+    """Let functions that are composed of a generalized ufunc of NumPy call `function` instead of it."""
+    _INSTEAD[original] = function
 
 
 def rebound(original: Any) -> Callable[..., Any]:

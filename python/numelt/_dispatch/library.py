@@ -8,13 +8,14 @@ They are counted apart from fallbacks (`calls`, `numelt.profile`, ``NUMELT_TRACE
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from numelt import _core
 from numelt._dispatch import fallback, stacks, table
 
-__all__ = ["call", "calls", "extend", "handle", "is_library", "most", "reset"]
+__all__ = ["call", "calls", "extend", "handle", "is_library", "most", "on_devices", "reset"]
 
 # dotted names below ``numpy``: those of the table, and those that `extend` has added
 NAMES: set[str] = set(table.LIBRARY)
@@ -22,6 +23,8 @@ NAMES: set[str] = set(table.LIBRARY)
 _handles: dict[str, Any] = {}
 _shared: set[str] = set()
 _seen: dict[str, int] = {}
+# by name: the module for calls on devices
+_on_devices: dict[str, str] = {}
 
 
 def extend(names: Iterable[str]) -> None:
@@ -34,6 +37,26 @@ def is_library(name: str) -> bool:
     return name in NAMES or name.startswith("fft.")
 
 
+def on_devices(names: Iterable[str], module: str) -> None:
+    """Let these library calls be done on a device that has the values of the first argument.
+
+    `module` is loaded for the first such call; its function `rebound` returns what to call for a function of
+    NumPy. This has to be known before the functions are called for the first time.
+    """
+    _on_devices.update(dict.fromkeys(names, module))
+
+
+def _on_device(name: str, original: Callable[..., Any]) -> Callable[..., Any] | None:
+    module = _on_devices.get(name)
+    if module is None:
+        return None
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return importlib.import_module(module).rebound(original)(*args, **kwargs)
+
+    return run
+
+
 def handle(name: str, original: Callable[..., Any], method: bool = False) -> Any:
     """Return the compiled object that calls `original` and counts the calls; there is one for each name.
 
@@ -44,7 +67,9 @@ def handle(name: str, original: Callable[..., Any], method: bool = False) -> Any
         shared = stacks.shared(name, original)
         if shared is not None:
             _shared.add(name)
-        made = _handles[name] = _core.library(name, shared or original, fallback.uncounted, method)
+        made = _handles[name] = _core.library(
+            name, shared or original, fallback.uncounted, method, _on_device(name, original)
+        )
     return made
 
 

@@ -1,5 +1,6 @@
 """Discrete Fourier transforms: shifts and frequencies, which are recorded; transforms are library calls.
 
+If a device has the values, a library for that device transforms them (`transforms`).
 The functions are NumPy's, run over our arrays (`composed`). Loaded at the first use of `numelt.fft`.
 """
 
@@ -9,9 +10,16 @@ from typing import Any
 
 import numpy.fft
 
+from numelt._dispatch import library
 from numelt._dispatch.composed import composed_in
 
 __all__: list[str] = []
+
+
+_TRANSFORMS = """
+    fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn
+"""
+library.on_devices((f"fft.{name}" for name in _TRANSFORMS.split()), "numelt._routines.transforms")
 
 
 @composed_in(numpy.fft)

@@ -38,14 +38,16 @@ def explain(x: Any = None, graphviz: bool = False, *, kernels: bool = False, byt
 
     Parameters
     ----------
-    Arrays to be computed. Only the pending work that they need together is shown; without this argument, all
-    pending work is, as it would run together. For a function with compiled loops (`numelt.jit`,
-    ``--jit-loops``), shows by line for which types its loops were compiled, where CPython continues, and why.
+    x : array, list of arrays, or function, optional
+        Arrays to be computed. Only the pending work that they need together is shown; without this argument,
+        all pending work is, as it would run together. For a function with compiled loops (`numelt.jit`,
+        ``--jit-loops``), shows by line for which types its loops were compiled, where CPython continues, and
+        why.
     graphviz : bool, optional
         Return the partition as a graph in the DOT language instead.
-    Also show the partition, with the bytes that it saves, and each kernel.
+    kernels : bool, optional
         Show also the partition, with the bytes that it saves, and each kernel.
-    Also show the bytecode before and after the passes, or the code of compiled loops.
+    bytecode : bool, optional
         Show also the bytecode before and after the passes, or the code of compiled loops.
 
     Returns

@@ -90,7 +90,7 @@ impl CuBlas {
     /// The newest library that a driver of this toolkit accepts, for products in the order of a stream; `None` if there
     /// is none, or none that works.
     pub fn open(toolkit: i32, stream: &Stream) -> Option<CuBlas> {
-        let api = Api::find(toolkit::library("cublas", "cublas", toolkit)?).ok()?;
+        let api = Api::find(toolkit::library("cublas", "cublas", toolkit, 0)?).ok()?;
         let _entered = stream.enter().ok()?;
         let mut handle = null_mut();
         // SAFETY: a place for the handle, in the stream's context.

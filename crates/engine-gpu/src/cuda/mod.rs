@@ -2,18 +2,22 @@
 
 mod api;
 mod cublas;
+mod cufft;
+mod cusolver;
 mod nvrtc;
 mod staging;
 mod toolkit;
 
 use self::api::{Attribute, DeviceId, Function, Memory, Module, Stream};
 use self::cublas::CuBlas;
+use self::cufft::CuFft;
+use self::cusolver::CuSolver;
 use self::nvrtc::Nvrtc;
 use self::staging::Staging;
 use crate::device::{Argument, Capabilities, Code, Devices, Driver, Gemm};
 use crate::render::Dialect;
 use numelt_ir::{Error, Result};
-use numelt_runtime::Stream as Other;
+use numelt_runtime::{Routine, Stream as Other};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The number of work-items of a group. Kernels are compiled for at most this many (see the dialect's `KERNEL`).
@@ -29,6 +33,8 @@ const PACK: usize = 16;
 pub struct CudaDriver {
     staging: Mutex<Staging>,
     products: OnceLock<Option<CuBlas>>,
+    transforms: OnceLock<Option<CuFft>>,
+    decompositions: OnceLock<Option<CuSolver>>,
     stream: Stream,
     compiler: Nvrtc,
     /// The newest toolkit whose libraries the driver accepts.
@@ -52,6 +58,18 @@ fn handle(stream: Other) -> Option<u64> {
         Other::PerThread => Some(2),
         Other::Handle(handle) => Some(handle),
         Other::All => None,
+    }
+}
+
+impl CudaDriver {
+    /// The library of Fourier transforms; the first call loads it.
+    fn transforms(&self) -> Option<&CuFft> {
+        self.transforms.get_or_init(|| CuFft::open(self.toolkit, &self.stream)).as_ref()
+    }
+
+    /// The library of decompositions; the first call loads it.
+    fn decompositions(&self) -> Option<&CuSolver> {
+        self.decompositions.get_or_init(|| CuSolver::open(self.toolkit, &self.stream)).as_ref()
     }
 }
 
@@ -90,8 +108,18 @@ impl Driver for CudaDriver {
         };
         let options = compiler.options(arch).join(" ");
         let identity = format!("{}\0NVRTC {:?}\0{options}", capabilities.name, compiler.version);
-        let (staging, products, toolkit) = (Mutex::default(), OnceLock::new(), version / 1000);
-        Ok((CudaDriver { staging, products, stream, compiler, toolkit, arch, identity }, capabilities))
+        let driver = CudaDriver {
+            staging: Mutex::default(),
+            products: OnceLock::new(),
+            transforms: OnceLock::new(),
+            decompositions: OnceLock::new(),
+            stream,
+            compiler,
+            toolkit: version / 1000,
+            arch,
+            identity,
+        };
+        Ok((driver, capabilities))
     }
 
     fn identity(&self) -> &str {
@@ -173,6 +201,26 @@ impl Driver for CudaDriver {
         let library = self.products.get().and_then(Option::as_ref).ok_or_else(missing)?;
         // SAFETY: the caller's promise; all memory is of this context.
         unsafe { library.multiply(product) }
+    }
+
+    fn routine(&self, routine: &Routine) -> Option<&'static str> {
+        match routine {
+            Routine::Transform(_) => self.transforms().map(|_| "cuFFT"),
+            _ => self.decompositions().map(|_| "cuSOLVER"),
+        }
+    }
+
+    // SAFETY: the contract is the trait's.
+    unsafe fn solve(&self, routine: &Routine, arrays: &[&Memory]) -> Result<bool> {
+        let missing = || Error::Engine("cuda: a library is missing".into());
+        if let (Routine::Transform(transform), &[from, to]) = (routine, arrays) {
+            let library = self.transforms().ok_or_else(missing)?;
+            // SAFETY: the caller's promise; all memory is of this context.
+            return unsafe { library.run(transform, [from, to]) }.map(|()| true);
+        }
+        let library = self.decompositions().ok_or_else(missing)?;
+        // SAFETY: as above.
+        unsafe { library.run(routine, arrays) }
     }
 
     /// The driver submits queued work by itself.

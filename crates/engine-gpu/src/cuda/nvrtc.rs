@@ -48,7 +48,7 @@ impl Nvrtc {
     /// # Errors
     /// If there is none.
     pub fn open(toolkit: i32) -> Result<Nvrtc> {
-        let library = toolkit::library("nvrtc", "cuda_nvrtc", toolkit);
+        let library = toolkit::library("nvrtc", "cuda_nvrtc", toolkit, 0);
         let missing = || {
             let extra = toolkit.clamp(toolkit::OLDEST, toolkit::NEWEST);
             let text = "cuda: the compiler NVRTC is missing (pip install 'numelt[cuda";

@@ -16,16 +16,16 @@ pub const OLDEST: i32 = 12;
 pub const NEWEST: i32 = 13;
 
 /// The newest library of this name whose code a driver of this toolkit accepts. `package` is the folder of PyPI's
-/// package for toolkit 12.
-pub fn library(name: &str, package: &str, toolkit: i32) -> Option<Library> {
+/// package for toolkit 12. The version of some libraries is `behind` that of the toolkit.
+pub fn library(name: &str, package: &str, toolkit: i32, behind: i32) -> Option<Library> {
     let majors = (OLDEST..=NEWEST.min(toolkit)).rev();
-    majors.flat_map(|major| candidates(name, package, major)).find_map(|path| Library::open(&path))
+    majors.flat_map(|major| candidates(name, package, major, behind)).find_map(|path| Library::open(&path))
 }
 
 /// The possible locations of a toolkit's library: beside numelt in site-packages, where PyPI's package puts it; the
 /// loader's path; the folder of a toolkit.
-fn candidates(name: &str, package: &str, major: i32) -> impl Iterator<Item = CString> + use<> {
-    let file = format!("lib{name}.so.{major}");
+fn candidates(name: &str, package: &str, major: i32, behind: i32) -> impl Iterator<Item = CString> + use<> {
+    let file = format!("lib{name}.so.{}", major - behind);
     let packages = own_path().and_then(|path| Some(path.parent()?.parent()?.to_owned()));
     let folder = if major == 12 { format!("nvidia/{package}/lib") } else { format!("nvidia/cu{major}/lib") };
     let wheel = packages.map(|packages| packages.join(folder).join(&file));

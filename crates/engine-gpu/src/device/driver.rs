@@ -2,8 +2,8 @@
 
 use super::{Capabilities, Devices, Gemm};
 use crate::render::Dialect;
-use numelt_ir::Result;
-use numelt_runtime::Stream;
+use numelt_ir::{Error, Result};
+use numelt_runtime::{Routine, Stream};
 
 /// An argument of a function.
 #[derive(Debug)]
@@ -131,6 +131,23 @@ pub trait Driver: Send + Sync + Sized + 'static {
     /// # Errors
     /// Those of the library; results may then be written in part.
     unsafe fn multiply(&self, product: &Gemm<'_, Self::Memory>) -> Result<()>;
+
+    /// The name of the library that computes a routine on the device; `None` if there is none, or if it cannot. The
+    /// first call loads it. By default there is none.
+    fn routine(&self, _routine: &Routine) -> Option<&'static str> {
+        None
+    }
+
+    /// Computes a routine by that library, or queues that. Returns false if the values have no result.
+    ///
+    /// # Safety
+    /// The arrays of the routine are at the beginning of these pieces of memory.
+    ///
+    /// # Errors
+    /// Those of the library; what is in the arrays then has no meaning.
+    unsafe fn solve(&self, _routine: &Routine, _arrays: &[&Self::Memory]) -> Result<bool> {
+        Err(Error::Unsupported(format!("{} has no numerical routines", Self::NAME)))
+    }
 
     /// Submits queued work to the device.
     ///

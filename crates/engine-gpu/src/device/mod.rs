@@ -2,8 +2,8 @@
 //!
 //! There is one device with one queue, which works in the order of submission. Waiting for a ticket means reading what
 //! the launch has written, or waiting for the queue. A kernel that may meet floating-point conditions collects them in
-//! a word of the device's memory, which is read when somebody waits for the kernel. Matrix products are computed by a
-//! library, if there is one for the device. Not here: calls of a driver's library.
+//! a word of the device's memory, which is read when somebody waits for the kernel. Matrix products and numerical
+//! routines are computed by libraries, if there are any for the device. Not here: calls of a driver's library.
 
 mod calls;
 mod capabilities;
@@ -12,11 +12,14 @@ mod driver;
 mod gemm;
 mod launch;
 mod products;
+mod recent;
+mod routines;
 mod sharing;
 
 pub use self::capabilities::Capabilities;
 pub use self::driver::{Argument, Code, Driver};
 pub use self::gemm::{Factor, Gemm};
+pub use self::recent::Recent;
 
 use self::calls::Calls;
 use self::compiled::{Compiled, Compiler};
@@ -24,7 +27,7 @@ use self::products::Products;
 use crate::render::{self, Variant};
 use numelt_ir::{DType, Error, Op, Result, warn};
 use numelt_opt::{Kernel, Target};
-use numelt_runtime::{Buffer, Engine, Executable, Sharing, Storage, Task, Ticket, Work};
+use numelt_runtime::{Buffer, Engine, Executable, Routines, Sharing, Storage, Task, Ticket, Work};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -220,6 +223,10 @@ impl<D: Driver> Engine for Device<D> {
     }
 
     fn sharing(&self) -> Option<&dyn Sharing> {
+        Some(self)
+    }
+
+    fn routines(&self) -> Option<&dyn Routines> {
         Some(self)
     }
 

@@ -242,6 +242,11 @@ owned! {
 }
 
 impl Context {
+    /// The object, for another library.
+    pub fn handle(&self) -> Handle {
+        self.0
+    }
+
     /// A new context.
     ///
     /// # Errors

@@ -2,19 +2,23 @@
 
 mod api;
 mod clblast;
+mod clfft;
 mod signals;
 
 use self::api::{Context, DeviceId, KernelObject, Memory, Program, Query, Queue};
 use self::clblast::ClBlast;
+use self::clfft::ClFft;
 use crate::device::{Argument, Capabilities, Code, Devices, Driver, Gemm};
 use crate::render::Dialect;
 use numelt_ir::{Error, Result};
-use numelt_runtime::Stream;
+use numelt_runtime::{Routine, Stream};
 use std::ffi::{CStr, CString};
+use std::sync::Arc;
 
 /// An OpenCL device.
 pub struct OpenClDriver {
-    queue: Queue,
+    transforms: ClFft,
+    queue: Arc<Queue>,
     context: Context,
     device: DeviceId,
     options: CString,
@@ -99,7 +103,7 @@ impl Driver for OpenClDriver {
         let device = ranked(devices, number)?;
         let capabilities = capabilities(device);
         let context = Context::new(device)?;
-        let queue = context.queue(device)?;
+        let queue = Arc::new(context.queue(device)?);
         let rounded = match &capabilities {
             Capabilities { divides: true, .. } => " -cl-fp32-correctly-rounded-divide-sqrt",
             Capabilities { double: true, .. } => THROUGH_F64,
@@ -108,7 +112,8 @@ impl Driver for OpenClDriver {
         let options = format!("-cl-std=CL1.2{rounded}");
         let identity = format!("{}\0{options}", capabilities.name);
         let options = CString::new(options).unwrap_or_default();
-        Ok((OpenClDriver { queue, context, device, options, identity }, capabilities))
+        let transforms = ClFft::default();
+        Ok((OpenClDriver { transforms, queue, context, device, options, identity }, capabilities))
     }
 
     fn identity(&self) -> &str {
@@ -189,6 +194,23 @@ impl Driver for OpenClDriver {
         let library = ClBlast::get().ok_or_else(|| Error::Engine("opencl: CLBlast is missing".into()))?;
         // SAFETY: the caller's promise; all memory is of this context.
         unsafe { library.multiply(&self.queue, product) }
+    }
+
+    fn routine(&self, routine: &Routine) -> Option<&'static str> {
+        match routine {
+            Routine::Transform(transform) if ClFft::has(transform) => Some("clFFT"),
+            _ => None,
+        }
+    }
+
+    // SAFETY: the contract is the trait's.
+    unsafe fn solve(&self, routine: &Routine, arrays: &[&Memory]) -> Result<bool> {
+        let (Routine::Transform(transform), &[from, to]) = (routine, arrays) else {
+            return Err(Error::Unsupported("opencl: only Fourier transforms".into()));
+        };
+        // SAFETY: the caller's promise; all memory is of this context.
+        unsafe { self.transforms.run((&self.context, &self.queue), transform, [from, to]) }?;
+        Ok(true)
     }
 
     fn flush(&self) -> Result<()> {

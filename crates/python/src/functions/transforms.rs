@@ -12,7 +12,7 @@ use crate::numpy::convert;
 use crate::numpy::errors;
 use crate::object::fresh::wrap_new;
 use crate::object::ndarray::NdArray;
-use crate::record::{library_reports, run};
+use crate::record::{library_reports, routines, run};
 use crate::sharing::loan;
 use crate::sharing::policy::{self, limits};
 use numelt::rules::shape;
@@ -63,6 +63,9 @@ impl Transform {
         // many rows are shared among threads
         let many = view.shape.len() > 1 && view.size() > limits::ROWS;
         if !plain || many || view.size() == 0 || library_reports::is_watched() || !policy::at_once() {
+            return Ok(None);
+        }
+        if routines::may_run(py, view)? {
             return Ok(None);
         }
         let Some(function) = self.function(py, n)? else { return Ok(None) };

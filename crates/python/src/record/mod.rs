@@ -15,5 +15,6 @@ pub mod program;
 pub mod progress;
 pub mod registry;
 pub mod reports;
+pub mod routines;
 pub mod run;
 pub mod truths;

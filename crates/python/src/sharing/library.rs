@@ -2,12 +2,15 @@
 //!
 //! In: a user's call. Out: what NumPy returns, as numelt arrays. The function works on our memory
 //! without a copy, and its results are adopted without one. Library calls are counted here and not as
-//! fallbacks, because NumPy's code is the intended implementation.
+//! fallbacks, because NumPy's code is the intended implementation. If a device has the values, a library for that
+//! device may do the call instead, in a function of the package.
 
 use crate::cpython::calls;
 use crate::cpython::given::{self, Given};
-use crate::record::library_reports;
+use crate::object::ndarray::exact_native;
+use crate::record::{library_reports, routines};
 use crate::sharing::lend::{self, Terms};
+use numelt_runtime::Runtime;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,15 +27,23 @@ pub struct Library {
     general: Py<PyAny>,
     /// Whether the callable is a method, whose first argument is passed unchanged.
     method: bool,
+    /// The package's function for arguments whose values a device has, if there is one.
+    on_devices: Option<Py<PyAny>>,
     calls: AtomicU64,
 }
 
 #[pymethods]
 impl Library {
     #[new]
-    #[pyo3(signature = (name, callable, general, method = false))]
-    pub fn new(name: String, callable: Py<PyAny>, general: Py<PyAny>, method: bool) -> Library {
-        Library { name, callable, general, method, calls: AtomicU64::new(0) }
+    #[pyo3(signature = (name, callable, general, method = false, on_devices = None))]
+    pub fn new(
+        name: String,
+        callable: Py<PyAny>,
+        general: Py<PyAny>,
+        method: bool,
+        on_devices: Option<Py<PyAny>>,
+    ) -> Library {
+        Library { name, callable, general, method, on_devices, calls: AtomicU64::new(0) }
     }
 
     /// How often it was called.
@@ -90,9 +101,27 @@ impl Library {
         )
     }
 
-    /// Runs a call: on memory that is lent to NumPy, or else by `general`.
+    /// Whether a device has the values of the first argument.
+    fn is_on_device(&self, given: &Given<'_, '_>) -> PyResult<bool> {
+        if self.on_devices.is_none() || !Runtime::global().has_routines() {
+            return Ok(false);
+        }
+        let Some(first) = given.positional().next() else { return Ok(false) };
+        match exact_native(&first).and_then(|array| array.view()) {
+            Some(view) => routines::may_run(given.py(), view),
+            None => Ok(false),
+        }
+    }
+
+    /// Runs a call: on a device that has the values, on memory that is lent to NumPy, or else by `general`.
     fn lent<'py>(&self, given: &Given<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
         let py = given.py();
+        if let Some(function) = &self.on_devices
+            && self.is_on_device(given)?
+        {
+            let (args, kwargs) = given::pack(given)?;
+            return function.bind(py).call(args, kwargs.as_ref());
+        }
         if let Some(made) = lend::call(self.callable.bind(py), given, self.method, Terms::ANY, || Ok(()))? {
             return Ok(made);
         }

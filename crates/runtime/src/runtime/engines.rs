@@ -49,7 +49,7 @@ impl Runtime {
             state.batch.expect(Candidates::new());
         }
         self.note_at_once(&state);
-        self.note_sharing(&state);
+        self.note_devices(&state);
     }
 }
 

@@ -33,7 +33,7 @@ impl Runtime {
         if state.device_of(name).is_none() {
             let engine = make(&state.config, &state.engine)?;
             state.add_device(engine);
-            self.note_sharing(&state);
+            self.note_devices(&state);
         }
         let home = self.heap.homes.named(name)?;
         // batches that follow a plan do not look at the homes of their arrays

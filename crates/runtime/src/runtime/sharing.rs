@@ -50,12 +50,6 @@ impl Runtime {
         self.sharing.load(Ordering::Relaxed)
     }
 
-    /// Updates [`Runtime::shares_devices`]; called when there are other devices.
-    pub(super) fn note_sharing(&self, state: &State) {
-        let shares = state.devices.iter().any(|device| device.engine.sharing().is_some());
-        self.sharing.store(shares, Ordering::Relaxed);
-    }
-
     /// Makes work on a device that is a home come after what others have queued in `stream`.
     ///
     /// # Errors

@@ -10,15 +10,16 @@
 //! the order of submission, each piece after a random delay.
 
 mod memory;
+mod routines;
 mod work;
 mod worker;
 
 use self::memory::Pages;
-use self::work::{Order, Owned};
+use self::work::{NO_RESULT, Order, Owned};
 use self::worker::Worker;
 use numelt_ir::{Error, Result};
 use numelt_opt::{Kernel, Target};
-use numelt_runtime::{Buffer, Engine, Executable, Sharing, Storage, Stream, Task, Ticket, Work};
+use numelt_runtime::{Buffer, Engine, Executable, Routine, Routines, Sharing, Storage, Stream, Task, Ticket, Work};
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -188,12 +189,29 @@ impl Sharing for Far {
     }
 }
 
+impl Routines for Far {
+    fn solver(&self, _routine: &Routine) -> Option<&'static str> {
+        Some("the tests' library")
+    }
+
+    fn run(&self, routine: &Routine, arrays: &[Buffer]) -> Result<bool> {
+        self.answers()?;
+        self.submitted.fetch_add(1, Ordering::Relaxed);
+        let number = self.worker.order(Order::Work(Owned::Routine(*routine, arrays.to_vec())));
+        self.worker.wait(number).map(|found| found != NO_RESULT)
+    }
+}
+
 impl Engine for Far {
     fn name(&self) -> &'static str {
         self.options.name
     }
 
     fn sharing(&self) -> Option<&dyn Sharing> {
+        Some(self)
+    }
+
+    fn routines(&self) -> Option<&dyn Routines> {
         Some(self)
     }
 

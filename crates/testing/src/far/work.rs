@@ -1,12 +1,16 @@
 //! Work that is done later: it owns copies of the arguments that an engine gets by reference.
 
 use super::memory::Unlocked;
+use super::routines;
 use numelt_ir::{Axes, DType, Op, Result, Scalar, View};
 use numelt_opt::{Delay, Geometry};
 use numelt_runtime::{
-    Buffer, Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, StageLaunch, Ticket, Work, run,
+    Buffer, Engine, Executable, Launch, LibraryCall, NestLaunch, Operand, Routine, StageLaunch, Ticket, Work, run,
 };
 use std::sync::Arc;
+
+/// What a routine returns for values that have no result.
+pub const NO_RESULT: u8 = 1;
 
 /// A request to the worker.
 pub enum Order {
@@ -35,6 +39,7 @@ pub enum Owned {
     Kernel(OwnedLaunch, Option<Delay>),
     Nest { stages: Vec<OwnedStage>, extent: i64, grain: i64, pitches: Vec<usize> },
     Call { op: Op, ty: DType, axes: Axes, out: (View, Buffer), ins: Vec<(View, Buffer)> },
+    Routine(Routine, Vec<Buffer>),
 }
 
 impl OwnedLaunch {
@@ -80,10 +85,11 @@ impl Owned {
                 stages.iter().flat_map(|stage| stage.launch.buffers.iter().filter_map(handle)).collect()
             }
             Owned::Call { out, ins, .. } => ins.iter().chain([out]).filter_map(|(_, buffer)| handle(buffer)).collect(),
+            Owned::Routine(_, buffers) => buffers.iter().filter_map(handle).collect(),
         }
     }
 
-    /// Does the work by an engine in host memory; returns the conditions that it met.
+    /// Does the work by an engine in host memory; returns the conditions that it met, or [`NO_RESULT`].
     pub fn done(&self, engine: &dyn Engine, unlocked: &Unlocked<'_>) -> Result<u8> {
         let place = |buffer: &Buffer| match buffer.handle {
             0 => *buffer,
@@ -118,6 +124,13 @@ impl Owned {
                     all.iter().map(|(view, buffer)| Operand { view, buffer: *buffer }).collect();
                 let out = Operand { view: &own.0, buffer: own.1 };
                 run(engine, &Work::Call(&LibraryCall { op: *op, ty: *ty, axes: *axes, out, ins: &ins }))
+            }
+            Owned::Routine(routine, buffers) => {
+                let places = buffers.iter().map(|buffer| unlocked.place(buffer.handle)).collect();
+                // SAFETY: pieces that are unlocked, of which `compute` checks the sizes; the worker does one piece of
+                // work at a time, and nobody else uses them meanwhile.
+                let found = unsafe { routines::compute(routine, &places) }?;
+                Ok(if found { 0 } else { NO_RESULT })
             }
         }
     }

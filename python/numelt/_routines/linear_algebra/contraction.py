@@ -23,6 +23,10 @@ library.extend(
     if callable(getattr(numpy.linalg, name)) and name[0] != "_"
 )
 library.extend(["einsum_path", "linalg.linalg"])
+_DECOMPOSITIONS = ("solve", "inv", "cholesky", "eigh", "eigvalsh", "svd", "svdvals")
+library.on_devices(
+    (f"linalg.{name}" for name in _DECOMPOSITIONS), "numelt._routines.linear_algebra.decompositions"
+)
 
 _einsum_call = library.handle("einsum", numpy.einsum)
 
