@@ -260,6 +260,7 @@ RULES = [
             # calls of compiled loops
             "crates/python/src/jit/ahead.rs",
             "crates/python/src/jit/arguments.rs",
+            "crates/python/src/jit/attributes.rs",
             "crates/python/src/jit/code.rs",
             "crates/python/src/jit/host_functions.rs",
             "crates/python/src/jit/unit.rs",

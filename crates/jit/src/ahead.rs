@@ -168,6 +168,7 @@ impl Walk<'_> {
             is_open: false,
             depth: 0,
             failed: None,
+            inlined: self.inlined.len(),
         });
         let body = self.e.body();
         self.e.go(body);

@@ -80,7 +80,8 @@ impl Walk<'_> {
         self.item_at(&items, index, 0)
     }
 
-    fn item_at(&mut self, items: &[Val], index: Value, k: usize) -> Res<Val> {
+    /// One of several values, from the one with the number `k` on, by its position.
+    pub fn item_at(&mut self, items: &[Val], index: Value, k: usize) -> Res<Val> {
         if k + 1 == items.len() {
             return Ok(items[k].clone());
         }
@@ -121,10 +122,6 @@ impl Walk<'_> {
         let Type::Array { writeable: true, .. } = view.ty else {
             return unsupported(format!("writing to {}", view.ty));
         };
-        if !self.inlined.is_empty() {
-            // an exit in the rest of the statement would make CPython repeat the call, and with it the write
-            return unsupported("a function that writes to arrays");
-        }
         match view.ty {
             Type::Array { dtype, ndim: 0, .. } => {
                 Ok(StoreTarget::Element(Element { which: view.parts[0], address: view.parts[1], dtype }))
@@ -181,6 +178,7 @@ impl Walk<'_> {
 
     /// Performs a prepared store.
     pub fn write(&mut self, store: Store) -> Res<()> {
+        self.keep(&store)?;
         self.note_store(&store);
         let (address, value) = match store {
             Store::Element(address, value) => (address, value),

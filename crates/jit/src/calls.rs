@@ -1,24 +1,20 @@
-//! Calls of builtins, of functions of `math`, of NumPy's functions on scalars, and of Python functions, which are
-//! inlined.
+//! Calls of builtins, of functions of `math`, and of NumPy's functions on scalars. Those of Python functions are in
+//! `functions`.
 
 use crate::outside::{Form, ObjectKind, Param};
-use crate::tree::{Comparison, Expr, Operator, StmtKind, parse_callee};
+use crate::tree::{Comparison, Expr, Operator};
 use crate::types::{Type, Val};
 use crate::virtuals::is_array;
-use crate::walk::{Inlined, Res, Stop, Walk, unsupported};
+use crate::walk::{Res, Walk, unsupported};
 use crate::watch::is_nan;
 use numelt_func::{CFunction, Value};
 use numelt_ir::{DType, Op};
-use std::rc::Rc;
 
 /// The functions of NumPy that return integers (or truth values) for integers. All others return floats.
 const KEEP_INTEGERS: &[&str] = &[
     "abs", "absolute", "minimum", "maximum", "floor", "ceil", "trunc", "rint", "round", "around", "square", "power",
     "fmod", "isnan", "isinf", "isfinite",
 ];
-
-/// The largest depth of inlining.
-const DEEPEST: usize = 8;
 
 impl Walk<'_> {
     /// A call.
@@ -28,12 +24,15 @@ impl Walk<'_> {
             if !matches!(base.ty, Type::Object(_)) {
                 return self.method(&base, name, args, keywords);
             }
+            if let Some(number) = self.bound_function(&base, name) {
+                return self.call_function(number, Some(base), args, keywords);
+            }
         }
         let function = self.expr(function)?;
         let kind = self.object_kind(&function);
         if kind == ObjectKind::Function {
             let Type::Object(number) = function.ty else { unreachable!("functions are objects") };
-            return self.call_function(number, args, keywords);
+            return self.call_function(number, None, args, keywords);
         }
         if let ObjectKind::Maker(name) = kind {
             return self.make_array(name, args, keywords);
@@ -44,7 +43,7 @@ impl Walk<'_> {
         if let (ObjectKind::Builtin("isinstance"), [arg, classes]) = (&kind, args) {
             return self.is_instance(arg, classes);
         }
-        let args = args.iter().map(|arg| self.expr(arg)).collect::<Res<Vec<_>>>()?;
+        let args = self.positional(args)?;
         match kind {
             ObjectKind::Builtin(name) => self.call_builtin(name, &args),
             ObjectKind::Math(name) => self.call_math(name, &args),
@@ -349,124 +348,6 @@ impl Walk<'_> {
         let result = self.e.call_loop(context, &args, dtype);
         self.watch(result, &args, false);
         Ok(Val::new(Type::Scalar(dtype), vec![result]))
-    }
-
-    /// A call of a Python function, which is inlined.
-    fn call_function(&mut self, function: u32, args: &[Expr], keywords: &[(String, Expr)]) -> Res<Val> {
-        let around: Vec<u32> = self.inlined.iter().map(|inlined| inlined.function).collect();
-        let is_around = |one: &u32| *one == function || self.world.are_same(*one, function);
-        if around.len() >= DEEPEST || around.iter().any(is_around) {
-            return unsupported("a function that calls itself");
-        }
-        let mut args = args.iter().map(|arg| self.expr(arg)).collect::<Res<Vec<_>>>()?;
-        for arg in &mut args {
-            *arg = self.in_memory_if_virtual(arg)?;
-        }
-        let callee = match self.callees.get(&function) {
-            Some(known) => known.clone(),
-            None => {
-                let callee = self.world.callee(function).map(|text| parse_callee(&text));
-                let callee = callee.transpose().map_err(Stop::Refused)?.map(Rc::new);
-                self.callees.insert(function, callee.clone());
-                callee
-            }
-        };
-        let Some(callee) = callee else { return unsupported("a function whose source is not known") };
-        let mut env = vec![Val::empty(Type::Unbound); callee.slots.len()];
-        if args.len() > callee.params.len() {
-            return unsupported("a call with the wrong arguments");
-        }
-        for (slot, arg) in callee.params.iter().zip(args) {
-            env[*slot] = arg;
-        }
-        for (name, value) in keywords {
-            let value = self.expr(value)?;
-            let value = self.in_memory_if_virtual(&value)?;
-            let param = callee.params.iter().find(|slot| callee.slots[**slot] == *name);
-            match param {
-                Some(slot) if env[*slot].ty == Type::Unbound => env[*slot] = value,
-                _ => return unsupported("a call with the wrong arguments"),
-            }
-        }
-        let first = callee.params.len() - callee.defaults.len();
-        for (slot, default) in callee.params[first..].iter().zip(&callee.defaults) {
-            if env[*slot].ty == Type::Unbound {
-                env[*slot] = self.expr(default)?;
-            }
-        }
-        if callee.params.iter().any(|slot| env[*slot].ty == Type::Unbound) {
-            return unsupported("a call with the wrong arguments");
-        }
-        let mut inputs = Vec::new();
-        for name in &callee.inputs {
-            inputs.push(self.global(function, name)?);
-        }
-        self.inline(Inlined { function, inputs, returns: vec![] }, env, &callee.body)
-    }
-
-    /// The number of the object that an inlined function reads by a name that is not local.
-    fn global(&mut self, function: u32, name: &str) -> Res<u32> {
-        // the loop may assign this variable: a global, or one of an enclosing function
-        let is_assigned = |slot: &usize| {
-            let slot = &self.unit.slots[*slot][..];
-            // within a class, names that begin with two underscores are mangled
-            slot == name || slot.starts_with("__") && name.ends_with(slot)
-        };
-        if self.unit.assigned.iter().any(is_assigned) {
-            return unsupported(format!("a function that reads {name}, which the loop assigns"));
-        }
-        let key = (function, format!("global {name}"));
-        if let Some(number) = self.found.get(&key) {
-            return Ok(*number);
-        }
-        let Some(argument) = self.world.global(function, name) else {
-            return unsupported(format!("the name {name} without value"));
-        };
-        let number = self.add_argument(argument);
-        self.found.insert(key, number);
-        Ok(number)
-    }
-
-    fn inline(&mut self, inlined: Inlined, env: Vec<Val>, body: &[crate::tree::Stmt]) -> Res<Val> {
-        self.flush_watched();
-        // a function that only returns an expression needs no block
-        if let [statement] = body
-            && let StmtKind::Return(value) = &statement.kind
-        {
-            let around = std::mem::replace(&mut self.env, env);
-            self.callers.push(around.clone());
-            self.inlined.push(inlined);
-            let result = self.expr(value);
-            self.inlined.pop();
-            self.callers.pop();
-            self.env = around;
-            return result;
-        }
-        let around = std::mem::replace(&mut self.env, env);
-        self.callers.push(around.clone());
-        let jumps = std::mem::take(&mut self.jumps);
-        let depth = self.inlined.len();
-        self.inlined.push(inlined);
-        let nothing = vec![Val::empty(Type::Object(u32::MAX))];
-        let result = self.block(&mut |walk| {
-            walk.statements(body)?;
-            if let Some(mut edge) = walk.edge() {
-                edge.env = vec![Val::empty(Type::None)];
-                walk.inlined[depth].returns.push(edge);
-            }
-            Ok((std::mem::take(&mut walk.inlined[depth].returns), nothing.clone()))
-        });
-        self.inlined.truncate(depth);
-        self.jumps = jumps;
-        self.callers.pop();
-        let mut returned = std::mem::replace(&mut self.env, around);
-        result?;
-        if !self.e.is_live() {
-            return Err(Stop::Never);
-        }
-        let result = returned.remove(0);
-        self.use_arrays_of(&result);
-        Ok(result)
     }
 }
 

@@ -55,6 +55,7 @@ impl Walk<'_> {
                 self.attribute(&base, name)
             }
             Expr::Call(function, args, keywords) => self.call(function, args, keywords),
+            Expr::Starred(_) => unsupported("a star"),
             Expr::Unsupported(what) => unsupported(what.clone()),
         }
     }
@@ -94,28 +95,31 @@ impl Walk<'_> {
     /// The kind of the object, if the value is an argument.
     pub fn object_kind(&self, val: &Val) -> ObjectKind {
         match val.ty {
-            Type::Object(number) => self.arguments[number as usize].kind.clone(),
+            Type::Object(number) => self.findings.arguments[number as usize].kind.clone(),
             _ => ObjectKind::Value,
         }
     }
 
     /// An attribute of an argument. It is looked up once, before the code runs.
-    fn found(&mut self, of: u32, name: &str) -> Option<Val> {
+    pub fn found(&mut self, of: u32, name: &str) -> Option<Val> {
         let key = (of, name.to_owned());
-        if let Some(number) = self.found.get(&key) {
+        if let Some(number) = self.findings.found.get(&key) {
             return Some(self.argument_vals[*number as usize].clone());
         }
         let argument: Argument = self.world.attribute(of, name)?;
         let number = self.add_argument(argument);
-        self.found.insert(key, number);
+        self.findings.found.insert(key, number);
         Some(self.argument_vals[number as usize].clone())
     }
 
     fn attribute(&mut self, base: &Val, name: &str) -> Res<Val> {
         match (&base.ty, name) {
-            (Type::Object(number), _) => match self.found(*number, name) {
-                Some(val) => Ok(val),
-                None => unsupported(format!("the attribute {name} of an object")),
+            (Type::Object(number), _) => match self.field(*number, name) {
+                Some(slot) => self.value_of_field(slot),
+                None => match self.found(*number, name) {
+                    Some(val) => Ok(val),
+                    None => unsupported(format!("the attribute {name} of an object")),
+                },
             },
             (Type::Array { ndim, .. }, "shape") => {
                 let count = usize::from(*ndim);

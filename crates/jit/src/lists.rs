@@ -49,9 +49,6 @@ impl Walk<'_> {
         let Type::List { dtype, depth: 1, fixed: false } = list.ty else {
             return unsupported("replacing an item of a list that is not a number, or of a tuple");
         };
-        if !self.inlined.is_empty() {
-            return unsupported("a function that writes to lists");
-        }
         let index = self.list_index(list, indices)?;
         let view = self.step_in(&memory_of(list), index);
         Ok(StoreTarget::Item(Element { which: view.parts[0], address: view.parts[1], dtype }))

@@ -55,12 +55,26 @@ impl Iterations<'_> {
 impl Walk<'_> {
     /// `for target in iter: body`
     pub fn for_loop(&mut self, number: u32, end: u32, target: &Target, iter: &Expr, body: &[Stmt]) -> Res<()> {
+        let around = self.loops_around.len();
+        let done = self.for_loop_over(number, end, target, iter, body);
+        self.loops_around.truncate(around);
+        done
+    }
+
+    fn for_loop_over(&mut self, number: u32, end: u32, target: &Target, iter: &Expr, body: &[Stmt]) -> Res<()> {
         let (source, parts) = self.source(iter)?;
         self.flush_watched();
         self.use_arrays_of_source(&source, &parts);
         let count = self.source_length(&source, &parts)?;
+        if self.e.known(count) == Some(0) {
+            return Ok(());
+        }
         let mut slots = assigned_by(body);
         targets(target, &mut slots);
+        slots.extend(self.fields_of_loop(number));
+        self.exit_if_writes_long(number, count);
+        self.findings.nests(&self.loops_around);
+        self.loops_around.push(self.loop_key(number));
         let iterations = Iterations { number, end, target, source, parts, count, body, slots };
         if self.has_iterations_ahead(&iterations)? {
             return Ok(());
@@ -150,9 +164,26 @@ impl Walk<'_> {
 
     /// `while test: body`
     pub fn while_loop(&mut self, statement: &Stmt, end: u32, test: &Expr, body: &[Stmt]) -> Res<()> {
+        let around = self.loops_around.len();
+        self.findings.nests(&self.loops_around);
+        self.loops_around.push(self.loop_key(statement.number));
+        let done = self.while_loop_with(statement, end, test, body);
+        self.loops_around.truncate(around);
+        done
+    }
+
+    fn while_loop_with(&mut self, statement: &Stmt, end: u32, test: &Expr, body: &[Stmt]) -> Res<()> {
         let place = self.place.clone();
         let is_outer = self.inlined.is_empty();
-        let slots = assigned_by(body);
+        let mut slots = assigned_by(body);
+        slots.extend(self.fields_of_loop(statement.number));
+        let takes_over = self.takes_over(statement);
+        if takes_over {
+            // an additional variable tells whether this is the first iteration
+            slots.insert(self.env.len());
+            let yes = self.e.truth(true);
+            self.env.push(Val::new(Type::Bool, vec![yes]));
+        }
         self.has_long = true;
         self.region.iter_mut().for_each(|region| region.is_open = true);
         self.repeat(
@@ -163,16 +194,37 @@ impl Walk<'_> {
                 walk.place = place.clone();
                 if is_outer {
                     walk.place.env = walk.env.clone();
+                    walk.begin_writes();
                 }
-                let holds = walk.test(test)?;
+                let holds = if takes_over { walk.test_but_first(test)? } else { walk.test(test)? };
                 walk.flush_watched();
                 walk.leave_unless(holds)?;
                 walk.statements(body)
             },
             end,
         )?;
+        if takes_over {
+            self.env.pop();
+        }
         self.place = place;
         Ok(())
+    }
+
+    /// Is it a `while` loop in which compiled code takes over after CPython has evaluated the test?
+    pub fn takes_over(&self, statement: &Stmt) -> bool {
+        let is_whole = self.inlined.is_empty() && statement.number == self.unit.body.number;
+        is_whole && self.unit.is_resumed && matches!(statement.kind, StmtKind::While { .. })
+    }
+
+    /// The test of such a loop, which the first iteration does not evaluate.
+    fn test_but_first(&mut self, test: &Expr) -> Res<Value> {
+        let no = self.e.truth(false);
+        let last = self.env.len() - 1;
+        let is_first = std::mem::replace(&mut self.env[last], Val::new(Type::Bool, vec![no])).parts[0];
+        let truth = |value| Val::new(Type::Bool, vec![value]);
+        let holds =
+            self.either(is_first, &mut |walk| Ok(truth(walk.e.truth(true))), &mut |walk| walk.test(test).map(truth))?;
+        Ok(holds.parts[0])
     }
 
     /// Leaves a loop unless the condition holds.

@@ -136,7 +136,7 @@ impl Walk<'_> {
     /// Computes an array expression into a new array. Any other value is returned unchanged.
     pub fn in_memory_if_virtual(&mut self, val: &Val) -> Res<Val> {
         let Type::Virtual(number) = val.ty else { return Ok(val.clone()) };
-        let found = self.virtuals[number as usize].clone();
+        let found = self.virtual_at(number)?;
         self.array_of(&found.node, found.length)
     }
 

@@ -44,6 +44,19 @@ impl Argument {
     }
 }
 
+/// Where the value of an attribute is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Home {
+    /// In the object: in its dictionary, or in a slot.
+    Own,
+    /// In its class.
+    Class,
+    /// In a module.
+    Module,
+    /// Nowhere: the object has no such attribute yet.
+    None,
+}
+
 /// The source of a parameter of the compiled function.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Param {
@@ -78,6 +91,11 @@ pub enum Param {
     /// The address of the description of the numbers that are appended to a list: the argument of this number. It is
     /// called with the position of a type in [`APPENDED`] and a number of that type, and returns zero.
     Append(u32),
+    /// The address of the memory in which the code keeps what called functions overwrite: see `undo`.
+    Log,
+    /// The address of the description of the function that writes all of it back. It is called with a number that has
+    /// no meaning, and returns zero.
+    Undo,
 }
 
 /// The types of numbers that can be appended to a list, and how their numbers are represented.
@@ -133,6 +151,17 @@ pub trait World {
 
     /// The text of a function, which `parse_callee` reads.
     fn callee(&mut self, function: u32) -> Option<String>;
+
+    /// Where an attribute of an object is, if it can be assigned without running code of the program.
+    fn assignable(&mut self, _of: u32, _name: &str) -> Option<Home> {
+        None
+    }
+
+    /// The Python function that a call of a method of an object calls, with the object as the first argument. If it is
+    /// found, it gets the next number.
+    fn method(&mut self, _of: u32, _name: &str) -> Option<Argument> {
+        None
+    }
 
     /// Are two arguments one object? A function that calls itself finds itself by another way than its caller.
     fn are_same(&mut self, _one: u32, _other: u32) -> bool {

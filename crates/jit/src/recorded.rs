@@ -34,6 +34,8 @@ pub struct Region {
     pub depth: usize,
     /// Why no iterations can run ahead, if that is so.
     pub failed: Option<String>,
+    /// How many functions were being inlined around the loop.
+    pub inlined: usize,
 }
 
 impl Region {

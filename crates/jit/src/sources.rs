@@ -47,7 +47,7 @@ impl Walk<'_> {
         let val = self.in_memory_if_virtual(&val)?;
         match &val.ty {
             Type::Range | Type::Array { .. } | Type::List { .. } => {}
-            Type::Tuple(types) if !types.is_empty() && types.windows(2).all(|two| two[0] == two[1]) => {}
+            Type::Tuple(_) => {}
             other => return unsupported(format!("iterating over {other}")),
         }
         if matches!(val.ty, Type::Array { ndim: 0, .. }) {
@@ -94,7 +94,10 @@ impl Walk<'_> {
             Source::Items(Type::Range) => Ok(self.range_item(parts, position)),
             Source::Items(Type::Tuple(types)) => {
                 let items = Val::new(Type::Tuple(types.clone()), parts.to_vec()).items().expect("a tuple");
-                Ok(self.chosen(&items, position))
+                if items.iter().all(|item| item.ty == items[0].ty) {
+                    return Ok(self.chosen(&items, position));
+                }
+                self.item_at(&items, position, 0)
             }
             Source::Items(ty) => {
                 let items = Val::new(ty.clone(), parts.to_vec());

@@ -26,12 +26,13 @@ impl Walk<'_> {
     /// Compiles a statement. If it has no compiled form, it becomes an exit.
     pub fn statement(&mut self, statement: &Stmt) -> Res<()> {
         self.check_size()?;
-        let mark = self.mark();
         if self.inlined.is_empty() {
             self.place.statement = statement.number;
             self.place.line = statement.line;
             self.place.env = self.env.clone();
         }
+        self.begin_writes();
+        let mark = self.mark();
         let env = self.env.clone();
         let place = self.place.clone();
         let (jumps, inlined) = (self.jumps.len(), self.inlined.len());
@@ -44,6 +45,7 @@ impl Walk<'_> {
         self.callers.truncate(callers);
         self.in_use.truncate(in_use);
         match done {
+            Err(Stop::Unsupported(why)) if self.takes_over(statement) => Err(Stop::Refused(why)),
             Err(Stop::Unsupported(why)) => {
                 self.jumps.truncate(jumps);
                 self.inlined.truncate(inlined);
@@ -102,7 +104,7 @@ impl Walk<'_> {
                 let value = self.expr(value)?;
                 let value = self.in_memory_if_virtual(&value)?;
                 self.flush_watched();
-                let edge = Edge { at: self.e.here(), env: vec![value] };
+                let edge = Edge { at: self.e.here(), env: [vec![value], self.fields()].concat() };
                 let Some(inlined) = self.inlined.last_mut() else { return unsupported("return") };
                 inlined.returns.push(edge);
                 Err(Stop::Never)
@@ -124,6 +126,11 @@ impl Walk<'_> {
                 let old = self.written_value(&written)?;
                 (Some(written), old)
             }
+            Target::Attr(base, name) => {
+                let old = self.expr(&Expr::Attr(Box::new(base.clone()), name.clone()))?;
+                let written = if is_array(&old.ty) { Some(self.written_array(&old)?) } else { None };
+                (written, old)
+            }
             Target::Tuple(_) => return unsupported("a tuple"),
         };
         let by = self.expr(value)?;
@@ -133,11 +140,25 @@ impl Walk<'_> {
         let value = self.binary(op, &old, &by)?;
         let mut stores = Stores::new();
         match (written, target) {
-            (Some(written), _) => stores.push(self.prepare_store(written, &value, true)?),
+            (Some(written), target) => {
+                stores.push(self.prepare_store(written, &value, true)?);
+                if let Target::Attr(base, name) = target {
+                    // CPython assigns the same array again
+                    self.set_field(base, name, old)?;
+                }
+            }
             (None, Target::Slot(slot)) => self.set_slot(*slot, value)?,
+            (None, Target::Attr(base, name)) => self.set_field(base, name, value)?,
             _ => {}
         }
         self.finish_stores(stores)
+    }
+
+    fn set_field(&mut self, base: &Expr, name: &str, value: Val) -> Res<()> {
+        match self.assigned_field(base, name)? {
+            Some(slot) => self.set_slot(slot, value),
+            None => Ok(()),
+        }
     }
 
     fn set_slot(&mut self, slot: usize, value: Val) -> Res<()> {
@@ -160,6 +181,7 @@ impl Walk<'_> {
     pub fn assign(&mut self, target: &Target, value: &Val, stores: &mut Stores) -> Res<()> {
         match target {
             Target::Slot(slot) => self.set_slot(*slot, value.clone())?,
+            Target::Attr(base, name) => self.set_field(base, name, value.clone())?,
             Target::Tuple(targets) => {
                 let items = self.unpack(value, targets.len())?;
                 for (target, item) in targets.iter().zip(items) {
@@ -167,7 +189,7 @@ impl Walk<'_> {
                 }
             }
             Target::Index(base, indices) => {
-                if !stores.is_empty() && indices.iter().any(reads_memory) {
+                if !stores.is_empty() && (reads(base) || indices.iter().any(reads_memory)) {
                     return unsupported("an index that depends on what the statement writes");
                 }
                 let written = self.target_of(base, indices)?;
@@ -264,13 +286,20 @@ pub fn targets(target: &Target, slots: &mut BTreeSet<usize>) {
             slots.insert(*slot);
         }
         Target::Tuple(items) => items.iter().for_each(|item| targets(item, slots)),
-        Target::Index(..) => {}
+        Target::Index(..) | Target::Attr(..) => {}
+    }
+}
+
+/// May evaluating an expression read memory?
+fn reads(expr: &Expr) -> bool {
+    match expr {
+        Expr::Attr(base, _) => reads(base),
+        other => !matches!(other, Expr::Slot(_) | Expr::Int(_) | Expr::None | Expr::Input(_)),
     }
 }
 
 /// May evaluating an index read memory?
 fn reads_memory(index: &Index) -> bool {
-    let reads = |expr: &Expr| !matches!(expr, Expr::Slot(_) | Expr::Int(_) | Expr::None | Expr::Input(_));
     match index {
         Index::At(Expr::Binary(_, a, b)) => reads(a) || reads(b),
         Index::At(expr) => reads(expr),

@@ -16,6 +16,8 @@ pub struct Unit {
     pub inputs: Vec<String>,
     /// The loop.
     pub body: Stmt,
+    /// Does the code take over at the beginning of an iteration? CPython has evaluated the test of a `while` loop then.
+    pub is_resumed: bool,
 }
 
 /// A function that a loop calls.
@@ -29,6 +31,10 @@ pub struct Callee {
     pub params: Vec<usize>,
     /// The defaults of the last parameters.
     pub defaults: Vec<Expr>,
+    /// The slot of the tuple of further positional arguments (`*args`), if there is one.
+    pub rest: Option<usize>,
+    /// The slots of its keyword-only parameters, each with its default.
+    pub keywords: Vec<(usize, Expr)>,
     /// The names that it reads from outside, including variables of enclosing functions.
     pub inputs: Vec<String>,
     /// Its statements.
@@ -92,6 +98,7 @@ pub enum Target {
     Slot(usize),
     Tuple(Vec<Target>),
     Index(Expr, Vec<Index>),
+    Attr(Expr, String),
 }
 
 /// An index: an expression or a slice between brackets.
@@ -170,6 +177,8 @@ pub enum Expr {
     Index(Box<Expr>, Vec<Index>),
     Attr(Box<Expr>, String),
     Call(Box<Expr>, Vec<Expr>, Vec<(String, Expr)>),
+    /// `*items` among the arguments of a call.
+    Starred(Box<Expr>),
     Unsupported(String),
 }
 
@@ -199,6 +208,7 @@ pub fn parse_unit(text: &str) -> Parsed<Unit> {
         assigned: numbers(assigned.tagged("assigned")?)?,
         inputs: texts(inputs.tagged("inputs")?)?,
         body: body.stmt()?,
+        is_resumed: false,
     })
 }
 
@@ -206,12 +216,18 @@ pub fn parse_unit(text: &str) -> Parsed<Unit> {
 pub fn parse_callee(text: &str) -> Parsed<Callee> {
     let node = read(text)?;
     let items = node.tagged("callee")?;
-    let [name, slots, params, defaults, inputs, body] = items else { return wrong("a callee") };
+    let [name, slots, params, defaults, rest, keywords, inputs, body] = items else { return wrong("a callee") };
+    let keyword = |two: &[Node]| match two {
+        [slot, default] => Ok((slot.number()?, default.expr()?)),
+        _ => wrong("a keyword-only parameter"),
+    };
     Ok(Callee {
         name: name.text()?,
         slots: texts(slots.tagged("slots")?)?,
         params: numbers(params.tagged("params")?)?,
         defaults: defaults.tagged("defaults")?.iter().map(Node::expr).collect::<Parsed<_>>()?,
+        rest: numbers(rest.tagged("rest")?)?.first().copied(),
+        keywords: keywords.tagged("keywords")?.chunks(2).map(keyword).collect::<Parsed<_>>()?,
         inputs: texts(inputs.tagged("inputs")?)?,
         body: body.stmts()?,
     })
@@ -367,6 +383,7 @@ impl Node {
             ("slot", [slot]) => Ok(Target::Slot(slot.number()?)),
             ("tuple", items) => Ok(Target::Tuple(items.iter().map(Node::target).collect::<Parsed<_>>()?)),
             ("index", [base, indices @ ..]) => Ok(Target::Index(base.expr()?, self::indices(indices)?)),
+            ("attr", [base, name]) => Ok(Target::Attr(base.expr()?, name.text()?)),
             (word, _) => wrong(word),
         }
     }
@@ -410,6 +427,7 @@ impl Node {
                 let keywords = keywords.iter().map(keyword).collect::<Parsed<_>>()?;
                 Expr::Call(function.boxed()?, all(args.list()?)?, keywords)
             }
+            ("starred", [items]) => Expr::Starred(items.boxed()?),
             ("unsupported", [what]) => Expr::Unsupported(what.text()?),
             (word, _) => return wrong(word),
         })

@@ -60,6 +60,8 @@ impl Uses {
                 self.expr(base);
                 self.indices(indices);
             }
+            Target::Attr(Expr::Slot(_) | Expr::Input(_), _) => {}
+            Target::Attr(base, _) => self.expr(base),
         }
     }
 
@@ -81,7 +83,7 @@ impl Uses {
             Expr::Slot(slot) => self.found[*slot] = true,
             Expr::Input(input) => self.found[self.slots + input] = true,
             Expr::Attr(of, _) if matches!(**of, Expr::Slot(_) | Expr::Input(_)) => {}
-            Expr::Attr(of, _) | Expr::Unary(_, of) => self.expr(of),
+            Expr::Attr(of, _) | Expr::Unary(_, of) | Expr::Starred(of) => self.expr(of),
             Expr::Binary(_, a, b) => [a, b].into_iter().for_each(|one| self.expr(one)),
             Expr::IfExp(a, b, c) => [a, b, c].into_iter().for_each(|one| self.expr(one)),
             Expr::Compare(first, others) => {

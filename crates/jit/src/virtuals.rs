@@ -22,7 +22,8 @@ const EXACT: &[&str] = &[
 /// A prepared assignment to a slice.
 #[derive(Debug, Clone)]
 pub struct Slice {
-    target: Val,
+    /// The view to which they are written.
+    pub target: Val,
     values: Virtual,
 }
 
@@ -47,7 +48,7 @@ impl Walk<'_> {
                 Ok((Node::Array(val.clone()), Some(val.parts[2])))
             }
             Type::Virtual(number) => {
-                let found = self.virtuals[number as usize].clone();
+                let found = self.virtual_at(number)?;
                 Ok((found.node, Some(found.length)))
             }
             ref ty if ty.is_number() => Ok((Node::Number(val.clone()), None)),
@@ -105,7 +106,7 @@ impl Walk<'_> {
     }
 
     fn virtual_array(&mut self, length: Value, node: Node) -> Val {
-        self.virtuals.push(Virtual { length, node });
+        self.virtuals.push((Virtual { length, node }, self.writes));
         Val::empty(Type::Virtual(self.virtuals.len() as u32 - 1))
     }
 

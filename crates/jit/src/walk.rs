@@ -13,15 +13,15 @@
 //!   error.
 
 use crate::emit::{At, Emitter, Mark};
+use crate::findings::Findings;
 use crate::nodes::Virtual;
 use crate::outside::{Argument, ObjectKind, Param, World};
 use crate::recorded::Region;
-use crate::tree::{Callee, Unit};
+use crate::tree::Unit;
 use crate::types::{Type, Val, places};
 use numelt_func::{Label, Value};
 use numelt_ir::{DType, Op};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::rc::Rc;
 
 /// Why the specializer stops walking.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +70,8 @@ pub struct Exit {
     pub sources: Vec<Option<Source>>,
     /// The types of the slots that the unit may assign. Their numbers follow those of the sources.
     pub slots: Vec<Type>,
+    /// The types of the attributes that the unit may assign. Their numbers follow those of the slots.
+    pub fields: Vec<Type>,
 }
 
 /// How the iterations of a `for` loop run.
@@ -146,6 +148,8 @@ pub struct Inlined {
     pub function: u32,
     /// The numbers of its inputs among the arguments.
     pub inputs: Vec<u32>,
+    /// How many local variables it has.
+    pub slots: usize,
     /// Its returns, each with the result as the only variable.
     pub returns: Vec<Edge>,
 }
@@ -158,21 +162,21 @@ pub struct Walk<'a> {
     pub unit: &'a Unit,
     /// The surroundings of the loop.
     pub world: &'a mut dyn World,
-    /// The arguments: the slots, the inputs, and the objects found through them.
-    pub arguments: Vec<Argument>,
+    /// What this walk and earlier ones have found: the arguments among others.
+    pub findings: Findings,
     /// The arguments as values.
     pub argument_vals: Vec<Val>,
     /// The sources of the function's parameters.
     pub params: Vec<Param>,
     /// The parameters that are addresses of host functions, by their index among the parameters.
     pub loops: HashMap<usize, Value>,
-    /// Objects that were looked up: by the object and name of the lookup, the number of the argument.
-    pub found: HashMap<(u32, String), u32>,
-    /// The trees of called functions, by the number of the argument.
-    pub callees: HashMap<u32, Option<Rc<Callee>>>,
+    /// How many attributes the walk has treated as variables from its beginning.
+    pub field_count: usize,
+    /// The loops around the current statement, those of callers included, by `loop_key`.
+    pub loops_around: Vec<(u32, usize)>,
     /// The exits.
     pub exits: Vec<Exit>,
-    /// The variables of the function that is being walked.
+    /// The variables of the function that is being walked, followed by the attributes that the loop assigns (`fields`).
     pub env: Env,
     /// The statement of the unit.
     pub place: Place,
@@ -190,8 +194,10 @@ pub struct Walk<'a> {
     pub written: HashSet<Option<u32>>,
     /// Pairs `(index, extent)` of indices that are known to be within bounds.
     pub inside: HashSet<(Value, Value)>,
-    /// The array expressions of the loop.
-    pub virtuals: Vec<Virtual>,
+    /// The array expressions of the loop, each with the number of writes of called functions before it.
+    pub virtuals: Vec<(Virtual, usize)>,
+    /// How many writes of called functions have been walked.
+    pub writes: usize,
     /// The variables of the callers of the function that is being inlined.
     pub callers: Vec<Env>,
     /// The numbers of arrays that are in use besides those in variables: arrays that the statement has made, and arrays
@@ -255,6 +261,7 @@ impl Walk<'_> {
         if self.region.is_some() {
             return self.e.give_up();
         }
+        self.undo_writes(statement);
         let mut values = Vec::new();
         let mut sources = Vec::new();
         for number in &self.fors {
@@ -263,9 +270,11 @@ impl Walk<'_> {
             sources.push(running.map(|running| running.source.clone()));
         }
         let slots = self.unit.assigned.iter().map(|slot| &place.env[*slot]);
-        values.extend(slots.clone().flat_map(|val| val.parts.iter().copied()));
-        let slots = slots.map(|val| val.ty.clone()).collect();
-        let exit = Exit { statement, line: place.line, why: why.to_owned(), is_gap, sources, slots };
+        let fields = place.env.iter().skip(self.unit.slots.len()).take(self.field_count);
+        values.extend(slots.clone().chain(fields.clone()).flat_map(|val| val.parts.iter().copied()));
+        let [slots, fields] = [slots.cloned().collect::<Env>(), fields.cloned().collect()];
+        let [slots, fields] = [slots, fields].map(|vals| vals.into_iter().map(|val| val.ty).collect());
+        let exit = Exit { statement, line: place.line, why: why.to_owned(), is_gap, sources, slots, fields };
         let number = self.exits.iter().position(|other| *other == exit).unwrap_or_else(|| {
             self.exits.push(exit);
             self.exits.len() - 1
@@ -382,6 +391,7 @@ impl Walk<'_> {
         self.flush_watched();
         let here = self.e.here();
         let inside = self.inside.clone();
+        let before = self.fields();
         let mut paths = Vec::new();
         let mut refused = None;
         for is_yes in [true, false] {
@@ -396,8 +406,10 @@ impl Walk<'_> {
                 self.flush_watched();
             }
             self.inside.clone_from(&inside);
+            let fields = self.fields();
+            self.set_fields(before.clone());
             let result = match result {
-                Ok(val) => Some(val),
+                Ok(val) => Some([vec![val], fields].concat()),
                 Err(Stop::Never) => None,
                 Err(Stop::Unsupported(why)) => {
                     self.watched.clear();
@@ -414,33 +426,22 @@ impl Walk<'_> {
             self.e.go(here);
             return Err(Stop::Unsupported(why));
         }
-        let types: Vec<&Type> = paths.iter().filter_map(|(_, _, val)| val.as_ref().map(|val| &val.ty)).collect();
-        let ty = match types[..] {
-            [] => None,
-            [a] => Some(a.clone()),
-            [a, b, ..] => Some(self.merge(a, b)?),
-        };
-        for (end, _, val) in &paths {
-            if let (Some(val), Some(ty)) = (val, &ty) {
-                self.e.go(*end);
-                let val = self.convert(val, ty)?;
-                self.e.finish_branch(val.parts);
-            }
-        }
+        let bodies = [paths[0].1, paths[1].1];
+        let edge = |(at, _, env): (At, At, Option<Env>)| env.map(|env| Edge { at, env });
+        let edges: Vec<Edge> = paths.into_iter().filter_map(edge).collect();
         self.e.go(here);
-        let outs: Vec<Value> = ty.iter().flat_map(Type::parts).map(|part| self.e.value(part)).collect::<Vec<_>>();
-        self.e.branch(condition, paths[0].1, paths[1].1, outs.clone(), false);
-        match ty {
-            Some(ty) => {
-                let val = Val::new(ty, outs);
-                self.use_arrays_of(&val);
-                Ok(val)
-            }
-            None => {
-                self.e.set_ended();
-                Err(Stop::Never)
-            }
+        if edges.is_empty() {
+            self.e.branch(condition, bodies[0], bodies[1], vec![], false);
+            self.e.set_ended();
+            return Err(Stop::Never);
         }
+        let base = [vec![Val::empty(Type::Object(u32::MAX))], before].concat();
+        let (mut env, outs) = self.meet(edges, &base, &|e, values| e.finish_branch(values))?;
+        self.e.branch(condition, bodies[0], bodies[1], outs, false);
+        let val = env.remove(0);
+        self.set_fields(env);
+        self.use_arrays_of(&val);
+        Ok(val)
     }
 
     /// Joins paths. Returns the merged variables, and the new values that represent those that differ. `end` writes the
@@ -513,7 +514,15 @@ impl Walk<'_> {
 
     /// Adds an argument, whose numbers become parameters, and returns its number.
     pub fn add_argument(&mut self, argument: Argument) -> u32 {
-        let number = self.arguments.len() as u32;
+        let number = self.findings.arguments.len() as u32;
+        self.findings.arguments.push(argument);
+        self.add_parts(number);
+        number
+    }
+
+    /// Adds the numbers of an argument to the parameters.
+    pub fn add_parts(&mut self, number: u32) {
+        let argument = &self.findings.arguments[number as usize];
         let ty = if matches!(argument.kind, ObjectKind::Value) { argument.ty.clone() } else { Type::Object(number) };
         let parts = ty.parts().into_iter().enumerate().map(|(part, dtype)| {
             self.params.push(Param::Part { argument: number, part: part as u32 });
@@ -525,8 +534,6 @@ impl Walk<'_> {
         });
         let parts = parts.collect();
         self.argument_vals.push(Val::new(ty, parts));
-        self.arguments.push(argument);
-        number
     }
 }
 

@@ -8,7 +8,7 @@ use numelt_jit::{Argument, ObjectKind, Param, Specialized, Type, World, parse_un
 /// Surroundings of a loop with `range` and one Python function.
 struct RangeAndOneFunction;
 
-const HALF: &str = r#"(callee "half" (slots "x") (params 0) (defaults) (inputs)
+const HALF: &str = r#"(callee "half" (slots "x") (params 0) (defaults) (rest) (keywords) (inputs)
     ((if 1 3 1 (compare (slot 0) lt (int "0")) ((return 2 1 (none))) ()) (return 4 2 (binary div (slot 0) (int "2")))))"#;
 
 impl World for RangeAndOneFunction {

@@ -3,8 +3,7 @@
 In: a loop of a syntax tree. Out: the statement that CPython has to run in each iteration, if little happens
 before it. Calling the unit of such a loop takes longer than the few operations that its code would run, and
 its twin would be code that takes time to make. So files are loaded without units for such loops
-(`loading`). Examples are loops whose bodies are a ``with`` or ``try`` statement, print a formatted text, or
-assign to an attribute.
+(`loading`). Examples are loops whose bodies are a ``with`` or ``try`` statement, or print a formatted text.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ the variables whose values the twin passes to the unit, and those it gets back.
 ::
 
     (unit "NAME" (slots "i" "s") (assigned 0 1) (inputs "np" "range") STATEMENT)
-    (callee "NAME" (slots ...) (params 0 1) (defaults EXPRESSION...) (inputs ...) (STATEMENT ...))
+    (callee "NAME" (slots ...) (params 0 1) (defaults EXPRESSION...) (rest 2) (keywords 3 DEFAULT...)
+            (inputs ...) (STATEMENT ...))
 
 The *slots* are the variables, and the *inputs* are the names that come from outside the loop. The text refers
 to both by their positions in these lists. A statement begins with its kind, its number (see `numbering`;
@@ -23,8 +24,8 @@ from typing import Any, NamedTuple, cast
 
 from numelt._jit import numbering, source
 from numelt._jit.numbering import Loop, Span
-from numelt._jit.scopes import Function, Scope, Survey, argument_names
-from numelt._jit.trees import BINARY, Writer, constant, is_target, quoted
+from numelt._jit.scopes import Function, Scope, Survey
+from numelt._jit.trees import BINARY, Writer, constant, is_loop_target, is_target, quoted, unsupported
 
 __all__ = ["REST", "Lowered", "WrittenLoop", "callee", "lowered", "reason_to_leave", "stored_globals", "unit"]
 
@@ -34,11 +35,7 @@ before the unit is called."""
 
 # a call of a function with one of these flags is more than "pass the arguments, get the value"
 _OTHER_PROTOCOLS = (
-    inspect.CO_GENERATOR
-    | inspect.CO_COROUTINE
-    | inspect.CO_ASYNC_GENERATOR
-    | inspect.CO_VARARGS
-    | inspect.CO_VARKEYWORDS
+    inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_VARKEYWORDS
 )
 
 
@@ -110,26 +107,35 @@ def callee(function: Any) -> tuple[str, dict[str, Any]] | None:
 
     The result is None for objects that are not Python functions, for functions whose source is not
     available, and for those that are never compiled into a loop: generators, coroutines, functions with
-    starred or keyword-only parameters, and functions that assign to global or enclosing variables.
+    a parameter of two stars, and functions that assign to global or enclosing variables.
     """
-    if type(function) is not types.FunctionType or function.__kwdefaults__:
+    if type(function) is not types.FunctionType:
         return None
     if function.__code__.co_flags & _OTHER_PROTOCOLS:
         return None
     found = source.locate(function)
-    if found is None or isinstance(found.node, ast.AsyncFunctionDef) or found.node.args.kwonlyargs:
+    if found is None or isinstance(found.node, ast.AsyncFunctionDef):
         return None
-    text = _callee_text(found.node, found.scope, function.__defaults__ or ())
+    text = _callee_text(found.node, found.scope, function.__defaults__ or (), function.__kwdefaults__ or {})
     return None if text is None else (text, function.__globals__)
 
 
-def _callee_text(node: Function, scope: Scope, defaults: tuple[Any, ...]) -> str | None:
+def _callee_text(
+    node: Function, scope: Scope, defaults: tuple[Any, ...], of_keywords: dict[str, Any]
+) -> str | None:
     if scope.shared or scope.outer or scope.is_watched:
         return None
-    if any(type(value) not in (type(None), bool, int, float, complex, str) for value in defaults):
+    simple = (type(None), bool, int, float, complex, str)
+    if any(type(value) not in simple for value in (*defaults, *of_keywords.values())):
         return None
     writer = Writer(scope, is_callee=True)
-    params = [writer.slot(name) for name in argument_names(node.args)]
+    params = [writer.slot(parameter.arg) for parameter in (*node.args.posonlyargs, *node.args.args)]
+    rest = [writer.slot(node.args.vararg.arg)] if node.args.vararg else []
+    keywords = ""
+    for parameter in node.args.kwonlyargs:
+        name = parameter.arg
+        default = constant(of_keywords[name]) if name in of_keywords else unsupported("a missing argument")
+        keywords += f" {writer.slot(name)} {default}"
     body: list[ast.stmt] = scope.body
     if isinstance(node, ast.Lambda):
         body = [ast.copy_location(ast.Return(node.body), node.body)]
@@ -139,7 +145,8 @@ def _callee_text(node: Function, scope: Scope, defaults: tuple[Any, ...]) -> str
     values = "".join(" " + constant(value) for value in defaults)
     return (
         f"(callee {quoted(scope.name)} {_names('slots', writer.slots)} (params{_numbers(params)})"
-        f" (defaults{values}) {_names('inputs', writer.inputs)} ({texts}))"
+        f" (defaults{values}) (rest{_numbers(rest)}) (keywords{keywords})"
+        f" {_names('inputs', writer.inputs)} ({texts}))"
     )
 
 
@@ -174,14 +181,14 @@ def reason_to_leave(node: ast.stmt, scope: Scope, in_function: bool = False) -> 
         return type(node).__name__.lower()
     if isinstance(node, ast.For | ast.While) and node.orelse:
         return "a loop with else"
-    if isinstance(node, ast.For) and not is_target(node.target):
+    if isinstance(node, ast.For) and not is_loop_target(node.target):
         return "an attribute or a star as the loop's variable"
     if isinstance(node, ast.Assign) and not all(map(is_target, node.targets)):
-        return "assignment to an attribute or with a star"
+        return "assignment with a star or to an attribute of a computed object"
     if isinstance(node, ast.AnnAssign) and (scope.is_module or not is_target(node.target)):
         return "an annotation"
     if isinstance(node, ast.AugAssign) and not is_target(node.target):
-        return "assignment to an attribute"
+        return "assignment to an attribute of a computed object"
     return "return" if isinstance(node, ast.Return) and not in_function else None
 
 

@@ -15,7 +15,7 @@ import ast
 from typing import NamedTuple, TypeGuard
 
 from numelt._jit.scopes import LOOPS
-from numelt._jit.trees import is_target
+from numelt._jit.trees import is_loop_target
 
 __all__ = ["Loop", "Span", "is_numbered_loop", "spans"]
 
@@ -39,7 +39,7 @@ def is_numbered_loop(node: ast.AST) -> TypeGuard[Loop]:
     """
     if not isinstance(node, LOOPS) or node.orelse:
         return False
-    return isinstance(node, ast.While) or is_target(node.target)
+    return isinstance(node, ast.While) or is_loop_target(node.target)
 
 
 def spans(loop: Loop) -> dict[ast.stmt, Span]:

@@ -10,7 +10,16 @@ import ast
 
 from numelt._jit.scopes import Scope
 
-__all__ = ["BINARY", "Writer", "can_be_written", "constant", "is_target", "quoted"]
+__all__ = [
+    "BINARY",
+    "Writer",
+    "can_be_written",
+    "constant",
+    "is_loop_target",
+    "is_target",
+    "quoted",
+    "unsupported",
+]
 
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mult", ast.Div: "div", ast.FloorDiv: "floordiv",
@@ -66,10 +75,26 @@ def constant(value: object) -> str:
 
 
 def is_target(node: ast.expr) -> bool:
-    """Can compiled code assign to this target: a name, a subscript, or a tuple of targets?"""
+    """Can compiled code assign to this target: a name, a subscript, an attribute, or a tuple of targets?"""
     if isinstance(node, ast.Tuple | ast.List):
         return all(is_target(item) for item in node.elts)
+    return isinstance(node, ast.Name | ast.Subscript) or _is_attribute_of_name(node)
+
+
+def is_loop_target(node: ast.expr) -> bool:
+    """Can compiled code assign items of an iterable to this target? That excludes attributes."""
+    if isinstance(node, ast.Tuple | ast.List):
+        return all(is_loop_target(item) for item in node.elts)
     return isinstance(node, ast.Name | ast.Subscript)
+
+
+def _is_attribute_of_name(node: ast.expr) -> bool:
+    """Is it an attribute such as ``self.x`` or ``self.state.x``? Evaluating the object has no effects."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+        if isinstance(node, ast.Name):
+            return True
+    return False
 
 
 def _elements(part: ast.expr) -> list[ast.expr]:
@@ -114,6 +139,8 @@ class Writer:
             return f"(tuple{''.join(' ' + self.target(item) for item in node.elts)})"
         if isinstance(node, ast.Subscript):
             return self._subscript(node)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node)
         assert isinstance(node, ast.Name)
         number = self.slot(node.id)
         self.assigned.add(number)
@@ -182,11 +209,17 @@ class Writer:
     def _call(self, node: ast.Call) -> str:
         if any(keyword.arg is None for keyword in node.keywords):
             return unsupported("double star")
-        arguments = self._all(node.args).strip()
+        arguments = " ".join(map(self._argument, node.args))
         keywords = "".join(f" ({quoted(k.arg or '')} {self.expression(k.value)})" for k in node.keywords)
         return f"(call {self.expression(node.func)} ({arguments}){keywords})"
+
+    def _argument(self, node: ast.expr) -> str:
+        """Return the text of a positional argument, which may have a star."""
+        if isinstance(node, ast.Starred):
+            return f"(starred {self.expression(node.value)})"
+        return self.expression(node)
 
 
 def can_be_written(node: ast.expr) -> bool:
     """Have expressions of this kind a compiled form? Their parts are not considered."""
-    return isinstance(node, ast.Slice) or hasattr(Writer, f"_{type(node).__name__.lower()}")
+    return isinstance(node, ast.Slice | ast.Starred) or hasattr(Writer, f"_{type(node).__name__.lower()}")

@@ -5,7 +5,7 @@
 use crate::jit::pool::Pool;
 use crate::numpy::convert::Numpy;
 use numelt_ir::DType;
-use numelt_jit::{APPENDED, Form, Param};
+use numelt_jit::{APPENDED, Form, MOST_UNDONE, Param};
 use numpy::npyffi::PyUFuncObject;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -33,13 +33,16 @@ pub enum HostFunction {
     Pool(Mutex<Pool>),
     /// The numbers that the run appends to a list: the position of their type in [`APPENDED`], and their bits.
     Append(Mutex<Vec<(u8, u64)>>),
+    /// Writes back what called functions have overwritten. The number is the address of the memory where it is kept: see
+    /// `numelt_jit`'s `undo`.
+    Undo(usize),
 }
 
 impl HostFunction {
     /// The function that a parameter stands for; `None` if there is none.
     pub fn of(py: Python<'_>, param: &Param) -> PyResult<Option<HostFunction>> {
         Ok(match param {
-            Param::Part { .. } => None,
+            Param::Part { .. } | Param::Log | Param::Undo => None,
             Param::Loop { name, inputs, output, form } => {
                 ufunc_loop(py, name, inputs, *output)?.map(|(function, data)| match form {
                     Form::Element => HostFunction::Element(function, data),
@@ -156,6 +159,10 @@ pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
                 numbers.push((kind as u8, u64::from_le_bytes(bits)));
                 *(*args.add(2)).cast::<u64>() = 0;
             }
+            HostFunction::Undo(log) => {
+                undo(*log as *mut u64);
+                *(*args.add(1)).cast::<u64>() = 0;
+            }
             HostFunction::Pool(pool) => {
                 let mut pool = pool.lock().unwrap_or_else(PoisonError::into_inner);
                 let count = word(2) as usize;
@@ -163,6 +170,30 @@ pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
                 *(*args.add(3 + count)).cast::<i64>() = pool.array(DType::ALL[word(0) as usize], word(1), &in_use);
             }
         }
+    }
+}
+
+/// Memory in which compiled code keeps what called functions overwrite.
+pub fn undo_log() -> Vec<u64> {
+    // entries follow the number of entries
+    let mut log = Vec::with_capacity(1 + 3 * MOST_UNDONE as usize);
+    log.push(0);
+    log
+}
+
+/// Writes back, in reverse order, what has been overwritten.
+///
+/// # Safety
+/// `log` is the address of memory as long as that of [`undo_log`]. It has the number of entries, and for each entry an
+/// address, a size and the bytes that were there. The memory at these addresses still belongs to arrays that are held.
+unsafe fn undo(log: *mut u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        for entry in (0..*log as usize).rev() {
+            let [address, size, bits] = [1, 2, 3].map(|word| log.add(3 * entry + word));
+            std::ptr::copy_nonoverlapping(bits.cast::<u8>(), *address as *mut u8, *size as usize);
+        }
+        *log = 0;
     }
 }
 

@@ -19,6 +19,7 @@
 pub mod account;
 pub mod ahead;
 pub mod arguments;
+mod attributes;
 pub mod code;
 pub mod forced;
 pub mod host_functions;

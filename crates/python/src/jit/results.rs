@@ -115,6 +115,25 @@ impl<'py> ResultReader<'_, 'py> {
         })
     }
 
+    /// Reads a value of this shape. `None` if there is no value, or if it is the one that was there before: its type, and
+    /// the numbers with which it begins.
+    pub fn changed(&mut self, shape: &Shape, before: Option<(&Type, &[u64])>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (words, rest) = self.words.split_at(shape.count);
+        let (shape_of_it, numbers): (&Shape, SmallVec<[u64; 8]>) = match &shape.ty {
+            Type::Choice(_) => {
+                let (chosen, places) = &shape.alternatives[(words[0] & 0xFF) as usize];
+                (chosen, places.iter().map(|place| words[*place]).collect())
+            }
+            _ => (shape, words.into()),
+        };
+        let ty = &shape_of_it.ty;
+        if *ty == Type::Unbound || before.is_some_and(|before| before.0 == ty && before.1.starts_with(&numbers)) {
+            self.words = rest;
+            return Ok(None);
+        }
+        self.value(shape).map(Some)
+    }
+
     fn scalar(&mut self, dtype: DType) -> Scalar {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&self.take().to_le_bytes());

@@ -22,7 +22,7 @@ use crate::jit::ahead;
 use crate::jit::arguments::{self, Numbers, Objects};
 use crate::jit::code;
 use crate::jit::forced;
-use crate::jit::host_functions::{HostFunction, OnCopies};
+use crate::jit::host_functions::{HostFunction, OnCopies, undo_log};
 use crate::jit::lists::Appended;
 use crate::jit::pool::Pool;
 use crate::jit::results::{ResultReader, Shape};
@@ -142,6 +142,7 @@ impl JitUnit {
         let py = globals.py();
         let mut tree = parse_unit(tree).map_err(PyValueError::new_err)?;
         tree.name = name.to_owned();
+        tree.is_resumed = is_resumed;
         let fors = numelt_jit::fors_of(&tree).len();
         let names = tree.inputs.iter().map(|name| PyString::intern(py, name).unbind()).collect();
         Ok(JitUnit {
@@ -445,17 +446,22 @@ impl JitUnit {
                 }
             };
             let has_lists = !numbers.lists.is_empty() || !variant.appended.is_empty();
-            let _on_copies = has_lists.then(OnCopies::new);
+            let _on_copies = (has_lists || !variant.fields.is_empty()).then(OnCopies::new);
             if let Some(begun) = begun {
                 copying = begun.elapsed();
             }
             let mut scratch: Vec<Box<HostFunction>> = Vec::new();
+            let keeps = variant.params.iter().any(|param| matches!(param, ParamSource::Log | ParamSource::Undo));
+            let mut log = if keeps { undo_log() } else { Vec::new() };
+            let undo = HostFunction::Undo(log.as_mut_ptr() as usize);
             for (word, source) in frame.iter_mut().zip(&variant.params) {
                 *word = match source {
                     ParamSource::Number(at) => numbers.words[*at],
                     ParamSource::Constant(value) => *value,
                     ParamSource::Pool => std::ptr::from_ref(&pool) as u64,
                     ParamSource::Append(argument) => appended.address(*argument),
+                    ParamSource::Log => log.as_mut_ptr() as u64,
+                    ParamSource::Undo => std::ptr::from_ref(&undo) as u64,
                     ParamSource::Scratch => {
                         scratch.push(Box::new(HostFunction::Scratch(Mutex::default())));
                         std::ptr::from_ref(&**scratch.last().expect("just pushed")) as u64
@@ -500,7 +506,8 @@ impl JitUnit {
         } else {
             paying::in_vain(&variant.account, copying, work.filter(|_| exit.statement == 0), took)
         };
-        if exit.statement != 0 && stopped_at_once || is_tiny || in_vain > 0 {
+        let writes_much = exit.why == numelt_jit::WRITES_MUCH;
+        if exit.statement != 0 && stopped_at_once || is_tiny || in_vain > 0 || writes_much {
             variant.early.fetch_add(in_vain.max(1), Ordering::Relaxed);
         } else if self.is_resumed {
             self.wait(false);
@@ -533,8 +540,13 @@ impl JitUnit {
         };
         let (made, views) = (RefCell::default(), RefCell::default());
         let mut results = ResultReader { py, objects, words, starts: &starts, pool, made: &made, views: &views };
-        // the number of the loop statement itself means that the loop begins anew
-        let statement = if exit.statement == self.tree.body.number { -1 } else { i64::from(exit.statement) };
+        let statement = match &self.tree.body.kind {
+            // the next test is to be evaluated
+            StmtKind::While { end, .. } if self.is_resumed && exit.statement == self.tree.body.number => (*end).into(),
+            // the loop begins anew
+            _ if exit.statement == self.tree.body.number => -1,
+            _ => i64::from(exit.statement),
+        };
         let mut items: SmallVec<[Bound<'py, PyAny>; 16]> = SmallVec::new();
         items.push(statement.into_pyobject(py)?.into_any());
         for (n, source) in exit.sources.iter().enumerate() {
@@ -543,8 +555,16 @@ impl JitUnit {
                 None => py.None().into_bound(py),
             });
         }
-        for shape in shapes {
+        let (of_slots, of_fields) = shapes.split_at(self.tree.assigned.len());
+        for shape in of_slots {
             items.push(results.value(shape)?);
+        }
+        for ((field, start), shape) in variant.fields.iter().zip(of_fields) {
+            let argument = field.own().map(|number| &variant.arguments[number as usize].ty);
+            let before = argument.zip(start.map(|start| &numbers.words[start..]));
+            if let Some(value) = results.changed(shape, before)? {
+                objects[field.object as usize].setattr(&field.name[..], value)?;
+            }
         }
         PyTuple::new(py, items)
     }

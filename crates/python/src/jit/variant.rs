@@ -7,14 +7,16 @@
 use crate::cpython::endings::outlive;
 use crate::jit::account::Account;
 use crate::jit::arguments::{self, Numbers, Objects};
+use crate::jit::attributes;
 use crate::jit::code::Code;
 use crate::jit::forced;
 use crate::jit::host_functions::HostFunction;
 use crate::jit::results::Shape;
 use crate::jit::world::{Identity, LookupPath, Outside};
 use crate::jit::worth;
-use numelt_jit::{AheadNote, Argument, Exit, ObjectKind, Param, Stmt, StmtKind, Unit, specialize};
+use numelt_jit::{AheadNote, Argument, Exit, Field, ObjectKind, Param, Stmt, StmtKind, Unit, specialize};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -33,8 +35,14 @@ pub struct Variant {
     /// The functions that the code calls by address. They live as long as the code.
     _host_functions: Box<[HostFunction]>,
     pub exits: Vec<Exit>,
-    /// The types of the variables at each exit.
+    /// The types of the variables, and then of the attributes, at each exit.
     pub shapes: Vec<Vec<Shape>>,
+    /// The attributes that the code assigns, each with the position of the first number of the value that the
+    /// object has before the loop.
+    pub fields: Vec<(Field, Option<usize>)>,
+    /// Pairs of objects that must be one, and pairs that must be two.
+    same: Vec<(u32, u32)>,
+    different: Vec<(u32, u32)>,
     pub written: Vec<u32>,
     pub appended: Vec<u32>,
     pub code: Arc<Code>,
@@ -63,6 +71,9 @@ pub enum ParamSource {
     Pool,
     /// The numbers that the run appends to a list, by the number of the argument.
     Append(u32),
+    /// The memory in which the run keeps what called functions overwrite, and the function that writes it back.
+    Log,
+    Undo,
 }
 
 /// Can the code reach the end of an iteration? There, it has an exit for signals.
@@ -146,7 +157,9 @@ impl Variant {
             starts.push(next);
             next += one.numbers();
         }
-        let is_of_run = |param: &Param| matches!(param, Param::Scratch(_) | Param::Pool | Param::Append(_));
+        let is_of_run = |param: &Param| {
+            matches!(param, Param::Scratch(_) | Param::Pool | Param::Append(_) | Param::Log | Param::Undo)
+        };
         let mut host_functions = Vec::new();
         for param in made.params.iter().filter(|param| !matches!(param, Param::Part { .. }) && !is_of_run(param)) {
             let found = HostFunction::of(py, param).ok().flatten();
@@ -159,6 +172,8 @@ impl Variant {
             Param::Scratch(_) => ParamSource::Scratch,
             Param::Pool => ParamSource::Pool,
             Param::Append(argument) => ParamSource::Append(*argument),
+            Param::Log => ParamSource::Log,
+            Param::Undo => ParamSource::Undo,
             _ => ParamSource::Constant(addresses.next().expect("one per parameter")),
         });
         let params = params.collect();
@@ -167,6 +182,10 @@ impl Variant {
             is_one.then(|| Identity::of(object, &argument.kind)).transpose()
         });
         let identities = identities.collect::<PyResult<_>>().map_err(|error| failed(error.to_string()))?;
+        let with_start = |field: Field| {
+            let start = field.own().map(|number| starts[number as usize]);
+            (field, start)
+        };
         let taken = made.exits.iter().map(|_| AtomicU64::new(0)).collect();
         Ok(Variant {
             identities,
@@ -174,7 +193,14 @@ impl Variant {
             paths,
             params,
             _host_functions: host_functions,
-            shapes: made.exits.iter().map(|exit| exit.slots.iter().map(Shape::of).collect()).collect(),
+            shapes: made
+                .exits
+                .iter()
+                .map(|exit| exit.slots.iter().chain(&exit.fields).map(Shape::of).collect())
+                .collect(),
+            fields: made.fields.into_iter().map(with_start).collect(),
+            same: made.same,
+            different: made.different,
             exits: made.exits,
             written: made.written,
             appended: made.appended,
@@ -219,6 +245,11 @@ impl Variant {
                 return Ok(false);
             }
         }
-        Ok(true)
+        let are_one = |(one, other): &(u32, u32)| objects[*one as usize].is(&objects[*other as usize]);
+        let is_alike = |(field, _): &(Field, Option<usize>)| {
+            let object = &objects[field.object as usize];
+            attributes::assignable(object, &PyString::intern(py, &field.name)) == Some(field.home)
+        };
+        Ok(self.same.iter().all(are_one) && !self.different.iter().any(are_one) && self.fields.iter().all(is_alike))
     }
 }

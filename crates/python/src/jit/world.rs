@@ -4,11 +4,12 @@
 //! up again before each run.
 
 use crate::jit::arguments::{self, Numbers, Objects};
+use crate::jit::attributes;
 use crate::jit::forced;
 use crate::jit::host_functions::ufunc_loop;
 use crate::jit::known;
 use numelt_ir::DType;
-use numelt_jit::{Argument, IterationsAhead, ObjectKind, World};
+use numelt_jit::{Argument, Home, IterationsAhead, ObjectKind, World};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::intern;
@@ -45,11 +46,12 @@ pub enum Identity {
     Object(Py<PyAny>),
     /// A Python function, by its code, its globals and the defaults of its parameters. The object itself does not
     /// identify it, because a nested function is a new object in each call of the outer one.
-    Function { code: Py<PyAny>, globals: Py<PyAny>, defaults: Vec<Py<PyAny>> },
+    Function { code: Py<PyAny>, globals: Py<PyAny>, defaults: Vec<Py<PyAny>>, keywords: Vec<Py<PyAny>> },
 }
 
-/// Code, globals and defaults of a Python function.
-type FunctionParts<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, SmallVec<[Bound<'py, PyAny>; 4]>);
+/// Code, globals and defaults of a Python function; those of keyword-only parameters with their names.
+type Some4<'py> = SmallVec<[Bound<'py, PyAny>; 4]>;
+type FunctionParts<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Some4<'py>, Some4<'py>);
 
 /// The objects on which the behaviour of a Python function depends, apart from its closure.
 fn parts_of<'py>(function: &Bound<'py, PyAny>) -> PyResult<FunctionParts<'py>> {
@@ -59,7 +61,13 @@ fn parts_of<'py>(function: &Bound<'py, PyAny>) -> PyResult<FunctionParts<'py>> {
         Ok(values) => values.iter().collect(),
         Err(_) => SmallVec::new(),
     };
-    Ok((function.getattr(intern!(py, "__code__"))?, function.getattr(intern!(py, "__globals__"))?, defaults))
+    let keywords = function.getattr(intern!(py, "__kwdefaults__"))?;
+    let keywords = match keywords.cast::<PyDict>() {
+        Ok(values) => values.iter().flat_map(|(name, value)| [name, value]).collect(),
+        Err(_) => SmallVec::new(),
+    };
+    let [code, globals] = [intern!(py, "__code__"), intern!(py, "__globals__")];
+    Ok((function.getattr(code)?, function.getattr(globals)?, defaults, keywords))
 }
 
 impl Identity {
@@ -68,26 +76,25 @@ impl Identity {
         if *kind != ObjectKind::Function {
             return Ok(Identity::Object(object.clone().unbind()));
         }
-        let (code, globals, defaults) = parts_of(object)?;
-        let defaults = defaults.into_iter().map(Bound::unbind).collect();
-        Ok(Identity::Function { code: code.unbind(), globals: globals.unbind(), defaults })
+        let (code, globals, defaults, keywords) = parts_of(object)?;
+        let [defaults, keywords] = [defaults, keywords].map(|all| all.into_iter().map(Bound::unbind).collect());
+        Ok(Identity::Function { code: code.unbind(), globals: globals.unbind(), defaults, keywords })
     }
 
     /// Does this identify the object?
     pub fn is(&self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
         match self {
             Identity::Object(known) => Ok(object.is(known)),
-            Identity::Function { code, globals, defaults } => {
+            Identity::Function { code, globals, defaults, keywords } => {
                 // SAFETY: the object is alive.
                 if unsafe { ffi::PyFunction_Check(object.as_ptr()) } == 0 {
                     return Ok(false);
                 }
-                let (other, names, values) = parts_of(object)?;
-                let same = |(known, value): (&Py<PyAny>, &Bound<'_, PyAny>)| value.is(known);
-                Ok(other.is(code)
-                    && names.is(globals)
-                    && values.len() == defaults.len()
-                    && defaults.iter().zip(&values).all(same))
+                let (other, names, values, named) = parts_of(object)?;
+                let are_same = |known: &[Py<PyAny>], values: &[Bound<'_, PyAny>]| {
+                    known.len() == values.len() && known.iter().zip(values).all(|(known, value)| value.is(known))
+                };
+                Ok(other.is(code) && names.is(globals) && are_same(defaults, &values) && are_same(keywords, &named))
             }
         }
     }
@@ -102,8 +109,10 @@ pub struct LookupPath {
 
 /// One lookup.
 enum Step {
-    /// An attribute, if the object has this class.
-    Attribute(Py<PyType>),
+    /// An attribute, if the object has this class, and the value is in the same place.
+    Attribute(Py<PyType>, Home),
+    /// The function of the class that a method call calls, if the object has this class.
+    Method(Py<PyType>),
     /// A global name of a function.
     Global,
     /// A variable of an enclosing function, by its index in the closure.
@@ -115,8 +124,13 @@ impl LookupPath {
     pub fn follow<'py>(&self, py: Python<'py>, objects: &[Bound<'py, PyAny>]) -> PyResult<Option<Bound<'py, PyAny>>> {
         let of = &objects[self.of as usize];
         match &self.step {
-            Step::Attribute(class) if of.get_type().is(class) => Ok(of.getattr(self.name.bind(py)).ok()),
-            Step::Attribute(_) => Ok(None),
+            Step::Attribute(class, home) => {
+                let name = self.name.bind(py);
+                let is_alike = of.get_type().is(class) && attributes::home(of, name) == Some(*home);
+                Ok(if is_alike { of.getattr(name).ok() } else { None })
+            }
+            Step::Method(class) if of.get_type().is(class) => Ok(attributes::method(of, self.name.bind(py))),
+            Step::Method(_) => Ok(None),
             Step::Cell(number) => {
                 let cells = of.getattr(intern!(py, "__closure__"))?.cast_into::<PyTuple>()?;
                 // an empty cell has no contents
@@ -154,24 +168,6 @@ pub fn lookup<'py>(globals: &Bound<'py, PyDict>, name: &Bound<'py, PyString>) ->
     }
 }
 
-/// Can the attribute be read without running code of the program?
-fn is_plain_attribute(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
-    if object.is_instance_of::<PyModule>() {
-        return Ok(true);
-    }
-    let class = object.get_type();
-    let base = object.py().get_type::<PyAny>();
-    if !class.getattr("__getattribute__")?.is(&base.getattr("__getattribute__")?) || class.hasattr("__getattr__")? {
-        return Ok(false);
-    }
-    for parent in class.getattr("__mro__")?.cast_into::<PyTuple>()? {
-        if parent.getattr("__dict__")?.contains(name)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
 /// The surroundings of a loop that is being compiled: its arguments, and the objects that have been found.
 pub struct Outside<'a, 'py> {
     pub py: Python<'py>,
@@ -197,11 +193,24 @@ impl Outside<'_, '_> {
 impl World for Outside<'_, '_> {
     fn attribute(&mut self, of: u32, name: &str) -> Option<Argument> {
         let object = self.objects.get(of as usize)?;
-        if !is_plain_attribute(object, name).unwrap_or(false) {
+        let home = attributes::home(object, &PyString::intern(self.py, name))?;
+        let class = object.get_type().unbind();
+        self.found(of, Step::Attribute(class, home), name).ok().flatten()
+    }
+
+    fn assignable(&mut self, of: u32, name: &str) -> Option<Home> {
+        attributes::assignable(self.objects.get(of as usize)?, &PyString::intern(self.py, name))
+    }
+
+    fn method(&mut self, of: u32, name: &str) -> Option<Argument> {
+        let object = self.objects.get(of as usize)?;
+        let function = attributes::method(object, &PyString::intern(self.py, name))?;
+        // decorators and other callables have no tree
+        let class = object.get_type().unbind();
+        if known::is_known(&function) {
             return None;
         }
-        let class = object.get_type().unbind();
-        self.found(of, Step::Attribute(class), name).ok().flatten()
+        self.found(of, Step::Method(class), name).ok().flatten()
     }
 
     fn global(&mut self, function: u32, name: &str) -> Option<Argument> {

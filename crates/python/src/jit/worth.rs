@@ -187,5 +187,6 @@ fn operations_of_target(target: &Target) -> f64 {
         Target::Index(base, indices) => {
             2.0 + operations_of(base) + indices.iter().map(operations_of_index).sum::<f64>()
         }
+        Target::Attr(base, _) => 1.0 + operations_of(base),
     }
 }
