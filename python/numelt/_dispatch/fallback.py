@@ -55,6 +55,7 @@ _substituted_kinds = (
 # our classes of generators, whose attribute `_plain` is NumPy's; filled by `numelt._random`
 GENERATORS: set[type] = set()
 
+# by the id of either of the two: a view of NumPy's, and the array for which it stands
 Views = dict[int, tuple[Any, Any]]
 
 
@@ -124,14 +125,18 @@ def unwrap(value: Any, views: Views | None = None, depth: int = 0) -> Any:
     value : object
         Lists, tuples and dicts are searched; other containers pass as they are.
     views : dict, optional
-        Collects which NumPy view stands for which array, for :func:`wrap`.
+        Collects which NumPy view stands for which array, for :func:`wrap`. An array that is given more than
+        once, such as an operand that is also the output, becomes one view: functions may compare by `is`.
     """
     kind = type(value)
     if kind is ndarray:
-        view = _core.to_numpy(value)
-        if views is not None:
-            views[id(view)] = (view, value)
-        return view
+        if views is None:
+            return _core.to_numpy(value)
+        pair = views.get(id(value))
+        if pair is None:
+            view = _core.to_numpy(value)
+            pair = views[id(view)] = views[id(value)] = (view, value)
+        return pair[0]
     if kind is list or kind is tuple:
         if _containers.isdisjoint(map(type, value)):
             return value

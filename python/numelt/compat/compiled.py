@@ -16,7 +16,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from numelt.compat import fortran
+from numelt.compat import constructors, fortran
 from numelt.compat.libraries import is_foreign, library
 from numelt.compat.wrapping import Wrap, drawing
 
@@ -96,9 +96,16 @@ def _is_adapted(module: types.ModuleType) -> bool:
     spec = module.__spec__
     if package in _CONVERTING or spec is None or not isinstance(spec.origin, str):
         return False
-    if any(key.endswith("_swigregister") for key in vars(module)):
-        return False  # made by SWIG: its C code reads the fields of these functions
+    if "SWIG_PyInstanceMethod_New" in vars(module):
+        return False  # made by SWIG with fast methods: its C code reads the fields of all functions
     return uses_c_interface(spec.origin)
+
+
+def _destructors(module: types.ModuleType) -> frozenset[str]:
+    """Return the names of functions of which C code made by SWIG reads the fields. They take no arrays."""
+    if not any(key.endswith("_swigregister") for key in vars(module)):
+        return frozenset()
+    return frozenset(key for key in vars(module) if key.startswith("delete_"))
 
 
 def _parts(module: types.ModuleType) -> Iterator[types.ModuleType]:
@@ -146,11 +153,14 @@ def put_methods(cls: type, methods: dict[str, Any]) -> None:
 
 
 def _adapt_part(module: types.ModuleType, wrap: Wrap) -> Changed:
-    """Wrap what one module holds, except what the module of this folder names as `WITHOUT_ARRAYS`."""
+    """Wrap what one module holds, except functions that take no arrays.
+
+    These are those that the module of this folder names as `WITHOUT_ARRAYS`, and destructors made by SWIG.
+    """
     changed: Changed = {}
-    without_arrays: frozenset[str] = getattr(
-        library(module.__name__.partition(".")[0]), "WITHOUT_ARRAYS", frozenset()
-    )
+    about = library(module.__name__.partition(".")[0])
+    without_arrays: frozenset[str] = getattr(about, "WITHOUT_ARRAYS", frozenset())
+    without_arrays |= _destructors(module)
     for name, value in list(vars(module).items()):
         if name.startswith("__") or name in without_arrays:
             continue
@@ -160,8 +170,11 @@ def _adapt_part(module: types.ModuleType, wrap: Wrap) -> Changed:
                 adapted = staticmethod(adapted)  # builtin functions do not bind to instances
             setattr(module, name, adapted)
             changed[id(value)] = (value, adapted)
-        elif isinstance(value, type) and value.__module__ == module.__name__:
+        elif isinstance(value, type) and constructors.is_own(value, module):
             _adapt_class(value, wrap)
+            stand_in = constructors.place(module, name, value)
+            if stand_in is not None:
+                changed[id(value)] = (value, stand_in)
     return changed
 
 

@@ -134,14 +134,25 @@ def _listed(package: str) -> frozenset[str]:
 class _Loader(Delegating):
     """Changes a module when it has been loaded. The module keeps the loader that found it."""
 
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType | None:
+        if not isinstance(self._loader, importlib.machinery.ExtensionFileLoader):
+            return super().create_module(spec)
+        from numelt.compat import constructors
+
+        with constructors.withdrawn():  # this may run all the code that a module runs when it is loaded
+            return super().create_module(spec)
+
     def exec_module(self, module: types.ModuleType) -> None:
         module.__loader__ = self._loader
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
-        super().exec_module(module)
-        if isinstance(self._loader, importlib.machinery.ExtensionFileLoader):
-            from numelt.compat import compiled
+        if not isinstance(self._loader, importlib.machinery.ExtensionFileLoader):
+            super().exec_module(module)
+        else:
+            from numelt.compat import compiled, constructors
 
+            with constructors.withdrawn():
+                super().exec_module(module)
             compiled.adapt(module)
         if _is_listed(module.__name__):
             _adapt(module, just_loaded=True)

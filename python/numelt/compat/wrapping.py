@@ -19,7 +19,10 @@ from typing import Any, NamedTuple
 from numelt import _core
 from numelt._dispatch import fallback
 
-__all__ = ["HOLDING", "Name", "converting", "drawing", "giving_back", "making", "naming", "wrap_module"]
+__all__ = [
+    "HOLDING", "Name",
+    "converting", "drawing", "for_compiled", "giving_back", "making", "naming", "wrap_module",
+]  # fmt: skip
 
 Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -89,15 +92,28 @@ def giving_back(function: Callable[..., Any], generators: Set[type] = frozenset(
     def call(*args: Any, **kwargs: Any) -> Any:
         views: fallback.Views = {}
         args, kwargs = _numpys(args, kwargs, views)
-        if generators and not generators.isdisjoint(map(type, (*args, *kwargs.values()))):
-            args = tuple(arg._plain if type(arg) in generators else arg for arg in args)
-            kwargs = {key: arg._plain if type(arg) in generators else arg for key, arg in kwargs.items()}
+        if generators:
+            args, kwargs = _drawn(args, kwargs, generators)
         result = function(*args, **kwargs)
         if type(result) is tuple and views:
             return tuple(_given(item, views) for item in result)
         return _given(result, views)
 
     return _described(call, function)
+
+
+def _drawn(args: tuple[Any, ...], kwargs: dict[str, Any], generators: Set[type]) -> Any:
+    """Return arguments with NumPy's random generators instead of numelt's."""
+    if not generators.isdisjoint(map(type, (*args, *kwargs.values()))):
+        args = tuple(arg._plain if type(arg) in generators else arg for arg in args)
+        kwargs = {key: arg._plain if type(arg) in generators else arg for key, arg in kwargs.items()}
+    return args, kwargs
+
+
+def for_compiled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return arguments for compiled code: NumPy's arrays and random generators instead of numelt's."""
+    args, kwargs = _numpys(args, kwargs)
+    return _drawn(args, kwargs, fallback.GENERATORS)
 
 
 def drawing(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,7 +18,8 @@ class Plain:
 class Derived(Plain): pass
 class Other:
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        asked.append(("other", ufunc is np.add, type(kwargs.get("out", (None,))[0]).__name__))
+        out = kwargs.get("out", (None,))[0]
+        asked.append(("other", ufunc is np.add, type(out).__name__, [v is out for v in inputs]))
         return kwargs["out"][0] if "out" in kwargs else NotImplemented
 class Mixed(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):

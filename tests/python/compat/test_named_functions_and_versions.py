@@ -107,7 +107,7 @@ assert loaded() == early
 import csv, fractions, json
 assert loaded() == early
 import joblib
-assert loaded() == early | {"joblib_", "wrapping", "compiled", "fortran"}, loaded()
+assert loaded() == early | {"joblib_", "wrapping", "compiled", "constructors", "fortran"}, loaded()
 assert [finder.__module__ for finder in sys.meta_path if finder.__module__.startswith("numelt.")] == [
     "numelt.compat.watching", "numelt._namespace",
 ]
