@@ -87,6 +87,8 @@ struct State<D: Driver> {
     conditions: D::Memory,
     /// The tickets of such launches, oldest first, with their words.
     watched: VecDeque<(u64, usize)>,
+    /// The conditions that were found with those of another launch, by ticket, oldest first.
+    found: VecDeque<(u64, u8)>,
     /// The last ticket whose word was reused before anybody waited for it.
     dropped: u64,
     next: usize,
@@ -113,6 +115,7 @@ impl<D: Driver> Device<D> {
             adopted: HashSet::new(),
             conditions,
             watched: VecDeque::new(),
+            found: VecDeque::new(),
             dropped: 0,
             next: 0,
         };
@@ -161,13 +164,22 @@ impl<D: Driver> State<D> {
         self.next
     }
 
-    fn met(&self, driver: &D, word: usize) -> Result<u8> {
-        let mut bytes = [0; 4];
-        driver.read(&self.conditions, 4 * word, &mut bytes)?;
-        if bytes != [0; 4] {
-            driver.write(&[0; 4], &self.conditions, 4 * word)?;
+    /// Waits for the queue, and reads the words of all launches, because reading many takes as long as reading one.
+    fn find(&mut self, driver: &D) -> Result<()> {
+        let mut bytes = [0; 4 * WORDS];
+        driver.read(&self.conditions, 0, &mut bytes)?;
+        for (ticket, word) in std::mem::take(&mut self.watched) {
+            let word = 4 * word..4 * word + 4;
+            let met = bytes[word.clone()].iter().fold(0, |all, byte| all | byte);
+            if met != 0 {
+                driver.write(&[0; 4], &self.conditions, word.start)?;
+            }
+            if self.found.len() == WORDS {
+                self.dropped = self.found.pop_front().map_or(self.dropped, |(ticket, _)| ticket);
+            }
+            self.found.push_back((ticket, met & warn::ALL));
         }
-        Ok(u32::from_le_bytes(bytes) as u8 & warn::ALL)
+        Ok(())
     }
 }
 
@@ -288,11 +300,11 @@ impl<D: Driver> Engine for Device<D> {
 
     fn wait(&self, ticket: Ticket) -> Result<u8> {
         let mut state = self.state();
-        match state.watched.iter().position(|(own, _)| *own == ticket.0) {
-            Some(at) => match state.watched.remove(at) {
-                Some((_, word)) => state.met(self.driver(), word),
-                None => Ok(0),
-            },
+        if state.watched.iter().any(|(own, _)| *own == ticket.0) {
+            state.find(self.driver())?;
+        }
+        match state.found.iter().position(|(own, _)| *own == ticket.0) {
+            Some(at) => Ok(state.found.remove(at).map_or(0, |(_, met)| met)),
             // the word of a launch so long ago has been reused, so the launch may have met anything
             None if ticket.0 <= state.dropped => {
                 self.driver().finish()?;

@@ -3,6 +3,7 @@
 
 use super::types::{cast, name, number, wrapping};
 use super::{functions, streams};
+use numelt_ir::warn::{ALL, DIVIDE, OVER, UNDER};
 use numelt_ir::{DType, DTypeKind, Op};
 use std::f64::consts::PI;
 
@@ -226,10 +227,35 @@ pub fn conditions(op: Op, ty: DType, result: &str, operands: &[&str]) -> Option<
             let real = name(ty.real());
             Some(format!("met2_{real}({result}, {a}.re, {a}.im)"))
         }
-        DTypeKind::Float | DTypeKind::Complex if op.arity() == 1 || op == Op::Ldexp => {
-            Some(format!("met1_{own}({result}, {a})"))
+        DTypeKind::Float | DTypeKind::Complex => {
+            let met = match op.arity() {
+                1 => format!("met1_{own}({result}, {a})"),
+                _ if op == Op::Ldexp => format!("met1_{own}({result}, {a})"),
+                _ => format!("met2_{own}({result}, {a}, {b})"),
+            };
+            Some(match possible(op, ty, a, b) {
+                Some(possible) => format!("({met} & {possible})"),
+                None => met,
+            })
         }
-        DTypeKind::Float | DTypeKind::Complex => Some(format!("met2_{own}({result}, {a}, {b})")),
+    }
+}
+
+/// The conditions of an operation on real numbers that an infinite result may tell of, if that is not both a division
+/// by zero and an overflow: if a launch has overwritten its operands, nobody can find out afterwards which it was.
+fn possible(op: Op, ty: DType, a: &str, b: &str) -> Option<String> {
+    let is_zero = |operand: &str| match ty {
+        DType::F16 => format!("f32_of_f16({operand}) == 0"),
+        _ => format!("{operand} == 0"),
+    };
+    let by = |zero: &str| format!("({} ? {} : {})", is_zero(zero), ALL & !OVER, ALL & !DIVIDE);
+    match op {
+        _ if ty.is_complex() => None,
+        Op::Divide | Op::FloorDivide => Some(by(b)),
+        Op::Reciprocal | Op::Power => Some(by(a)),
+        Op::Log | Op::Log2 | Op::Log10 | Op::Log1p | Op::Arctanh => Some((ALL & !OVER).to_string()),
+        Op::Exp | Op::Exp2 | Op::Expm1 | Op::Sinh | Op::Cosh => Some((ALL & !DIVIDE).to_string()),
+        _ => (op.raises(ty) & DIVIDE == 0).then(|| (op.raises(ty) | UNDER).to_string()),
     }
 }
 

@@ -116,7 +116,7 @@ KERNEL void numelt_kernel(i64 points, i64 n0, GLOBAL const f32 *a0, i64 o0, GLOB
             const i32 i0 = (i32)(from + k);
             const f32 v0 = x0.at[k];
             const f32 v2 = v0 * p0;
-            met |= met2_f32(v2, v0, p0);
+            met |= (met2_f32(v2, v0, p0) & 14);
             const f16 v3 = x1.at[k];
             const f32 v4 = f32_of_f16(v3);
             const bool v5 = v2 < v4;

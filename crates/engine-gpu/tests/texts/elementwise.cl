@@ -83,11 +83,11 @@ KERNEL void numelt_kernel(i64 points, i64 n0, i64 n1, GLOBAL const f64 *a0, i64 
         const f64 v0 = a0[o0 + (i64)i0 * s0_0 + (i64)i1 * s0_1];
         const f64 v1 = a1[o1 + (i64)i0 * s1_0];
         const f64 v2 = v0 * v1;
-        met |= met2_f64(v2, v0, v1);
+        met |= (met2_f64(v2, v0, v1) & 14);
         const i32 v3 = a2[o2 + (i64)i1 * s2_1];
         const f64 v4 = (f64)v3;
         const f64 v5 = v2 + v4;
-        met |= met2_f64(v5, v2, v4);
+        met |= (met2_f64(v5, v2, v4) & 14);
         a3[o3 + (i64)i0 * s3_0 + i1] = v5;
     }
     if (met != 0) RAISE(conditions + word, met);

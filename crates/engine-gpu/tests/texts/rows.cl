@@ -146,7 +146,7 @@ KERNEL void numelt_leaves(i64 points, i64 n0, i64 n1, GLOBAL const f32 *a0, i64 
             const i32 i1 = start + at;
             const f32 v0 = a0[o0 + (i64)i0 * s0_0 + i1];
             const f32 v1 = v0 * v0;
-            met |= met1_f32(v1, v0);
+            met |= (met1_f32(v1, v0) & 14);
             const f32 value0 = v1;
             if (at >= whole) {
                 tail0 = value0;
@@ -155,7 +155,7 @@ KERNEL void numelt_leaves(i64 points, i64 n0, i64 n1, GLOBAL const f32 *a0, i64 
             } else {
                 {
                     const f32 joined = part0 + value0;
-                    met |= met2_f32(joined, part0, value0) & 11;
+                    met |= (met2_f32(joined, part0, value0) & 14) & 11;
                     part0 = joined;
                 }
             }
@@ -174,37 +174,37 @@ KERNEL void numelt_leaves(i64 points, i64 n0, i64 n1, GLOBAL const f32 *a0, i64 
                 f32 lane7 = lanes0[LANE + 7];
                 {
                     const f32 joined = part0 + lane1;
-                    met |= met2_f32(joined, part0, lane1) & 11;
+                    met |= (met2_f32(joined, part0, lane1) & 14) & 11;
                     part0 = joined;
                 }
                 {
                     const f32 joined = lane2 + lane3;
-                    met |= met2_f32(joined, lane2, lane3) & 11;
+                    met |= (met2_f32(joined, lane2, lane3) & 14) & 11;
                     lane2 = joined;
                 }
                 {
                     const f32 joined = lane4 + lane5;
-                    met |= met2_f32(joined, lane4, lane5) & 11;
+                    met |= (met2_f32(joined, lane4, lane5) & 14) & 11;
                     lane4 = joined;
                 }
                 {
                     const f32 joined = lane6 + lane7;
-                    met |= met2_f32(joined, lane6, lane7) & 11;
+                    met |= (met2_f32(joined, lane6, lane7) & 14) & 11;
                     lane6 = joined;
                 }
                 {
                     const f32 joined = part0 + lane2;
-                    met |= met2_f32(joined, part0, lane2) & 11;
+                    met |= (met2_f32(joined, part0, lane2) & 14) & 11;
                     part0 = joined;
                 }
                 {
                     const f32 joined = lane4 + lane6;
-                    met |= met2_f32(joined, lane4, lane6) & 11;
+                    met |= (met2_f32(joined, lane4, lane6) & 14) & 11;
                     lane4 = joined;
                 }
                 {
                     const f32 joined = part0 + lane4;
-                    met |= met2_f32(joined, part0, lane4) & 11;
+                    met |= (met2_f32(joined, part0, lane4) & 14) & 11;
                     part0 = joined;
                 }
             }
@@ -212,7 +212,7 @@ KERNEL void numelt_leaves(i64 points, i64 n0, i64 n1, GLOBAL const f32 *a0, i64 
                 const f32 value0 = tails0[LANE + other];
                 {
                     const f32 joined = part0 + value0;
-                    met |= met2_f32(joined, part0, value0) & 11;
+                    met |= (met2_f32(joined, part0, value0) & 14) & 11;
                     part0 = joined;
                 }
             }
@@ -244,7 +244,7 @@ KERNEL void numelt_join(i64 points, i64 n0, i64 n1, GLOBAL const f32 *a0, i64 o0
                 const f32 other0 = b0[right];
                 {
                     const f32 joined = part0 + other0;
-                    met |= met2_f32(joined, part0, other0) & 11;
+                    met |= (met2_f32(joined, part0, other0) & 14) & 11;
                     part0 = joined;
                 }
                 b0[left] = part0;
@@ -268,7 +268,7 @@ KERNEL void numelt_finish(i64 points, i64 n0, i64 n1, GLOBAL const f32 *a0, i64 
             const f32 value0 = b0[slot];
             {
                 const f32 joined = result0 + value0;
-                met |= met2_f32(joined, result0, value0) & 11;
+                met |= (met2_f32(joined, result0, value0) & 14) & 11;
                 result0 = joined;
             }
         }

@@ -4,10 +4,10 @@
 //! on the host.
 
 use super::memory::Memory;
+use super::unsettled::Unsettled;
 use super::{ReadyPlan, Run, step_bases, written_bases};
 use crate::engine::{Buffer, Executables, Launch, Operand, Task, Ticket, Work};
 use crate::heap::copies::Device;
-use crate::heap::lost;
 use crate::host::Host;
 use crate::operands::{argument_buffers, library_call};
 use crate::overwritten::Overwritten;
@@ -41,18 +41,17 @@ impl ReadyPlan {
     }
 }
 
-impl Run<'_> {
-    /// Runs the step on a device. Returns false if it must run on the host, because the device does not support it, has
-    /// no memory for it, or does not respond.
+impl<'a> Run<'a> {
+    /// Gives the step to a device. Returns false if it must run on the host, because the device does not support it, has
+    /// no memory for it, or does not respond. A step that may meet conditions is added to `unsettled`.
     ///
     /// # Errors
-    /// Errors of a step that has begun, and of the host if values have to move there.
+    /// Those of the host, if values have to move there.
     pub(super) fn on_device(
         self,
-        host: &dyn Host,
         device: &Arc<Device>,
-        memory: &mut Memory<'_>,
-        warnings: &mut Vec<Warning>,
+        memory: &Memory<'_>,
+        unsettled: &mut Unsettled<'a>,
     ) -> Result<bool> {
         let Some(executables) = self.prepared(device) else { return Ok(false) };
         device.begin_step();
@@ -72,28 +71,9 @@ impl Run<'_> {
             }
         }
         let Ok(ticket) = submitted else { return Ok(false) };
-        if self.ready.watch == 0 {
-            return Ok(true);
-        }
-        let met = match device.wait(ticket) {
-            Ok(met) => met & self.ready.watch,
-            // if the step overwrites no values, the host can still do it
-            Err(_) if buffers.bases.iter().all(|(base, _, is_new)| *is_new || !written.contains(base)) => {
-                written.iter().for_each(|&base| memory.cell(base).release());
-                return Ok(false);
-            }
-            Err(error) => {
-                // It is unknown which bases the device has overwritten so far. If the device itself is lost, it has
-                // reported its values as lost.
-                if !matches!(error, Error::Lost(_)) {
-                    let instrs = self.plan.recorded.unpack();
-                    written.iter().for_each(|&base| lost::mark(memory.cell(base), &instrs, base));
-                }
-                return Err(error);
-            }
-        };
-        if met != 0 {
-            self.report(host, met, memory, warnings)?;
+        if self.ready.watch != 0 {
+            let keeps = buffers.bases.iter().all(|(base, _, is_new)| *is_new || !written.contains(base));
+            unsettled.add(self, device, ticket, keeps);
         }
         Ok(true)
     }
@@ -153,7 +133,13 @@ impl Run<'_> {
 
     /// Finds out on the host which operation met a condition. For that, everything that the step used is copied to
     /// the host.
-    fn report(self, host: &dyn Host, met: u8, memory: &Memory<'_>, warnings: &mut Vec<Warning>) -> Result<()> {
+    pub(super) fn report(
+        self,
+        host: &dyn Host,
+        met: u8,
+        memory: &Memory<'_>,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<()> {
         for base in step_bases(&self.plan.plan, self.step) {
             memory.cell(base).copy_to_host()?;
         }

@@ -7,10 +7,12 @@ mod device;
 mod host;
 mod memory;
 mod placing;
+mod unsettled;
 
 pub(crate) use self::device::supports;
 pub(crate) use self::host::call;
 use self::memory::Memory;
+use self::unsettled::Unsettled;
 
 use crate::engine::Executables;
 use crate::heap::cell::BaseCell;
@@ -188,17 +190,25 @@ impl ReadyPlan {
         warnings: &mut Vec<Warning>,
     ) -> std::result::Result<(), Stopped> {
         let mut memory = Memory::new(self, slots);
+        let mut unsettled = Unsettled::default();
         let engines = placing::choose_engines(self, context, &memory);
         let times = context.journal.times_steps();
         context.progress.begin(self.steps.len());
         for (at, (step, ready)) in self.plan.steps.iter().zip(&self.steps).enumerate() {
             let start = times.then(Instant::now);
             let run = Run { plan: self, at, step, ready, consts };
-            if let Err(error) = run.execute(context, &engines, &mut memory, warnings) {
+            let mut done =
+                run.execute(context, &engines, &mut memory, &mut unsettled, warnings).map_err(|why| (why, at));
+            if times && done.is_ok() {
+                done = unsettled.settle(context.host, &mut memory, warnings).map_err(|why| (why, at + 1));
+            }
+            if let Err((error, at)) = done {
+                // the steps before this one have been done
+                let _ = unsettled.settle(context.host, &mut memory, warnings);
                 return Err(Stopped { error, at, temporaries: memory.into_cells() });
             }
             for &base in &ready.free {
-                memory.free(base);
+                unsettled.free(base, &memory);
             }
             context.progress.reach(at + 1);
             if let Some(start) = start {
@@ -206,7 +216,8 @@ impl ReadyPlan {
             }
         }
         if !context.devices.is_empty()
-            && let Err(error) = memory.move_visible_to_host()
+            && let Err(error) =
+                unsettled.settle(context.host, &mut memory, warnings).and_then(|()| memory.move_visible_to_host())
         {
             return Err(Stopped { error, at: self.steps.len(), temporaries: memory.into_cells() });
         }
@@ -294,20 +305,25 @@ pub(crate) struct Run<'a> {
     consts: &'a [Scalar],
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
     /// Runs the step where it is placed.
     fn execute(
         self,
         context: &ExecutionContext<'_>,
         engines: &StepEngines,
         memory: &mut Memory<'_>,
+        unsettled: &mut Unsettled<'a>,
         warnings: &mut Vec<Warning>,
     ) -> Result<()> {
         if context.devices.is_empty() {
             return self.on_host(context.host, memory, warnings);
         }
+        if unsettled.precede(self) {
+            unsettled.settle(context.host, memory, warnings)?;
+        }
+        unsettled.go_on();
         if let Some(device) = context.placement.device_for(engines, self.at, context.devices) {
-            let there = self.on_device(context.host, device, memory, warnings)?;
+            let there = self.on_device(device, memory, unsettled)?;
             context.placement.note(there);
             if there {
                 context.journal.ran_on(device.engine.name());
@@ -319,6 +335,10 @@ impl Run<'_> {
             context.journal.declined(&self.plan.plan, self.step);
         }
         context.journal.ran_on(context.host.name());
+        // warnings come in the order of the steps
+        if self.ready.watch != 0 {
+            unsettled.settle(context.host, memory, warnings)?;
+        }
         memory.move_to_host(&self.plan.plan, self.step)?;
         self.on_host(context.host, memory, warnings)
     }
