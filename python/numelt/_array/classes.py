@@ -97,17 +97,20 @@ def collect_members() -> None:
     _core.set_unbound(_members)
 
 
-def _give_our_ufuncs(cls: type) -> None:
-    """Let NumPy call ``__array_ufunc__`` with our ufunc, which programs compare with ``np.add``."""
-    own = vars(cls).get("__array_ufunc__")
-    if not isinstance(own, types.FunctionType):
-        return
+def _give_ours(cls: type) -> None:
+    """Let NumPy call the protocols of a class with our ufuncs and functions: programs compare with them."""
+    for protocol in ("__array_ufunc__", "__array_function__"):
+        own = vars(cls).get(protocol)
+        if isinstance(own, types.FunctionType):
+            type.__setattr__(cls, protocol, overrides.knows_ours(_given_ours(own)))
 
-    @functools.wraps(own)
-    def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return own(self, mirror.ufunc_for(ufunc), method, *inputs, **kwargs)
 
-    type.__setattr__(cls, "__array_ufunc__", overrides.knows_ours(__array_ufunc__))
+def _given_ours(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def call(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(self, mirror.ours_for(function), *args, **kwargs)
+
+    return call
 
 
 _NUMPYS_FUNCTIONS = numpy.ndarray.__array_function__
@@ -131,7 +134,7 @@ class SubclassBase(numpy.ndarray):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        _give_our_ufuncs(cls)
+        _give_ours(cls)
 
     def _view(self, *args: Any, **kwargs: Any) -> Any:
         """Return a view of the same memory as another dtype or class."""
@@ -167,7 +170,7 @@ class OperatorsMixin(numpy.lib.mixins.NDArrayOperatorsMixin):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        _give_our_ufuncs(cls)
+        _give_ours(cls)
 
 
 for _name in ("__module__", "__name__", "__qualname__", "__doc__"):

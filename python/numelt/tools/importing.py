@@ -21,6 +21,7 @@ import types
 from collections.abc import Sequence
 from typing import Any, cast
 
+from numelt._array.classes import SubclassBase
 from numelt._core import ndarray, to_numpy
 from numelt._dispatch import fallback, files, overrides
 from numelt._dispatch.files import is_users
@@ -126,7 +127,12 @@ def _import_item(name: str, item: str) -> None:
 
 
 def _build_class(function: Any, name: str, /, *bases: Any, **keywords: Any) -> Any:
-    """Replace ``__build_class__`` in modules of the program: NumPy's protocols of the class are wrapped."""
+    """Replace ``__build_class__`` in modules of the program: NumPy's protocols of the class are wrapped.
+
+    A class that is derived from ours is made from NumPy's at once: its metaclass, if it has one, need not be
+    compatible with that of ours.
+    """
+    bases = tuple(SubclassBase if base is ndarray else base for base in bases)
     cls: Any = builtins.__build_class__(function, name, *bases, **keywords)
     for protocol, wrap in _PROTOCOLS.items() if isinstance(cls, type) else ():
         method = vars(cls).get(protocol)

@@ -225,6 +225,42 @@ def test_programs_that_others_run(program):
         assert "numelt\n" in program("-m", tool, *lead, "shows.py", input="q\n").stdout, tool
 
 
+def test_classes_derived_from_arrays_may_have_metaclasses(program):
+    program.write(
+        "main.py",
+        """
+        import abc
+        import numpy as np
+
+        class Meta(type):
+            def __new__(meta, name, bases, namespace, unit="m"):
+                made = super().__new__(meta, name, bases, namespace)
+                made.unit = unit
+                return made
+
+            def __call__(cls, values):
+                return np.asarray(values).view(cls)
+
+        class Tagged(np.ndarray, metaclass=Meta, unit="s"):
+            def total(self):
+                return super().sum(), __class__.unit
+
+        class Derived(Tagged):
+            pass
+
+        class Total(np.ndarray, abc.ABC):
+            @abc.abstractmethod
+            def total(self): ...
+
+        x = Derived(np.arange(3.0))
+        print(x.total(), type(x + 1), type(Tagged), type(Total), Tagged.__bases__, isinstance(x, np.ndarray))
+        """,
+    )
+    want, got = program("main.py", numelt=False), program("main.py")
+    assert want.returncode == 0, want.stderr
+    assert got.stdout == want.stdout, got.stderr
+
+
 def test_classes_that_turn_into_arrays_reach_libraries(program):
     program.write(
         "main.py",
