@@ -182,7 +182,6 @@ RULES = [
             "crates/codegen/src/functions/mod.rs",
             "crates/codegen/src/functions/ahead.rs",
             "crates/codegen/src/functions/library.rs",
-            "crates/codegen/src/functions/squares.rs",
             # copies of the memory that iterations ahead may write
             "crates/codegen/src/functions/undo.rs",
             # functions of the C library and loops over elements, which compiled code calls

@@ -224,6 +224,11 @@ impl Emitter {
         self.constants.get(&value).copied()
     }
 
+    /// Is this F64 known to be 2.0?
+    pub fn is_two(&self, value: Value) -> bool {
+        self.known(value) == Some(2f64.to_bits())
+    }
+
     /// Is this I64 known not to be negative?
     pub fn is_natural(&self, value: Value) -> bool {
         self.natural.contains(&value)
@@ -344,6 +349,10 @@ impl Emitter {
     /// A call of a function of the C library.
     pub fn call(&mut self, function: CFunction, args: &[Value]) -> Value {
         let out = self.value(DType::F64);
+        if function == CFunction::Pow && self.is_two(args[1]) {
+            // it is computed as a product, for nearly all numbers
+            self.flagged.insert(out);
+        }
         self.plain(Instr::Call { out, function, args: args.to_vec() });
         out
     }

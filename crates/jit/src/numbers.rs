@@ -126,7 +126,7 @@ impl Walk<'_> {
             }
             Operator::Pow => {
                 let power = self.e.call(CFunction::Pow, &[x, y]);
-                self.watch(power, &[x, y], false);
+                self.watch(power, &[x, y], self.e.is_two(y));
                 power
             }
             _ => return unsupported("a bitwise operator on floats"),
@@ -318,7 +318,7 @@ impl Walk<'_> {
                 }
                 (self.float_quotient(op, dtype, x, y), false)
             }
-            Operator::Pow if dtype == DType::F64 => (self.e.call(CFunction::Pow, &[x, y]), false),
+            Operator::Pow if dtype == DType::F64 => (self.e.call(CFunction::Pow, &[x, y]), self.e.is_two(y)),
             _ => return unsupported(format!("this operator on {dtype}")),
         };
         self.watch(result, &[x, y], keeps);

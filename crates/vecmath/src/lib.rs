@@ -12,7 +12,7 @@
 //! AVX-512F, AVX2 with FMA and one portable lane. No allocation, no threads and no
 //! knowledge of strides or dtypes live here.
 //!
-//! Unsafe code: loads, stores and intrinsics in `lanes`, the loops and symbols made from them, the status
+//! Unsafe code: loads, stores and intrinsics in `lanes` and `squares`, the loops and symbols made from them, the status
 //! register in `flags`.
 //!
 //! ```
@@ -32,6 +32,7 @@ mod isa;
 mod lanes;
 mod math;
 mod set;
+pub mod squares;
 mod symbols;
 pub mod trace;
 mod vector;

@@ -392,13 +392,6 @@ impl<'a> Emit<'a> {
         phi
     }
 
-    /// The rounded square of a number, and whether `pow` certainly returns it.
-    pub(super) fn rounded_square(&self, x: Val) -> (Val, Val) {
-        let (square, error) = self.product_with_error(x);
-        let (most, range) = USUAL;
-        (square, self.is_sure(square, error, most, range))
-    }
-
     /// The rounded square of a number, and its error.
     fn product_with_error(&self, x: Val) -> (Val, Val) {
         let b = self.b;

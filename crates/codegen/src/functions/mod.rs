@@ -220,7 +220,7 @@ fn link(object: &[u8], host: Host, isa: Isa) -> Result<(Machine, image::Code)> {
         CALL_LOOP => Some(host.call_loop as *const () as usize),
         POLL_AHEAD => Some(host.poll_ahead as *const () as usize),
         RUN_AHEAD => Some(host.run_ahead as *const () as usize),
-        squares::SETTLE => Some(squares::settle as *const () as usize),
+        squares::SQUARES => Some(numelt_vecmath::squares::squares(isa) as *const () as usize),
         _ => library::address(name).or_else(|| table.address(name)),
     };
     let code = image::link(object, SYMBOL, address)?;

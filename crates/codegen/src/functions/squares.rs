@@ -5,9 +5,9 @@
 //! and a branch that no processor foresees then calls `pow`. In a loop that cannot be vectorized, checks and branches
 //! take several times as long as the rest.
 //!
-//! Therefore iterations ahead are divided into *strips*. Before a strip, a loop of its own computes the numbers to be
-//! squared in all iterations of the strip, the rounded squares, and marks those that are not sure. LLVM vectorizes that
-//! loop. Then the host replaces the marked squares by the results of `pow` ([`settle`]).
+//! Therefore iterations ahead are divided into *strips*. Before a strip, a loop of its own, which LLVM vectorizes,
+//! computes the numbers to be squared in all iterations of the strip. Then the host squares them
+//! ([`numelt_vecmath::squares`]).
 //!
 //! In: iterations ahead without inner loops. Out: their squares that depend on the number of the iteration, on
 //! loop-invariant values and on arrays that the iterations do not write; and the code that is described above.
@@ -16,51 +16,20 @@ use super::emit::Emit;
 use crate::builder::Val;
 use numelt_func::{Ahead, CFunction, Instr, Value, uses};
 use numelt_ir::{DType, Op, Result};
+use numelt_vecmath::squares::{MOST_ROWS, ROW};
 use std::collections::{BTreeSet, HashMap};
 
-/// The number of iterations in a strip.
-const STRIP: u64 = 256;
 /// Numbers that take more operations are not computed twice.
 const MOST: usize = 24;
-/// Loops with more squares keep their branches.
-const MOST_SQUARES: usize = 6;
 
 /// What the code of a strip calls.
-pub(super) const SETTLE: &str = "numelt_settle_squares";
+pub(super) const SQUARES: &str = "numelt_squares";
 
-// SAFETY: this is C's own signature.
-unsafe extern "C" {
-    fn pow(x: f64, y: f64) -> f64;
-}
-
-/// Replaces the marked squares by what the C library's `pow` returns.
-///
-/// # Safety
-/// There are so many numbers, squares and marks at these addresses; the marks have room up to a multiple of eight.
-pub(super) unsafe extern "C" fn settle(numbers: *const f64, squares: *mut f64, marks: *const u8, count: u64) {
-    // Rust's compiler would replace the power by a product if it knew the exponent.
-    let two = std::hint::black_box(2.0);
-    for first in (0..count as usize).step_by(8) {
-        let mut word = [0; 8];
-        // SAFETY: the caller's promise.
-        unsafe { std::ptr::copy_nonoverlapping(marks.add(first), word.as_mut_ptr(), 8) };
-        // the marks behind the last one mean nothing
-        let inside = u64::MAX >> (64 - 8 * (count as usize - first).min(8));
-        let mut left = u64::from_le_bytes(word) & inside;
-        while left != 0 {
-            let at = first + left.trailing_zeros() as usize / 8;
-            left &= left - 1;
-            // SAFETY: the caller's promise: `at` is less than `count`.
-            unsafe { *squares.add(at) = pow(*numbers.add(at), two) };
-        }
-    }
-}
-
-/// A square, and the instructions that compute the number to be squared.
+/// A square, and the instructions that compute the number to be squared, with their results.
 pub(super) struct Square<'a> {
     out: Value,
     number: Value,
-    slice: Vec<&'a Instr>,
+    slice: Vec<(Value, &'a Instr)>,
 }
 
 /// The squares of iterations ahead that can be computed before the other instructions. `is_two` tells which values
@@ -90,7 +59,7 @@ pub(super) fn of<'a>(ahead: &'a Ahead, is_two: &dyn Fn(Value) -> bool) -> Vec<Sq
             _ => search.look(instr),
         }
     }
-    if has_loops(&ahead.body) || squares.len() > MOST_SQUARES { Vec::new() } else { squares }
+    if has_loops(&ahead.body) || squares.len() > MOST_ROWS { Vec::new() } else { squares }
 }
 
 fn has_loops(body: &[Instr]) -> bool {
@@ -177,7 +146,7 @@ impl<'a> Search<'a> {
     }
 
     /// The instructions that compute a value, in order, up to the squares that are computed before.
-    fn slice(&self, value: Value) -> Vec<&'a Instr> {
+    fn slice(&self, value: Value) -> Vec<(Value, &'a Instr)> {
         let (mut needed, mut open) = (BTreeSet::new(), vec![value]);
         while let Some(value) = open.pop() {
             if !needed.insert(value) {
@@ -190,7 +159,7 @@ impl<'a> Search<'a> {
                 _ => {}
             }
         }
-        self.order.iter().filter(|(out, _)| needed.contains(out)).map(|(_, instr)| *instr).collect()
+        self.order.iter().filter(|(out, _)| needed.contains(out)).copied().collect()
     }
 }
 
@@ -206,7 +175,7 @@ fn is_simple(op: Op, on: DType) -> bool {
 
 /// The squares of the current strip.
 pub(super) struct Strip {
-    /// The memory of each square.
+    /// The row of each square, and its piece of memory.
     memory: HashMap<Value, (Val, usize)>,
     /// The number of the first iteration.
     first: Val,
@@ -215,41 +184,50 @@ pub(super) struct Strip {
 /// Writes the loops that compute the squares of the iterations from `first` to the returned number.
 pub(super) fn prepare<'a>(emit: &mut Emit<'a>, squares: &[Square<'a>], first: Val, to: Val) -> Result<Val> {
     let b = emit.b;
-    let (word, byte, f64t) = (b.int(64), b.int(8), b.float(64));
+    let (word, f64t) = (b.int(64), b.float(64));
     let iterations = emit.iterations.as_mut().expect("squares are those of iterations ahead");
     let (ahead, pieces) = (iterations.ahead, 2 * iterations.ahead.arrays.len());
     iterations.strip = Some(Strip { memory: HashMap::new(), first });
-    let count = b.intrinsic("llvm.smin", &[word], &[b.sub(to, first), b.const_int(word, STRIP)]);
-    let numbers = b.scratch(b.array(f64t, STRIP));
-    let marks = b.scratch(b.array(byte, STRIP));
+    let count = b.intrinsic("llvm.smin", &[word], &[b.sub(to, first), b.const_int(word, ROW as u64)]);
+    let memory = || b.scratch(b.array(f64t, (squares.len() * ROW) as u64));
+    let (numbers, results) = (memory(), memory());
+    let at_row = |start: Val, row: usize| b.element(f64t, start, b.const_int(word, (row * ROW) as u64));
     let arrays = (0..pieces).collect::<Vec<_>>();
-    for (k, square) in squares.iter().enumerate() {
-        let memory = b.scratch(b.array(f64t, STRIP));
-        let (before, turn, done) = (b.current(), b.block(c"square"), b.block(c"settle"));
+    let mut done = 0;
+    while done < squares.len() {
+        // those that no square among them is needed for
+        let is_apart = |other: &&Square<'_>| {
+            !other.slice.iter().any(|(out, _)| squares[done..].iter().any(|square| square.out == *out))
+        };
+        let group = &squares[done..done + squares[done..].iter().take_while(is_apart).count()];
+        let (before, turn, after) = (b.current(), b.block(c"square"), b.block(c"squared"));
         b.jump(turn);
         b.enter(turn);
         let at = b.phi(word);
         b.incoming(at, b.const_int(word, 0), before);
         emit.set(ahead.params[0], b.add(first, at));
-        for instr in &square.slice {
-            emit.instr(instr)?;
-        }
-        let number = emit.get(square.number);
-        let (product, is_sure) = emit.rounded_square(number);
-        let is_unsure = b.zext(b.not(is_sure), byte);
-        for (val, ty, start, align, piece) in
-            [(number, f64t, numbers, 8, 0), (product, f64t, memory, 8, 2 + k), (is_unsure, byte, marks, 1, 1)]
-        {
-            let store = b.store_instruction(val, b.element(ty, start, at), align);
-            b.set_piece(store, pieces + piece, &arrays);
+        let mut written = BTreeSet::new();
+        for (row, square) in group.iter().enumerate() {
+            for (out, instr) in &square.slice {
+                if written.insert(*out) {
+                    emit.instr(instr)?;
+                }
+            }
+            let place = b.element(f64t, at_row(numbers, row), at);
+            let store = b.store_instruction(emit.get(square.number), place, 8);
+            b.set_piece(store, pieces, &arrays);
         }
         let next = b.add(at, b.const_int(word, 1));
         b.incoming(at, next, b.current());
-        b.branch(b.icmp(crate::builder::Int::LLVMIntSLT, next, count), turn, done);
-        b.enter(done);
-        b.call_memory(SETTLE, &[numbers, memory, marks, count]);
+        b.branch(b.icmp(crate::builder::Int::LLVMIntSLT, next, count), turn, after);
+        b.enter(after);
+        b.call_memory(SQUARES, &[numbers, at_row(results, done), count, b.const_int(word, group.len() as u64)]);
         let strip = emit.iterations.as_mut().and_then(|iterations| iterations.strip.as_mut());
-        strip.expect("set above").memory.insert(square.out, (memory, pieces + 2 + k));
+        let strip = strip.expect("set above");
+        for (row, square) in group.iter().enumerate() {
+            strip.memory.insert(square.out, (at_row(results, done + row), pieces + 1));
+        }
+        done += group.len();
     }
     Ok(b.add(first, count))
 }
