@@ -270,7 +270,7 @@ impl Walk<'_> {
             },
         };
         if is_checked {
-            self.watch(result, &x, false);
+            self.watch(result, &x, name == "sqrt");
         }
         Ok(Val::new(Type::Float, vec![result]))
     }

@@ -255,7 +255,7 @@ impl Emitter {
         if let (DType::I64, [a, b]) = (on, args) {
             self.note_sum(out, op, *a, *b);
         }
-        if on.is_float() && matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::Divide) {
+        if on.is_float() && matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::Divide | Op::Sqrt) {
             self.flagged.insert(out);
         }
         self.plain(Instr::Apply { out, op, on, args: args.to_vec() });

@@ -10,14 +10,22 @@ use numelt_func::{Body, Instr, Label, Value};
 use std::collections::{HashMap, HashSet};
 
 /// Removes the checks of results that are certainly used. `doubts` has the condition of each such check with the
-/// result.
+/// result. A check that stays uses its result, so those of the operands of that result need not stay.
 pub fn prune(body: &mut Body, label: Label, params: &[Value], doubts: &HashMap<Value, Value>) {
     let lasting = lasting(body, params);
-    let mut needed = Needed { doubts, lasting, leaves: HashMap::new(), again: HashMap::new(), found: HashSet::new() };
-    needed.again.insert(label, (params.to_vec(), vec![true; params.len()]));
-    needed.body(body, &HashSet::new());
-    let found = needed.found;
-    remove(body, &|condition| doubts.get(condition).is_some_and(|result| found.contains(result)));
+    let mut found = HashSet::new();
+    let mut kept = HashSet::new();
+    for are_uses in [false, true] {
+        let (lasting, used) = (lasting.clone(), found.clone());
+        let (leaves, again) = (HashMap::new(), HashMap::new());
+        let mut needed = Needed { doubts, lasting, leaves, again, found, used: are_uses.then_some(used), kept };
+        needed.again.insert(label, (params.to_vec(), vec![true; params.len()]));
+        needed.body(body, &HashSet::new());
+        (found, kept) = (needed.found, needed.kept);
+    }
+    remove(body, &|condition| {
+        doubts.get(condition).is_some_and(|result| found.contains(result)) && !kept.contains(condition)
+    });
 }
 
 fn remove(body: &mut Body, is_superfluous: &impl Fn(&Value) -> bool) {
@@ -46,6 +54,10 @@ struct Needed<'a> {
     again: HashMap<Label, (Vec<Value>, Vec<bool>)>,
     /// Results that are certainly used whenever they are computed.
     found: HashSet<Value>,
+    /// Those that are used by other instructions than checks, if checks of others count as uses now.
+    used: Option<HashSet<Value>>,
+    /// The conditions of checks that count.
+    kept: HashSet<Value>,
 }
 
 impl Needed<'_> {
@@ -61,9 +73,16 @@ impl Needed<'_> {
                     self.found.insert(*out);
                     live.extend(args);
                 }
-                Instr::Suspect { condition } if !self.doubts.contains_key(condition) => {
-                    live.insert(*condition);
-                }
+                Instr::Suspect { condition } => match (self.doubts.get(condition), &self.used) {
+                    (None, _) => {
+                        live.insert(*condition);
+                    }
+                    (Some(result), Some(used)) if !used.contains(result) && !live.contains(result) => {
+                        self.kept.insert(*condition);
+                        live.insert(*condition);
+                    }
+                    _ => {}
+                },
                 Instr::Convert { out, from } if live.contains(out) => {
                     live.insert(*from);
                 }

@@ -548,3 +548,35 @@ def test_a_condition_is_met_where_only_an_earlier_number_is_read(column):
     checked(read_before_the_inner_loop, make)
     with numpy.errstate(over="raise"):
         checked(read_before_the_inner_loop, make)
+
+
+def mirrored(x, out):
+    for i in range(len(x)):
+        for j in range(i + 1, len(x)):
+            near = x[j] * x[j] - x[i] * 1e160
+            size = math.sqrt(near * near + x[i])
+            out[i, j] = size
+            out[j, i] = size
+
+
+def chosen(x, out):
+    for i in range(len(x)):
+        rest = x[i] * 4.0 - 1.0
+        out[i, 0] = math.sqrt(rest) if rest > 0.5 else rest**2
+        out[i, 1] = math.sqrt(rest + 1e3)
+
+
+@pytest.mark.parametrize(("function", "most"), [(mirrored, 1), (chosen, 2)])
+def test_roots_need_no_checks_of_what_they_are_made_of(function, most):
+    def arguments(at, value):
+        x = numpy.random.default_rng(5).random(90)
+        x[at] = value
+        return lambda: (x, numpy.zeros((90, 90)))
+
+    # no condition, a negative operand, an overflow, and operands that are not finite themselves
+    values = [0.25, -2e3, -1e9, 1e155, 1e200, -1e200, math.inf, -math.inf, math.nan, -0.0]
+    code = checked(function, *(arguments(at, value) for value in values for at in (0, 1, 44, 88, 89)))
+    assert code
+    # the processor's flags tell the rest; only polls end an iteration early
+    assert code.count("suspect") <= most
+    assert code.count("give up") == code.count("poll")

@@ -13,7 +13,7 @@
 
 use super::covering::Covering;
 use super::emit::{Emit, Place as CodePlace};
-use super::squares::Square;
+use super::squares::Before;
 use super::{Machine, RUN_AHEAD, Table, squares};
 use crate::builder::{Block, Int, Ty, Val};
 use numelt_func::{
@@ -374,8 +374,8 @@ pub(super) fn generate<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>, polls: 
     let (iteration, done, given_up) = (b.block(c"iteration"), b.block(c"done"), b.block(c"give_up"));
     emit.iterations = Some(AheadFunction { ahead, is_suspect, given_up, polls, kept, strip: None });
     emit.set(ahead.params[0], from);
-    let squares = squares::of(ahead, &|value| emit.constants.get(&value) == Some(&2.0f64.to_bits()));
-    let outer = if squares.is_empty() { None } else { Some(strips(emit, &squares, to, done)?) };
+    let before = squares::of(ahead, &|value| emit.constants.get(&value) == Some(&2.0f64.to_bits()));
+    let outer = if before.is_empty() { None } else { Some(strips(emit, &before, to, done)?) };
     let (to, end) = outer.as_ref().map_or((to, done), |strips| (strips.to, strips.next));
     let place = emit.place(&ahead.params);
     let (head, phis) = (place.block, place.phis.clone());
@@ -412,8 +412,8 @@ struct Strips {
     next: Block,
 }
 
-/// Begins a loop over strips, and computes the squares of one.
-fn strips<'a>(emit: &mut Emit<'a>, squares: &[Square<'a>], to: Val, done: Block) -> Result<Strips> {
+/// Begins a loop over strips, and computes what is computed before one.
+fn strips<'a>(emit: &mut Emit<'a>, before: &Before<'a>, to: Val, done: Block) -> Result<Strips> {
     let b = emit.b;
     let params = &emit.iterations.as_ref().expect("set by the caller").ahead.params;
     let place = emit.place(params);
@@ -423,7 +423,7 @@ fn strips<'a>(emit: &mut Emit<'a>, squares: &[Square<'a>], to: Val, done: Block)
     let (strip, next) = (b.block(c"strip"), b.block(c"next"));
     b.branch(b.icmp(Int::LLVMIntSLT, phis[0], to), strip, done);
     b.enter(strip);
-    let to = squares::prepare(emit, squares, phis[0], to)?;
+    let to = squares::prepare(emit, before, phis[0], to)?;
     emit.set(params[0], phis[0]);
     Ok(Strips { place, to, next })
 }

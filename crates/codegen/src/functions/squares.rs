@@ -7,13 +7,13 @@
 //!
 //! Therefore iterations ahead are divided into *strips*. Before a strip, a loop of its own, which LLVM vectorizes,
 //! computes the numbers to be squared in all iterations of the strip. Then the host squares them
-//! ([`numelt_vecmath::squares`]).
+//! ([`numelt_vecmath::squares`]). The elements that the next strip reads are requested from memory meanwhile.
 //!
 //! In: iterations ahead without inner loops. Out: their squares that depend on the number of the iteration, on
 //! loop-invariant values and on arrays that the iterations do not write; and the code that is described above.
 
 use super::emit::Emit;
-use crate::builder::Val;
+use crate::builder::{Int, Val};
 use numelt_func::{Ahead, CFunction, Instr, Value, uses};
 use numelt_ir::{DType, Op, Result};
 use numelt_vecmath::squares::{MOST_ROWS, ROW};
@@ -22,25 +22,43 @@ use std::collections::{BTreeSet, HashMap};
 /// Numbers that take more operations are not computed twice.
 const MOST: usize = 24;
 
+/// So many floats lie in a cache line.
+const PER_LINE: u64 = 8;
+
 /// What the code of a strip calls.
 pub(super) const SQUARES: &str = "numelt_squares";
 
-/// A square, and the instructions that compute the number to be squared, with their results.
-pub(super) struct Square<'a> {
-    out: Value,
+/// A number that each iteration computes before a strip.
+struct Early<'a> {
     number: Value,
+    /// The instructions that compute it, with their results.
     slice: Vec<(Value, &'a Instr)>,
+}
+
+/// What is computed before a strip.
+#[derive(Default)]
+pub(super) struct Before<'a> {
+    /// The squares, with the numbers to be squared.
+    squares: Vec<(Value, Early<'a>)>,
+    /// The addresses of elements that are read, one of each array.
+    elements: Vec<Early<'a>>,
+}
+
+impl Before<'_> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.squares.is_empty()
+    }
 }
 
 /// The squares of iterations ahead that can be computed before the other instructions. `is_two` tells which values
 /// from outside are 2.0.
-pub(super) fn of<'a>(ahead: &'a Ahead, is_two: &dyn Fn(Value) -> bool) -> Vec<Square<'a>> {
+pub(super) fn of<'a>(ahead: &'a Ahead, is_two: &dyn Fn(Value) -> bool) -> Before<'a> {
     let inside = uses(&ahead.body).0;
     let mut search = Search { ahead, inside, makers: HashMap::new(), order: Vec::new(), is_guarded: false };
     let (mut squares, mut polls) = (Vec::new(), BTreeSet::new());
     for instr in &ahead.body {
         match instr {
-            Instr::Block { .. } | Instr::Loop { .. } => return Vec::new(),
+            Instr::Block { .. } | Instr::Loop { .. } => return Before::default(),
             Instr::Poll { out, .. } => {
                 polls.insert(*out);
             }
@@ -51,7 +69,7 @@ pub(super) fn of<'a>(ahead: &'a Ahead, is_two: &dyn Fn(Value) -> bool) -> Vec<Sq
                 if (is_two(args[1]) || search.is_two(args[1])) && search.is_known(args[0]) {
                     let slice = search.slice(args[0]);
                     if slice.len() <= MOST {
-                        squares.push(Square { out: *out, number: args[0], slice });
+                        squares.push((*out, Early { number: args[0], slice }));
                         search.add(*out, instr);
                     }
                 }
@@ -59,7 +77,12 @@ pub(super) fn of<'a>(ahead: &'a Ahead, is_two: &dyn Fn(Value) -> bool) -> Vec<Sq
             _ => search.look(instr),
         }
     }
-    if has_loops(&ahead.body) || squares.len() > MOST_ROWS { Vec::new() } else { squares }
+    if has_loops(&ahead.body) || squares.len() > MOST_ROWS {
+        return Before::default();
+    }
+    let all = squares.iter().flat_map(|(_, early)| &early.slice);
+    let elements = search.elements(all.map(|(_, instr)| *instr));
+    Before { squares, elements }
 }
 
 fn has_loops(body: &[Instr]) -> bool {
@@ -132,17 +155,39 @@ impl<'a> Search<'a> {
 
     /// Is an address known, and that of an element of an array that the iterations do not write?
     fn is_unwritten(&self, address: Value) -> bool {
-        let arrays = &self.ahead.arrays;
+        let is_written = |found| self.ahead.written.iter().any(|written| written.array == found);
+        self.is_known(address) && self.array_of(address).is_some_and(|found| !is_written(found))
+    }
+
+    /// The array to which an address belongs.
+    fn array_of(&self, address: Value) -> Option<usize> {
         let mut start = address;
         loop {
-            if let Some(found) = arrays.iter().position(|array| array.address == start) {
-                return self.is_known(address) && self.ahead.written.iter().all(|written| written.array != found);
+            let found = self.ahead.arrays.iter().position(|array| array.address == start);
+            if found.is_some() {
+                return found;
             }
             match self.makers.get(&start) {
                 Some(Instr::Apply { op: Op::Add, on: DType::I64, args, .. }) => start = args[0],
-                _ => return false,
+                _ => return None,
             }
         }
+    }
+
+    /// The addresses of elements that instructions read, one of each array, unless they depend on other elements.
+    fn elements<'b>(&self, instrs: impl Iterator<Item = &'b Instr>) -> Vec<Early<'a>> {
+        let mut found: Vec<(usize, Early<'a>)> = Vec::new();
+        for instr in instrs {
+            let Instr::Load { address, .. } = instr else { continue };
+            let slice = self.slice(*address);
+            if let Some(array) = self.array_of(*address)
+                && !found.iter().any(|(other, _)| *other == array)
+                && !slice.iter().any(|(_, instr)| matches!(instr, Instr::Load { .. }))
+            {
+                found.push((array, Early { number: *address, slice }));
+            }
+        }
+        found.into_iter().map(|(_, early)| early).collect()
     }
 
     /// The instructions that compute a value, in order, up to the squares that are computed before.
@@ -173,66 +218,119 @@ fn is_simple(op: Op, on: DType) -> bool {
     }
 }
 
-/// The squares of the current strip.
+/// The numbers that have been computed for the current strip.
 pub(super) struct Strip {
-    /// The row of each square, and its piece of memory.
+    /// The row of each, and its piece of memory.
     memory: HashMap<Value, (Val, usize)>,
     /// The number of the first iteration.
     first: Val,
+    /// How many iterations there are.
+    count: Val,
 }
 
 /// Writes the loops that compute the squares of the iterations from `first` to the returned number.
-pub(super) fn prepare<'a>(emit: &mut Emit<'a>, squares: &[Square<'a>], first: Val, to: Val) -> Result<Val> {
+pub(super) fn prepare<'a>(emit: &mut Emit<'a>, before: &Before<'a>, first: Val, to: Val) -> Result<Val> {
     let b = emit.b;
-    let (word, f64t) = (b.int(64), b.float(64));
+    let Before { squares, elements } = before;
+    let word = b.int(64);
     let iterations = emit.iterations.as_mut().expect("squares are those of iterations ahead");
-    let (ahead, pieces) = (iterations.ahead, 2 * iterations.ahead.arrays.len());
-    iterations.strip = Some(Strip { memory: HashMap::new(), first });
+    let pieces = 2 * iterations.ahead.arrays.len();
     let count = b.intrinsic("llvm.smin", &[word], &[b.sub(to, first), b.const_int(word, ROW as u64)]);
-    let memory = || b.scratch(b.array(f64t, (squares.len() * ROW) as u64));
-    let (numbers, results) = (memory(), memory());
-    let at_row = |start: Val, row: usize| b.element(f64t, start, b.const_int(word, (row * ROW) as u64));
-    let arrays = (0..pieces).collect::<Vec<_>>();
+    iterations.strip = Some(Strip { memory: HashMap::new(), first, count });
+    request(emit, elements)?;
+    let rows = |count: usize| b.scratch(b.array(b.float(64), (count * ROW) as u64));
+    let (numbers, results) = (rows(squares.len()), rows(squares.len()));
     let mut done = 0;
     while done < squares.len() {
         // those that no square among them is needed for
-        let is_apart = |other: &&Square<'_>| {
-            !other.slice.iter().any(|(out, _)| squares[done..].iter().any(|square| square.out == *out))
+        let is_apart = |(_, early): &&(Value, Early<'_>)| {
+            !early.slice.iter().any(|(out, _)| squares[done..].iter().any(|(square, _)| square == out))
         };
         let group = &squares[done..done + squares[done..].iter().take_while(is_apart).count()];
-        let (before, turn, after) = (b.current(), b.block(c"square"), b.block(c"squared"));
-        b.jump(turn);
-        b.enter(turn);
-        let at = b.phi(word);
-        b.incoming(at, b.const_int(word, 0), before);
-        emit.set(ahead.params[0], b.add(first, at));
-        let mut written = BTreeSet::new();
-        for (row, square) in group.iter().enumerate() {
-            for (out, instr) in &square.slice {
-                if written.insert(*out) {
-                    emit.instr(instr)?;
-                }
-            }
-            let place = b.element(f64t, at_row(numbers, row), at);
-            let store = b.store_instruction(emit.get(square.number), place, 8);
-            b.set_piece(store, pieces, &arrays);
-        }
-        let next = b.add(at, b.const_int(word, 1));
-        b.incoming(at, next, b.current());
-        b.branch(b.icmp(crate::builder::Int::LLVMIntSLT, next, count), turn, after);
-        b.enter(after);
-        b.call_memory(SQUARES, &[numbers, at_row(results, done), count, b.const_int(word, group.len() as u64)]);
-        let strip = emit.iterations.as_mut().and_then(|iterations| iterations.strip.as_mut());
-        let strip = strip.expect("set above");
-        for (row, square) in group.iter().enumerate() {
-            strip.memory.insert(square.out, (at_row(results, done + row), pieces + 1));
+        let early: Vec<&Early<'a>> = group.iter().map(|(_, early)| early).collect();
+        write_rows(emit, &early, numbers, pieces)?;
+        b.call_memory(SQUARES, &[numbers, row(emit, results, done), count, b.const_int(word, group.len() as u64)]);
+        for (k, (square, _)) in group.iter().enumerate() {
+            keep(emit, *square, row(emit, results, done + k), pieces + 1);
         }
         done += group.len();
     }
     Ok(b.add(first, count))
 }
 
-/// The square that a call of `pow` stands for, if it has been computed before the strip.
+/// Writes a loop that requests the elements of the next strip from the caches below, while this one is computed: a strip
+/// reads them faster than they come.
+fn request<'a>(emit: &mut Emit<'a>, elements: &[Early<'a>]) -> Result<()> {
+    let b = emit.b;
+    if elements.is_empty() {
+        return Ok(());
+    }
+    let word = b.int(64);
+    let strip = emit.iterations.as_ref().and_then(|iterations| iterations.strip.as_ref());
+    let first = strip.expect("set by the caller").first;
+    let (ahead, number) = (emit.iterations.as_ref().expect("see above").ahead, |number| b.const_int(word, number));
+    let (before, turn, after) = (b.current(), b.block(c"request"), b.block(c"requested"));
+    b.jump(turn);
+    b.enter(turn);
+    let at = b.phi(word);
+    b.incoming(at, number(ROW as u64), before);
+    emit.set(ahead.params[0], b.add(first, at));
+    for early in elements {
+        for (_, instr) in &early.slice {
+            emit.instr(instr)?;
+        }
+        b.prefetch(super::ahead::pointer(emit, early.number).0);
+    }
+    let next = b.add(at, number(PER_LINE));
+    b.incoming(at, next, b.current());
+    b.branch(b.icmp(Int::LLVMIntSLT, next, number(2 * ROW as u64)), turn, after);
+    b.enter(after);
+    Ok(())
+}
+
+/// The address of a row.
+fn row(emit: &Emit<'_>, memory: Val, number: usize) -> Val {
+    emit.b.element(emit.b.float(64), memory, emit.b.const_int(emit.b.int(64), (number * ROW) as u64))
+}
+
+/// Records where a number has been computed.
+fn keep(emit: &mut Emit<'_>, number: Value, row: Val, piece: usize) {
+    let strip = emit.iterations.as_mut().and_then(|iterations| iterations.strip.as_mut());
+    strip.expect("set before").memory.insert(number, (row, piece));
+}
+
+/// Writes a loop that computes a row of each of these numbers.
+fn write_rows<'a>(emit: &mut Emit<'a>, early: &[&Early<'a>], memory: Val, piece: usize) -> Result<()> {
+    let b = emit.b;
+    let word = b.int(64);
+    let iterations = emit.iterations.as_ref().expect("set by the caller");
+    let strip = iterations.strip.as_ref().expect("set by the caller");
+    let (ahead, first, count) = (iterations.ahead, strip.first, strip.count);
+    let (before, turn, after) = (b.current(), b.block(c"early"), b.block(c"computed"));
+    b.jump(turn);
+    b.enter(turn);
+    let at = b.phi(word);
+    b.incoming(at, b.const_int(word, 0), before);
+    emit.set(ahead.params[0], b.add(first, at));
+    let mut written = BTreeSet::new();
+    for (out, instr) in early.iter().flat_map(|early| &early.slice) {
+        if written.insert(*out) {
+            emit.instr(instr)?;
+        }
+    }
+    for (k, early) in early.iter().enumerate() {
+        let place = b.element(b.float(64), row(emit, memory, k), at);
+        let store = b.store_instruction(emit.get(early.number), place, 8);
+        b.set_piece(store, piece, &(0..2 * ahead.arrays.len()).collect::<Vec<_>>());
+    }
+    let next = b.add(at, b.const_int(word, 1));
+    b.incoming(at, next, b.current());
+    b.branch(b.icmp(Int::LLVMIntSLT, next, count), turn, after);
+    b.enter(after);
+    Ok(())
+}
+
+/// A number, if it has been computed before the strip.
 pub(super) fn computed(emit: &Emit<'_>, out: Value) -> Option<Val> {
     let iterations = emit.iterations.as_ref()?;
     let strip = iterations.strip.as_ref()?;

@@ -21,6 +21,8 @@ const REQUESTED: i64 = 24;
 
 /// A regular grid of contiguous pieces of memory, all of one length.
 struct Block {
+    /// The number of the array.
+    array: usize,
     address: u64,
     /// The length of a piece in bytes.
     piece: usize,
@@ -62,7 +64,20 @@ impl Block {
             piece *= extent as usize;
             axes.pop();
         }
-        Block { address: memory.address.wrapping_add_signed(start), piece, axes }
+        Block { array: part.array, address: memory.address.wrapping_add_signed(start), piece, axes }
+    }
+
+    /// Adds the pieces of another block of the same array to those of this one, if each overlaps or adjoins the same one
+    /// of this block: `a[i]` and `a[i + 1]` are written by such iterations.
+    fn joins(&mut self, other: &Block) -> bool {
+        let end = |block: &Block| block.address.wrapping_add(block.piece as u64);
+        let is_like = self.array == other.array && self.axes == other.axes;
+        if !is_like || other.address > end(self) || self.address > end(other) {
+            return false;
+        }
+        let (address, end) = (self.address.min(other.address), end(self).max(end(other)));
+        (self.address, self.piece) = (address, (end - address) as usize);
+        true
     }
 
     /// The first address, and the one behind the last one; equal if there are no pieces.
@@ -125,12 +140,13 @@ impl Blocks {
         for part in &job.written {
             let memory = &job.arrays[part.array];
             let block = Block::of(memory, part, iterations);
-            let bytes = block.bytes();
-            blocks.bytes = blocks.bytes.saturating_add(bytes);
             blocks.is_scattered |=
-                block.piece <= LINE && bytes > MOST_LINES * block.piece && goes_on_beside(memory, part);
-            blocks.all.push(block);
+                block.piece <= LINE && block.bytes() > MOST_LINES * block.piece && goes_on_beside(memory, part);
+            if !blocks.all.iter_mut().any(|other| other.joins(&block)) {
+                blocks.all.push(block);
+            }
         }
+        blocks.bytes = blocks.all.iter().map(Block::bytes).fold(0, usize::saturating_add);
         blocks
     }
 
@@ -405,6 +421,33 @@ mod tests {
                 assert_eq!(cells, before);
             }
         }
+    }
+
+    #[test]
+    fn parts_beside_each_other_are_copied_once() {
+        let mut cells: Vec<u64> = (0..30).collect();
+        let before = cells.clone();
+        let memory = matrix(&mut cells, 5, 6);
+        // two rows, one below the other, and rows that no row joins
+        for (firsts, bytes) in [([0, 1], 8 * 3 * 6), ([1, 0], 8 * 3 * 6), ([0, 3], 8 * 4 * 6)] {
+            let parts = firsts.map(|first| part(0, first, 1));
+            let job = job(vec![memory.clone()], parts.into(), 0..2);
+            let mut saved = Vec::new();
+            // SAFETY: two iterations are inside of the matrix.
+            unsafe { Blocks::of(&job, &(0..2)).save(&mut saved) };
+            assert_eq!((saved.len(), Blocks::of(&job, &(0..2)).bytes), (bytes, bytes));
+            for first in firsts {
+                (6 * first as usize..6 * (first as usize + 2)).for_each(|k| cells[k] = 99);
+            }
+            // SAFETY: as above.
+            unsafe { Blocks::of(&job, &(0..2)).restore(&saved) };
+            assert_eq!(cells, before);
+        }
+        // other arrays are copied apart, because their elements may be kept elsewhere
+        let mut other = part(0, 1, 1);
+        other.array = 1;
+        let job = job(vec![memory.clone(), memory], vec![part(0, 0, 1), other], 0..2);
+        assert_eq!(Blocks::of(&job, &(0..2)).all.len(), 2);
     }
 
     #[test]
