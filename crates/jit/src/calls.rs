@@ -24,8 +24,8 @@ impl Walk<'_> {
             if !matches!(base.ty, Type::Object(_)) {
                 return self.method(&base, name, args, keywords);
             }
-            if let Some(number) = self.bound_function(&base, name) {
-                return self.call_function(number, Some(base), args, keywords);
+            if let Some((number, object)) = self.bound_function(&base, name) {
+                return self.call_function(number, object, args, keywords);
             }
         }
         let function = self.expr(function)?;
@@ -33,6 +33,11 @@ impl Walk<'_> {
         if kind == ObjectKind::Function {
             let Type::Object(number) = function.ty else { unreachable!("functions are objects") };
             return self.call_function(number, None, args, keywords);
+        }
+        if kind == ObjectKind::Other
+            && let Some((number, object)) = self.bound_function(&function, "__call__")
+        {
+            return self.call_function(number, object, args, keywords);
         }
         if let ObjectKind::Maker(name) = kind {
             return self.make_array(name, args, keywords);

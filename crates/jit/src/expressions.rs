@@ -118,7 +118,10 @@ impl Walk<'_> {
                 Some(slot) => self.value_of_field(slot),
                 None => match self.found(*number, name) {
                     Some(val) => Ok(val),
-                    None => unsupported(format!("the attribute {name} of an object")),
+                    None => match self.property(base, name)? {
+                        Some(val) => Ok(val),
+                        None => unsupported(format!("the attribute {name} of an object")),
+                    },
                 },
             },
             (Type::Array { ndim, .. }, "shape") => {

@@ -7,7 +7,7 @@
 //! Arguments that are one object have one number here, and the code runs only if the same arguments are one object.
 
 use crate::findings::Field;
-use crate::outside::Home;
+use crate::outside::{Home, Via};
 use crate::tree::Expr;
 use crate::types::{Type, Val};
 use crate::walk::{Env, Res, Walk, unsupported};
@@ -91,16 +91,33 @@ impl Walk<'_> {
         Ok(None)
     }
 
-    /// The method that a call `object.name(…)` calls, if it is a Python function of the object's class.
-    pub fn bound_function(&mut self, base: &Val, name: &str) -> Option<u32> {
-        let Type::Object(object) = base.ty else { return None };
-        let key = (object, format!("method {name}"));
-        if let Some(number) = self.findings.found.get(&key) {
-            return Some(*number);
+    /// The Python function that an attribute of an object's class stands for.
+    fn function_of_class(&mut self, object: u32, name: &str) -> Option<(u32, Via)> {
+        let key = (object, name.to_owned());
+        if let Some(known) = self.findings.methods.get(&key) {
+            return *known;
         }
-        let argument = self.world.method(object, name)?;
-        let number = self.add_argument(argument);
-        self.findings.found.insert(key, number);
-        Some(number)
+        let found = self.world.method(object, name).map(|(argument, via)| (self.add_argument(argument), via));
+        self.findings.methods.insert(key, found);
+        found
+    }
+
+    /// The function that a call `object.name(…)` calls, and the object if it is passed to it.
+    pub fn bound_function(&mut self, base: &Val, name: &str) -> Option<(u32, Option<Val>)> {
+        let Type::Object(object) = base.ty else { return None };
+        match self.function_of_class(object, name)? {
+            (function, Via::Method) => Some((function, Some(base.clone()))),
+            (function, Via::Static) => Some((function, None)),
+            (_, Via::Property) => None,
+        }
+    }
+
+    /// The value of a property of an object; `None` if it has no such property.
+    pub fn property(&mut self, base: &Val, name: &str) -> Res<Option<Val>> {
+        let Type::Object(object) = base.ty else { return Ok(None) };
+        match self.function_of_class(object, name) {
+            Some((function, Via::Property)) => self.call_function(function, Some(base.clone()), &[], &[]).map(Some),
+            _ => Ok(None),
+        }
     }
 }

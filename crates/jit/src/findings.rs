@@ -4,7 +4,7 @@
 //! functions that the loop calls have been walked. The loop is then walked again, with these findings. In: what a walk
 //! meets. Out: the findings, and whether they were known before.
 
-use crate::outside::{Argument, Home, ObjectKind, World};
+use crate::outside::{Argument, Home, ObjectKind, Via, World};
 use crate::tree::Callee;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -40,6 +40,10 @@ pub struct Findings {
     pub callees: HashMap<u32, Option<Rc<Callee>>>,
     /// The objects whose attributes the code uses.
     pub objects: BTreeSet<u32>,
+    /// The functions that attributes of classes stand for, by object and name: the number of the argument.
+    pub methods: HashMap<(u32, String), Option<(u32, Via)>>,
+    /// The functions that write to memory, and call themselves.
+    pub recursive: HashSet<u32>,
     /// The attributes that the loop assigns.
     pub fields: Vec<Field>,
     /// For each loop that assigns attributes, in its body or in a called function: the numbers of these attributes.

@@ -2,6 +2,7 @@
 //!
 //! Not here: what becomes of their writes to memory (`undo`) and to attributes (`fields`).
 
+use crate::outside::World;
 use crate::tree::{Callee, Expr, Stmt, StmtKind, parse_callee};
 use crate::types::{Type, Val};
 use crate::walk::{Env, Inlined, Res, Stop, Walk, unsupported};
@@ -37,8 +38,14 @@ impl Walk<'_> {
         keywords: &[(String, Expr)],
     ) -> Res<Val> {
         let around: Vec<u32> = self.inlined.iter().map(|inlined| inlined.function).collect();
-        let is_around = |one: &u32| *one == function || self.world.are_same(*one, function);
-        if around.len() >= DEEPEST || around.iter().any(is_around) {
+        let is_same = |world: &mut dyn World, one: &u32| *one == function || world.are_same(*one, function);
+        let calls_itself = around.iter().any(|one| is_same(self.world, one));
+        if calls_itself && self.findings.undone.contains(&self.place.statement) {
+            // to begin such a call in compiled code, and then again in CPython, would gain nothing
+            self.findings.is_complete &= !self.findings.recursive.insert(function);
+        }
+        let is_recursive = self.findings.recursive.iter().any(|one| is_same(self.world, one));
+        if around.len() >= DEEPEST || calls_itself || is_recursive {
             return unsupported("a function that calls itself");
         }
         let mut values: Vec<Val> = object.into_iter().collect();

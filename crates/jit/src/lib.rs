@@ -59,7 +59,7 @@ mod watch;
 mod work;
 
 pub use made::{MADE, VIEW};
-pub use outside::{APPENDED, Argument, Form, Home, IterationsAhead, ObjectKind, Param, World};
+pub use outside::{APPENDED, Argument, Form, Home, IterationsAhead, ObjectKind, Param, Via, World};
 pub use sources::count as source_parts;
 pub use tree::{Expr, Index, Operator, Stmt, StmtKind, Target, Unit, parse_unit};
 pub use types::{Type, numpy_name, places};

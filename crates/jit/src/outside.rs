@@ -57,6 +57,17 @@ pub enum Home {
     None,
 }
 
+/// How a class makes an attribute of its objects of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Via {
+    /// Calling the attribute calls the function with the object as the first argument.
+    Method,
+    /// The attribute is the function itself (`staticmethod`).
+    Static,
+    /// Reading the attribute calls the function with the object (`property`).
+    Property,
+}
+
 /// The source of a parameter of the compiled function.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Param {
@@ -157,9 +168,8 @@ pub trait World {
         None
     }
 
-    /// The Python function that a call of a method of an object calls, with the object as the first argument. If it is
-    /// found, it gets the next number.
-    fn method(&mut self, _of: u32, _name: &str) -> Option<Argument> {
+    /// The Python function that an attribute of an object's class stands for. If it is found, it gets the next number.
+    fn method(&mut self, _of: u32, _name: &str) -> Option<(Argument, Via)> {
         None
     }
 

@@ -3,7 +3,7 @@
 
 use numelt_func::{Memory, Outcome, interpret, verify};
 use numelt_ir::{DType, Scalar};
-use numelt_jit::{Argument, Home, ObjectKind, Param, Specialized, Type, World, parse_unit, specialize};
+use numelt_jit::{Argument, Home, ObjectKind, Param, Specialized, Type, Via, World, parse_unit, specialize};
 
 /// An object with the attribute `x`, an int, and the method `put`, which writes to an array and to `x`.
 struct OneObject;
@@ -28,8 +28,8 @@ impl World for OneObject {
         (of == 1 && name == "x").then_some(Home::Own)
     }
 
-    fn method(&mut self, _: u32, _: &str) -> Option<Argument> {
-        Some(Argument { kind: ObjectKind::Function, ty: Type::None })
+    fn method(&mut self, _: u32, _: &str) -> Option<(Argument, Via)> {
+        Some((Argument { kind: ObjectKind::Function, ty: Type::None }, Via::Method))
     }
 
     fn global(&mut self, _: u32, _: &str) -> Option<Argument> {

@@ -32,10 +32,6 @@ class Body:
         self.other = self
         self.items = [1, 2, 3, 4, 5]
 
-    @property
-    def twice(self):
-        return 2 * self.n
-
 METHODS
 
 class Cell:
@@ -108,6 +104,26 @@ def all_of(*args):
 
 """
 
+COMMON = """    @property
+    def twice(self):
+        return 2 * self.n
+
+    @property
+    def changed(self):
+        self.a[0] += 1
+        self.n += 1
+        return self.n
+
+    @staticmethod
+    def half(t, u=1):
+        return t / 2 + u
+
+    def __call__(self, t):
+        self.n += 1
+        return t + self.n
+
+"""
+
 NUMBERS = ("0", "1", "2", "-1", "3", "0.5", "-1.5", "7", "1e308", "4611686018427387904", "True", "2.0")
 
 
@@ -132,7 +148,7 @@ class Writer:
         self._functions = ["plain", "swap", "all_of"]
         functions = "".join(self._function(name) for name in names)
         self._functions += names
-        methods = self._method("bump") + self._method("act")
+        methods = COMMON + self._method("bump") + self._method("act")
         self._functions += ["bump", "act"]
         return HEAD.replace("METHODS", methods) + functions + self._main()
 
@@ -199,6 +215,11 @@ class Writer:
             return f"plain({self._name()}{argument})"
         if name == "swap":
             return f"swap({r.choice(self._arrays)}, {self._index()}, {self._index()})"
+        if r.random() < 0.15:
+            p = r.choice(self._objects)
+            return r.choice(
+                [f"{p}.half({self._name()})", f"{p}({self._name()})", f"{p}.changed", f"{p}.twice"]
+            )
         if name == "all_of":
             return r.choice(["all_of(t, 2, s)", "all_of()", f"all_of({self._name()}, *(1, s))"])
         if name in ("bump", "act"):

@@ -105,6 +105,72 @@ def test_attributes_of_the_class_and_new_ones():
     assert Box.limit == 3
 
 
+def test_properties_static_methods_and_calls_of_objects():
+    class Rich(Box):
+        @property
+        def doubled(self):
+            return 2 * self.value
+
+        @property
+        def taken(self):
+            self.count += 1
+            return self.count
+
+        @staticmethod
+        def half(x):
+            return x / 2
+
+        def __call__(self, x, by=1):
+            self.value += x
+            return self.value * by
+
+    def f(box, n):
+        s = 0
+        for i in range(n):
+            s += box.doubled + box.half(i) + box(i, by=2)
+            if box.taken > 12:
+                break
+        return s
+
+    compiled = both(f, lambda: (Rich(), 20), lambda: (Rich(0.5), 9))
+    assert runs_of(compiled) == (2, 0)
+
+    box = Rich()
+    box.half = lambda x: 3
+    assert compiled(box, 3) == f(Rich(), 3) + 9 - 0 - 0.5 - 1
+    Rich.doubled = 5
+    assert compiled(Rich(), 3) == f(Rich(), 3)
+    del Rich.__call__
+    with pytest.raises(TypeError, match="not callable"):
+        compiled(Rich(), 3)
+
+
+def test_a_method_that_calls_itself_and_writes():
+    class Sets:
+        def __init__(self, n):
+            self.parent = list(range(n))
+            self.count = n
+
+        def find(self, x):
+            if self.parent[x] != x:
+                self.parent[x] = self.find(self.parent[x])
+            return self.parent[x]
+
+        def join(self, x, y):
+            x, y = self.find(x), self.find(y)
+            if x != y:
+                self.parent[x] = y
+                self.count -= 1
+
+    def f(n):
+        sets = Sets(n)
+        for i in range(2 * n):
+            sets.join(i * 7 % n, i * 3 % n)
+        return sets.parent, sets.count
+
+    both(f, lambda: (50,), lambda: (7,))
+
+
 def test_one_object_with_two_names():
     def move(p, q, n):
         for i in range(n):

@@ -3,17 +3,19 @@
 //! In: an object and a name. Out: whether CPython's own rules apply to it, and where the value is. CPython's cache of
 //! lookups in classes answers in a few nanoseconds, so this is asked before each run of compiled code.
 
-use numelt_jit::Home;
+use numelt_jit::{Home, Via};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyModule, PyString};
 use std::ptr::fn_addr_eq;
 
-// in CPython's header `cpython/object.h`, for all versions
+// in CPython's headers, for all versions
 unsafe extern "C" {
-    /// What a class or its bases have by this name: a borrowed reference, or null.
+    /// What a class or its bases have by this name: a borrowed reference, or null (`cpython/object.h`).
     fn _PyType_Lookup(class: *mut ffi::PyTypeObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject;
+    /// The class `staticmethod`, in `funcobject.h`.
+    static mut PyStaticMethod_Type: ffi::PyTypeObject;
 }
 
 /// What the class of an object says of a name, if attributes of its objects are looked up by CPython's own rules.
@@ -53,7 +55,7 @@ fn is_descriptor(found: &Bound<'_, PyAny>) -> bool {
 }
 
 /// Where the value of an attribute is; `None` if reading it may run code of the program.
-pub fn home(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Home> {
+fn home(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Home> {
     if object.is_instance_of::<PyModule>() {
         return Some(Home::Module);
     }
@@ -67,6 +69,44 @@ pub fn home(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Hom
     }
 }
 
+/// Where an attribute is, and what the class has by its name.
+pub struct Place {
+    home: Home,
+    in_class: Option<Py<PyAny>>,
+}
+
+impl Place {
+    /// The place of an attribute; `None` if reading it may run code of the program.
+    pub fn of(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Place> {
+        let home = home(object, name)?;
+        let in_class = if home == Home::Module { None } else { in_class(object, name)?.map(Bound::unbind) };
+        Some(Place { home, in_class })
+    }
+
+    /// Does the attribute of another object of the same class have this place?
+    pub fn is_that_of(&self, object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> bool {
+        if self.home == Home::Module {
+            return true;
+        }
+        match (in_class(object, name), &self.in_class) {
+            (Some(None), None) => true,
+            (Some(Some(found)), Some(known)) if found.is(known) => {
+                // values of the class may be replaced by values of the object
+                found.get_type_ptr() == &raw mut ffi::PyMemberDescr_Type || home(object, name) == Some(self.home)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Are attributes of an object assigned by CPython's own rules?
+pub fn has_plain_assignment(object: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: the object's class is alive.
+    let own = unsafe { (*object.get_type_ptr()).tp_setattro };
+    let general: ffi::setattrofunc = ffi::PyObject_GenericSetAttr;
+    own.is_some_and(|own| fn_addr_eq(own, general))
+}
+
 /// Can an object have attributes for which its class has no slots?
 fn has_dictionary(object: &Bound<'_, PyAny>) -> bool {
     // SAFETY: the object's class is alive.
@@ -75,10 +115,7 @@ fn has_dictionary(object: &Bound<'_, PyAny>) -> bool {
 
 /// Where an attribute is, if it can be assigned without running code of the program.
 pub fn assignable(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Option<Home> {
-    // SAFETY: the object's class is alive.
-    let own = unsafe { (*object.get_type_ptr()).tp_setattro };
-    let general: ffi::setattrofunc = ffi::PyObject_GenericSetAttr;
-    if !own.is_some_and(|own| fn_addr_eq(own, general)) {
+    if !has_plain_assignment(object) {
         return None;
     }
     match home(object, name)? {
@@ -90,15 +127,25 @@ pub fn assignable(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> Opti
     }
 }
 
-/// The function of the object's class that a call `object.name(…)` calls.
-pub fn method<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+/// The Python function that an attribute of the object's class stands for.
+pub fn function<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<(Bound<'py, PyAny>, Via)> {
+    let py = object.py();
     let found = in_class(object, name)??;
-    if !found.is_exact_instance_of::<PyFunction>() {
+    let part = |of: &Bound<'py, PyAny>, name: &Bound<'py, PyString>| of.getattr(name).ok();
+    let class = found.get_type_ptr();
+    let (function, via) = if found.is_exact_instance_of::<PyFunction>() {
+        // the object may have an attribute of that name, too
+        let bound = part(object, name)?;
+        let of = part(&bound, intern!(py, "__self__"))?;
+        let called = part(&bound, intern!(py, "__func__"))?;
+        (Some(called).filter(|called| of.is(object) && called.is(&found))?, Via::Method)
+    } else if class == &raw mut PyStaticMethod_Type {
+        let inner = part(&found, intern!(py, "__func__"))?;
+        (part(object, name).filter(|own| own.is(&inner))?, Via::Static)
+    } else if class == &raw mut ffi::PyProperty_Type {
+        (part(&found, intern!(py, "fget"))?, Via::Property)
+    } else {
         return None;
-    }
-    // the object may have an attribute of that name, too
-    let bound = object.getattr(name).ok()?;
-    let part = |name| bound.getattr(name).ok();
-    let (of, called) = (part(intern!(object.py(), "__self__"))?, part(intern!(object.py(), "__func__"))?);
-    (of.is(object) && called.is(&found)).then_some(found)
+    };
+    function.is_exact_instance_of::<PyFunction>().then_some((function, via))
 }

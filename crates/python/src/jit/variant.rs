@@ -14,7 +14,7 @@ use crate::jit::host_functions::HostFunction;
 use crate::jit::results::Shape;
 use crate::jit::world::{Identity, LookupPath, Outside};
 use crate::jit::worth;
-use numelt_jit::{AheadNote, Argument, Exit, Field, ObjectKind, Param, Stmt, StmtKind, Unit, specialize};
+use numelt_jit::{AheadNote, Argument, Exit, Field, Home, ObjectKind, Param, Stmt, StmtKind, Unit, specialize};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -246,9 +246,13 @@ impl Variant {
             }
         }
         let are_one = |(one, other): &(u32, u32)| objects[*one as usize].is(&objects[*other as usize]);
+        // the places of attributes with a value have been compared above
         let is_alike = |(field, _): &(Field, Option<usize>)| {
             let object = &objects[field.object as usize];
-            attributes::assignable(object, &PyString::intern(py, &field.name)) == Some(field.home)
+            match field.home {
+                Home::None => attributes::assignable(object, &PyString::intern(py, &field.name)) == Some(Home::None),
+                _ => attributes::has_plain_assignment(object),
+            }
         };
         Ok(self.same.iter().all(are_one) && !self.different.iter().any(are_one) && self.fields.iter().all(is_alike))
     }

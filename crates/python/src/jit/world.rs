@@ -4,12 +4,12 @@
 //! up again before each run.
 
 use crate::jit::arguments::{self, Numbers, Objects};
-use crate::jit::attributes;
+use crate::jit::attributes::{self, Place};
 use crate::jit::forced;
 use crate::jit::host_functions::ufunc_loop;
 use crate::jit::known;
 use numelt_ir::DType;
-use numelt_jit::{Argument, Home, IterationsAhead, ObjectKind, World};
+use numelt_jit::{Argument, Home, IterationsAhead, ObjectKind, Via, World};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::intern;
@@ -110,9 +110,9 @@ pub struct LookupPath {
 /// One lookup.
 enum Step {
     /// An attribute, if the object has this class, and the value is in the same place.
-    Attribute(Py<PyType>, Home),
-    /// The function of the class that a method call calls, if the object has this class.
-    Method(Py<PyType>),
+    Attribute(Py<PyType>, Place),
+    /// The function that an attribute of the class stands for, if the object has this class.
+    Method(Py<PyType>, Via),
     /// A global name of a function.
     Global,
     /// A variable of an enclosing function, by its index in the closure.
@@ -124,13 +124,16 @@ impl LookupPath {
     pub fn follow<'py>(&self, py: Python<'py>, objects: &[Bound<'py, PyAny>]) -> PyResult<Option<Bound<'py, PyAny>>> {
         let of = &objects[self.of as usize];
         match &self.step {
-            Step::Attribute(class, home) => {
+            Step::Attribute(class, place) => {
                 let name = self.name.bind(py);
-                let is_alike = of.get_type().is(class) && attributes::home(of, name) == Some(*home);
+                let is_alike = of.get_type().is(class) && place.is_that_of(of, name);
                 Ok(if is_alike { of.getattr(name).ok() } else { None })
             }
-            Step::Method(class) if of.get_type().is(class) => Ok(attributes::method(of, self.name.bind(py))),
-            Step::Method(_) => Ok(None),
+            Step::Method(class, via) if of.get_type().is(class) => {
+                let found = attributes::function(of, self.name.bind(py));
+                Ok(found.filter(|found| found.1 == *via).map(|found| found.0))
+            }
+            Step::Method(..) => Ok(None),
             Step::Cell(number) => {
                 let cells = of.getattr(intern!(py, "__closure__"))?.cast_into::<PyTuple>()?;
                 // an empty cell has no contents
@@ -193,24 +196,24 @@ impl Outside<'_, '_> {
 impl World for Outside<'_, '_> {
     fn attribute(&mut self, of: u32, name: &str) -> Option<Argument> {
         let object = self.objects.get(of as usize)?;
-        let home = attributes::home(object, &PyString::intern(self.py, name))?;
+        let place = Place::of(object, &PyString::intern(self.py, name))?;
         let class = object.get_type().unbind();
-        self.found(of, Step::Attribute(class, home), name).ok().flatten()
+        self.found(of, Step::Attribute(class, place), name).ok().flatten()
     }
 
     fn assignable(&mut self, of: u32, name: &str) -> Option<Home> {
         attributes::assignable(self.objects.get(of as usize)?, &PyString::intern(self.py, name))
     }
 
-    fn method(&mut self, of: u32, name: &str) -> Option<Argument> {
+    fn method(&mut self, of: u32, name: &str) -> Option<(Argument, Via)> {
         let object = self.objects.get(of as usize)?;
-        let function = attributes::method(object, &PyString::intern(self.py, name))?;
+        let (function, via) = attributes::function(object, &PyString::intern(self.py, name))?;
         // decorators and other callables have no tree
         let class = object.get_type().unbind();
         if known::is_known(&function) {
             return None;
         }
-        self.found(of, Step::Method(class), name).ok().flatten()
+        Some((self.found(of, Step::Method(class, via), name).ok().flatten()?, via))
     }
 
     fn global(&mut self, function: u32, name: &str) -> Option<Argument> {
