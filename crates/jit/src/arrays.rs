@@ -122,6 +122,7 @@ impl Walk<'_> {
         let Type::Array { writeable: true, .. } = view.ty else {
             return unsupported(format!("writing to {}", view.ty));
         };
+        self.check_effect()?;
         match view.ty {
             Type::Array { dtype, ndim: 0, .. } => {
                 Ok(StoreTarget::Element(Element { which: view.parts[0], address: view.parts[1], dtype }))

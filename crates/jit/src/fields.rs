@@ -67,6 +67,7 @@ impl Walk<'_> {
     /// The position of an attribute that is assigned. `None` while the loop is walked for the first time; it will be
     /// walked again.
     pub fn assigned_field(&mut self, base: &Expr, name: &str) -> Res<Option<usize>> {
+        self.check_effect()?;
         let base = self.expr(base)?;
         let Type::Object(object) = base.ty else { return unsupported(format!("an attribute of {}", base.ty)) };
         let home = if self.findings.is_instance(object) { self.world.assignable(object, name) } else { None };

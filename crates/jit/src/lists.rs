@@ -49,6 +49,7 @@ impl Walk<'_> {
         let Type::List { dtype, depth: 1, fixed: false } = list.ty else {
             return unsupported("replacing an item of a list that is not a number, or of a tuple");
         };
+        self.check_effect()?;
         let index = self.list_index(list, indices)?;
         let view = self.step_in(&memory_of(list), index);
         Ok(StoreTarget::Item(Element { which: view.parts[0], address: view.parts[1], dtype }))

@@ -18,6 +18,8 @@ pub struct Unit {
     pub body: Stmt,
     /// Does the code take over at the beginning of an iteration? CPython has evaluated the test of a `while` loop then.
     pub is_resumed: bool,
+    /// May called functions have no effects? What they have done could be done again then.
+    pub is_pure: bool,
 }
 
 /// A function that a loop calls.
@@ -209,6 +211,7 @@ pub fn parse_unit(text: &str) -> Parsed<Unit> {
         inputs: texts(inputs.tagged("inputs")?)?,
         body: body.stmt()?,
         is_resumed: false,
+        is_pure: false,
     })
 }
 

@@ -47,6 +47,14 @@ impl Walk<'_> {
         }
     }
 
+    /// Refuses an effect of a called function, if the loop may have none.
+    pub fn check_effect(&self) -> Res<()> {
+        match self.inlined.is_empty() || !self.unit.is_pure {
+            true => Ok(()),
+            false => unsupported("a function with effects"),
+        }
+    }
+
     /// Before a `for` loop in a called function that writes in it: if the loop is long, the function runs on its own,
     /// because it may run iterations ahead then, on several threads.
     pub fn exit_if_writes_long(&mut self, number: u32, count: Value) {

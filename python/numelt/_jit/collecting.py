@@ -194,8 +194,9 @@ def _loop(code: types.CodeType, key: _Same, is_range: bool) -> _Loop | None:
     arguments = ast.arguments([], parameters, None, [], [], None, [])
     around = ast.FunctionDef("<genexpr>", arguments, [loop], [])
     low = lowered(loop, Scope(around, found.scope), is_resumed=True)
+    name, filename = code.co_qualname, code.co_filename
     unit = _core.JitUnit(
-        low.text, key.namespace, code.co_qualname, code.co_filename, is_requested=False, is_awaited=True
+        low.text, key.namespace, name, filename, is_requested=False, is_awaited=True, is_pure=True
     )
     ALL.add(unit)
     reporting.add_units(code, [unit])

@@ -3,6 +3,7 @@
 import threading
 import time
 
+import numpy
 import pytest
 
 import numelt as np
@@ -169,6 +170,34 @@ def test_a_method_that_calls_itself_and_writes():
         return sets.parent, sets.count
 
     both(f, lambda: (50,), lambda: (7,))
+
+
+def put(box, a, x):
+    box.count += 1
+    a[int(x) % 5] += 1
+    return x / (x - 7000)
+
+
+@pytest.mark.parametrize("count", [-1, 5000, 6999, 9000])
+@pytest.mark.parametrize("some", [False, True])
+def test_a_generator_whose_elements_have_effects(count, some):
+    def f(module, box, a, values):
+        if some:
+            elements = (put(box, a, x) for x in values if put(box, a, x) < 1)
+        else:
+            elements = (put(box, a, x) for x in values)
+        try:
+            return module.fromiter(elements, float, count).sum(), box.count, a
+        finally:
+            box.value = a.copy()
+
+    for values in (range(8000), range(6000), np.arange(8000.0)):
+        box, plain = Box(), Box()
+        found = outcome(f, (np, box, np.zeros(5), values))
+        wanted = outcome(f, (numpy, plain, np.zeros(5), values))
+        # the last line of an exception is one of numelt
+        assert found[0][:2] == wanted[0][:2]
+        assert (box.count, box.value.tolist()) == (plain.count, plain.value.tolist())
 
 
 def test_one_object_with_two_names():

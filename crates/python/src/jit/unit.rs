@@ -126,7 +126,7 @@ const MOST_VARIANTS: usize = 16;
 #[pymethods]
 impl JitUnit {
     #[new]
-    #[pyo3(signature = (tree, globals, name, filename, is_requested, is_strict=false, is_resumed=false, is_awaited=false, due=None))]
+    #[pyo3(signature = (tree, globals, name, filename, is_requested, is_strict=false, is_resumed=false, is_awaited=false, due=None, is_pure=false))]
     #[allow(clippy::too_many_arguments)] // the arguments of a Python class
     fn new(
         tree: &str,
@@ -138,11 +138,13 @@ impl JitUnit {
         is_resumed: bool,
         is_awaited: bool,
         due: Option<(Py<PyList>, usize)>,
+        is_pure: bool,
     ) -> PyResult<JitUnit> {
         let py = globals.py();
         let mut tree = parse_unit(tree).map_err(PyValueError::new_err)?;
         tree.name = name.to_owned();
         tree.is_resumed = is_resumed;
+        tree.is_pure = is_pure;
         let fors = numelt_jit::fors_of(&tree).len();
         let names = tree.inputs.iter().map(|name| PyString::intern(py, name).unbind()).collect();
         Ok(JitUnit {
