@@ -70,7 +70,7 @@ pub use walk::{AheadNote, Exit, Source};
 use emit::Emitter;
 pub use findings::Field;
 use findings::Findings;
-use numelt_func::{Function, iterations_ahead};
+use numelt_func::{Function, iterations_ahead, uses};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use walk::{Place, Res, Stop, Walk};
 
@@ -89,6 +89,8 @@ pub struct Specialized {
     pub written: Vec<u32>,
     /// The numbers of the arguments that are lists to which the code appends.
     pub appended: Vec<u32>,
+    /// The numbers of the arguments that are lists whose numbers the code does not use.
+    pub unread: Vec<u32>,
     /// The attributes that the code assigns: each exit returns a value for each of them.
     pub fields: Vec<Field>,
     /// Pairs of arguments that must be one object.
@@ -197,6 +199,19 @@ impl<'a> Walk<'a> {
             arrays.map(|(number, _)| number as u32).filter(|number| any || walk.written.contains(&Some(*number)));
         let written = written.collect();
         let (function, params) = (walk.e.finish(), walk.params);
+        let read: HashSet<u32> = {
+            let used = uses(&function.body).1;
+            let of = |(param, value): (&Param, _)| match param {
+                Param::Part { argument, .. } if used.contains(value) => Some(*argument),
+                _ => None,
+            };
+            params.iter().zip(&function.params).filter_map(of).collect()
+        };
+        let is_unread = |number: &u32| {
+            let argument = &walk.findings.arguments[*number as usize];
+            matches!(argument.ty, Type::List { .. }) && !read.contains(number)
+        };
+        let unread = (0..walk.findings.arguments.len() as u32).filter(is_unread).collect();
         let appended = |param: &Param| if let Param::Append(number) = param { Some(*number) } else { None };
         let appended = params.iter().filter_map(appended).collect();
         for ahead in iterations_ahead(&function.body) {
@@ -212,6 +227,7 @@ impl<'a> Walk<'a> {
             exits: walk.exits,
             written,
             appended,
+            unread,
             fields,
             same,
             different,

@@ -428,6 +428,7 @@ impl JitUnit {
         numbers: &mut Numbers,
         accounts: &[Arc<Account>],
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        numbers.lists.retain(|list| !variant.unread.contains(&list.argument));
         let work = self.work(variant, numbers);
         let appended = Appended::new(&variant.appended);
         let (took, lists);

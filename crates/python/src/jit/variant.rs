@@ -45,6 +45,8 @@ pub struct Variant {
     different: Vec<(u32, u32)>,
     pub written: Vec<u32>,
     pub appended: Vec<u32>,
+    /// The lists whose numbers the code does not use.
+    pub unread: Vec<u32>,
     pub code: Arc<Code>,
     pub text: String,
     /// For each loop, how its iterations run.
@@ -204,6 +206,7 @@ impl Variant {
             exits: made.exits,
             written: made.written,
             appended: made.appended,
+            unread: made.unread,
             text: made.function.to_string(),
             code: Code::new(made.function),
             ahead: made.ahead,

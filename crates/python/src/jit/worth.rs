@@ -4,14 +4,20 @@
 //! In: the tree of a loop and its arguments. Out: nanoseconds. Not here: the decision that follows from them.
 
 use crate::jit::arguments::Numbers;
-use numelt_jit::{Argument, Expr, Index, Stmt, StmtKind, Target, Type, Unit};
+use numelt_jit::{Argument, Expr, Index, ObjectKind, Stmt, StmtKind, Target, Type, Unit};
 
 /// The time that CPython takes for one operation of an expression, in nanoseconds.
 const OPERATION: f64 = 30.0;
 /// A call counts as this many operations.
 const CALL: f64 = 4.0;
+/// A call of a function or a method of the program counts as this many: about a third of a microsecond for the call, and
+/// as much for what it does.
+const CALL_OF_FUNCTION: f64 = 20.0;
 /// The assumed number of iterations of an inner loop about which nothing is known.
 const ASSUMED_ITERATIONS: f64 = 10.0;
+
+/// The number of operations that count for a call of a function.
+type Cost<'a> = &'a dyn Fn(&Expr) -> f64;
 
 /// The loop and the values of its variables.
 struct KnownValues<'a> {
@@ -41,11 +47,17 @@ pub fn of_iteration(tree: &Unit, arguments: &[Argument], numbers: &Numbers) -> f
 
 /// The number of operations of an assignment; 0 for other statements.
 pub fn operations(statement: &Stmt) -> f64 {
+    operations_of_assignment(statement, &|_| CALL)
+}
+
+fn operations_of_assignment(statement: &Stmt, call: Cost<'_>) -> f64 {
     match &statement.kind {
         StmtKind::Assign { targets, value } => {
-            operations_of(value) + targets.iter().map(operations_of_target).sum::<f64>()
+            operations_of(value, call) + targets.iter().map(|target| operations_of_target(target, call)).sum::<f64>()
         }
-        StmtKind::Aug { target, value, .. } => 1.0 + operations_of(value) + 2.0 * operations_of_target(target),
+        StmtKind::Aug { target, value, .. } => {
+            1.0 + operations_of(value, call) + 2.0 * operations_of_target(target, call)
+        }
         _ => 0.0,
     }
 }
@@ -135,58 +147,84 @@ impl KnownValues<'_> {
         body.iter().map(|statement| self.statement(statement)).sum()
     }
 
+    /// The number of operations that count for a call: more for functions of the program than for those of libraries.
+    fn cost_of_call(&self, function: &Expr) -> f64 {
+        let kind = |expr: &Expr| match expr {
+            Expr::Slot(slot) => self.arguments.get(*slot).map(|argument| &argument.kind),
+            Expr::Input(input) => self.arguments.get(self.tree.slots.len() + input).map(|argument| &argument.kind),
+            _ => None,
+        };
+        let mut object = function;
+        while let Expr::Attr(of, _) = object {
+            object = of;
+        }
+        let is_programs = match function {
+            Expr::Attr(..) => kind(object) == Some(&ObjectKind::Other),
+            _ => kind(function) == Some(&ObjectKind::Function),
+        };
+        if is_programs { CALL_OF_FUNCTION } else { CALL }
+    }
+
     fn statement(&self, statement: &Stmt) -> f64 {
+        let call: Cost<'_> = &|function| self.cost_of_call(function);
+        let of = |expr: &Expr| operations_of(expr, call);
         match &statement.kind {
             StmtKind::For { iter, body, .. } => {
-                operations_of(iter) + self.iterations(iter).unwrap_or(ASSUMED_ITERATIONS) * (1.0 + self.block(body))
+                of(iter) + self.iterations(iter).unwrap_or(ASSUMED_ITERATIONS) * (1.0 + self.block(body))
             }
-            StmtKind::While { test, body, .. } => ASSUMED_ITERATIONS * (operations_of(test) + self.block(body)),
-            StmtKind::If { test, body, orelse } => operations_of(test) + self.block(body).max(self.block(orelse)),
-            StmtKind::Assign { .. } | StmtKind::Aug { .. } => operations(statement),
-            StmtKind::Expr(value) | StmtKind::Assert(value) | StmtKind::Return(value) => operations_of(value),
+            StmtKind::While { test, body, .. } => ASSUMED_ITERATIONS * (of(test) + self.block(body)),
+            StmtKind::If { test, body, orelse } => of(test) + self.block(body).max(self.block(orelse)),
+            StmtKind::Assign { .. } | StmtKind::Aug { .. } => operations_of_assignment(statement, call),
+            StmtKind::Expr(value) | StmtKind::Assert(value) | StmtKind::Return(value) => of(value),
             StmtKind::Exit(_) => CALL,
             StmtKind::Pass | StmtKind::Break | StmtKind::Continue => 0.0,
         }
     }
 }
 
-fn operations_of_all(exprs: &[Expr]) -> f64 {
-    exprs.iter().map(operations_of).sum()
+fn operations_of_all(exprs: &[Expr], call: Cost<'_>) -> f64 {
+    exprs.iter().map(|expr| operations_of(expr, call)).sum()
 }
 
 /// The number of operations in an expression.
-fn operations_of(expr: &Expr) -> f64 {
+fn operations_of(expr: &Expr, call: Cost<'_>) -> f64 {
+    let of = |expr: &Expr| operations_of(expr, call);
     match expr {
-        Expr::Binary(_, a, b) => 1.0 + operations_of(a) + operations_of(b),
-        Expr::Unary(_, a) | Expr::Attr(a, _) => 1.0 + operations_of(a),
-        Expr::Compare(a, others) => operations_of(a) + others.iter().map(|(_, b)| 1.0 + operations_of(b)).sum::<f64>(),
-        Expr::And(items) | Expr::Or(items) | Expr::Tuple(items) | Expr::List(items) => 1.0 + operations_of_all(items),
-        Expr::IfExp(test, a, b) => 1.0 + operations_of(test) + operations_of(a).max(operations_of(b)),
-        Expr::Index(base, indices) => 2.0 + operations_of(base) + indices.iter().map(operations_of_index).sum::<f64>(),
+        Expr::Binary(_, a, b) => 1.0 + of(a) + of(b),
+        Expr::Unary(_, a) | Expr::Attr(a, _) => 1.0 + of(a),
+        Expr::Compare(a, others) => of(a) + others.iter().map(|(_, b)| 1.0 + of(b)).sum::<f64>(),
+        Expr::And(items) | Expr::Or(items) | Expr::Tuple(items) | Expr::List(items) => {
+            1.0 + operations_of_all(items, call)
+        }
+        Expr::IfExp(test, a, b) => 1.0 + of(test) + of(a).max(of(b)),
+        Expr::Index(base, indices) => {
+            2.0 + of(base) + indices.iter().map(|index| operations_of_index(index, call)).sum::<f64>()
+        }
         Expr::Call(function, args, keywords) => {
-            CALL + operations_of(function)
-                + operations_of_all(args)
-                + keywords.iter().map(|(_, arg)| operations_of(arg)).sum::<f64>()
+            call(function)
+                + of(function)
+                + operations_of_all(args, call)
+                + keywords.iter().map(|(_, arg)| of(arg)).sum::<f64>()
         }
         Expr::Unsupported(_) => CALL,
         _ => 1.0,
     }
 }
 
-fn operations_of_index(index: &Index) -> f64 {
+fn operations_of_index(index: &Index, call: Cost<'_>) -> f64 {
     match index {
-        Index::At(expr) => operations_of(expr),
-        Index::Slice(a, b, c) => 1.0 + operations_of(a) + operations_of(b) + operations_of(c),
+        Index::At(expr) => operations_of(expr, call),
+        Index::Slice(a, b, c) => 1.0 + [a, b, c].into_iter().map(|bound| operations_of(bound, call)).sum::<f64>(),
     }
 }
 
-fn operations_of_target(target: &Target) -> f64 {
+fn operations_of_target(target: &Target, call: Cost<'_>) -> f64 {
     match target {
         Target::Slot(_) => 1.0,
-        Target::Tuple(items) => items.iter().map(operations_of_target).sum(),
+        Target::Tuple(items) => items.iter().map(|item| operations_of_target(item, call)).sum(),
         Target::Index(base, indices) => {
-            2.0 + operations_of(base) + indices.iter().map(operations_of_index).sum::<f64>()
+            2.0 + operations_of(base, call) + indices.iter().map(|index| operations_of_index(index, call)).sum::<f64>()
         }
-        Target::Attr(base, _) => 1.0 + operations_of(base),
+        Target::Attr(base, _) => 1.0 + operations_of(base, call),
     }
 }
