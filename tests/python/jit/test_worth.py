@@ -1,6 +1,7 @@
 """Loops are compiled unasked once CPython would take longer for them than compiling takes."""
 
 import dis
+import time
 
 import pytest
 
@@ -25,6 +26,26 @@ def test_a_long_loop_is_compiled_at_once():
     text = "s = 0\nfor i in range(len(a)):\n    for j in range(a.shape[1]):\n        s = s + a[i, j]\n"
     found, runs = ran(text, a=np.ones((3000, 400)))
     assert (found["s"], runs) == (1_200_000.0, 1)
+
+
+def is_compiled(text):
+    """Run a file, again if its loop was not compiled because others still were, and return whether it is."""
+    for _ in range(20):
+        namespace = {"np": np}
+        exec(loading.code_of(text, "program.py", namespace), namespace)
+        assert namespace["s"] == sum(range(16_000))
+        if any(unit.report()["variants"] for unit in namespace[UNITS]):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_calls_of_functions_of_the_program_count_for_more_than_those_of_libraries():
+    text = "def same(x):\n    return x\n\n\nclass Box:\n    def same(self, x):\n        return x\n\n\n"
+    text += "box = Box()\ns = 0.0\nfor i in range(16_000):\n    s += {}(i)\n"
+    assert is_compiled(text.format("same"))
+    assert is_compiled(text.format("box.same"))
+    assert not is_compiled(text.format("float"))
 
 
 def test_short_loops_are_compiled_when_they_have_run_often():
