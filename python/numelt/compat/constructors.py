@@ -56,55 +56,50 @@ def is_own(cls: type, module: types.ModuleType) -> bool:
     if is_left_alone(name) or "<locals>" in cls.__qualname__:
         return False
     held = getattr(sys.modules.get(name), cls.__name__, None)
-    return held is not cls and not (isinstance(held, _StandIn) and _compiled(held) is cls)
+    return not (held is cls or (isinstance(held, _StandIn) and _compiled(held) is cls))
 
 
 def _compiled(cls: type) -> Any:
-    """Return the compiled class of a stand-in, or None for a class that is derived from a stand-in."""
-    return vars(cls).get(_KEY)
-
-
-def _makes_its_own(cls: type) -> bool:
-    """Return whether the objects that a stand-in makes are of the stand-in."""
-    return not vars(cls).keys().isdisjoint(_STATEMENTS)
+    """Return the compiled class of a stand-in."""
+    return vars(cls)[_KEY]
 
 
 class _StandIn(type):
-    """The class of stand-ins, and of the classes that libraries derive from them."""
+    """The class of stand-ins."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        of = _compiled(cls)
-        if of is None or _makes_its_own(cls):
+        if not vars(cls).keys().isdisjoint(_STATEMENTS):
             return super().__call__(*args, **kwargs)
         args, kwargs = for_compiled(args, kwargs)
-        return of(*args, **kwargs)
+        return _compiled(cls)(*args, **kwargs)
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        of = _compiled(cls)
-        return super().__instancecheck__(instance) if of is None else isinstance(instance, of)
+        return isinstance(instance, _compiled(cls))
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        of = _compiled(cls)
-        return super().__subclasscheck__(subclass) if of is None else issubclass(subclass, of)
+        return issubclass(subclass, _compiled(cls))
 
     def __eq__(cls, other: object) -> Any:
-        return NotImplemented if other is None else other is cls or other is _compiled(cls)
+        return other is cls or other is _compiled(cls)
 
     def __hash__(cls) -> int:
-        of = _compiled(cls)
-        return super().__hash__() if of is None else hash(of)
+        return hash(_compiled(cls))
 
     @property
     def __wrapped__(cls) -> Any:
         """The class whose signature `inspect` shows."""
-        of = _compiled(cls)
-        if of is None:
-            raise AttributeError("__wrapped__")
-        return of
+        return _compiled(cls)
 
 
 class _Base(_StandIn, abc.ABCMeta):
-    """The class of stand-ins that may be bases, also together with abstract classes."""
+    """The class of stand-ins for classes that may be bases, also together with abstract classes."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any], **kwargs: Any) -> Any:
+        """Make a stand-in, or a class of a library that names one as a base. It is derived from the class."""
+        if _KEY in space:
+            return super().__new__(cls, name, bases, space)
+        plain = tuple(_compiled(base) if isinstance(base, _StandIn) else base for base in bases)
+        return types.new_class(name, plain, kwargs, lambda body: body.update(space))
 
 
 class _Final(_StandIn):
@@ -118,18 +113,18 @@ class _Final(_StandIn):
 
 
 def _new(of: type) -> Any:
-    """Return the method that makes an object of a compiled class, or of a class derived from its stand-in."""
+    """Return the method of a stand-in that makes an object."""
 
     def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = for_compiled(args, kwargs)
-        is_compiled = _compiled(cls) is of and not _makes_its_own(cls)
-        return of.__new__(of if is_compiled else cls, *args, **kwargs)
+        makes_its_own = not vars(cls).keys().isdisjoint(_STATEMENTS)
+        return of.__new__(cls if makes_its_own else of, *args, **kwargs)
 
     return __new__
 
 
 def _init(of: Any) -> Any:
-    """Return the method that prepares an object of a class derived from a stand-in."""
+    """Return the method of a stand-in that prepares an object, also one of a class derived from the class."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         args, kwargs = for_compiled(args, kwargs)
@@ -139,7 +134,7 @@ def _init(of: Any) -> Any:
 
 
 def _reduce_ex(of: Any) -> Any:
-    """Return the method for pickles of objects of a class derived from a stand-in."""
+    """Return the method for pickles of objects of a stand-in."""
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
         return _named(of.__reduce_ex__(self, protocol))
@@ -183,7 +178,8 @@ def _made(of: Any) -> type:
         if isinstance(vars(of).get(name), types.WrapperDescriptorType):
             space[name] = drawing(vars(of)[name])
     space["__reduce_ex__"] = _reduce_ex(of)
-    return _Base(of.__name__, (of,), space)
+    made: type = _Base(of.__name__, (of,), space)
+    return made
 
 
 def place(module: types.ModuleType, name: str, cls: type) -> type | None:
