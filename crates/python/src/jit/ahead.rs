@@ -61,6 +61,8 @@ const SPARSE: usize = 16;
 const MOST_UNPOLLED: i64 = 1 << 24;
 /// Iterations that took fewer nanoseconds do not tell how long others take.
 const LEAST_MEASURED: u128 = 5_000;
+/// By how much tries become longer after those: still shorter than a long one.
+const LONGER: i64 = 8;
 /// Work that takes fewer nanoseconds runs on one thread.
 const LEAST_SHARED: u64 = 150_000;
 
@@ -246,7 +248,7 @@ impl Tries<'_> {
                 }
                 let took = self.lap().as_nanos();
                 if took < LEAST_MEASURED {
-                    count = count.saturating_mul(2);
+                    count = count.saturating_mul(LONGER);
                     continue;
                 }
                 let now = (took as u64 / (round.end - round.start) as u64).max(1);
