@@ -24,7 +24,7 @@ import copyreg
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, cast
 
 from numelt.compat.libraries import is_left_alone
@@ -41,8 +41,8 @@ _STATEMENTS = ("__call__", "__getitem__", "__setitem__")
 
 # by compiled class: the stand-in
 _stand_ins: dict[type, type] = {}
-# where stand-ins are: module, name in it, and compiled class
-_places: list[tuple[types.ModuleType, str, type]] = []
+# by id of a module with stand-ins: the module, and by name its compiled classes and their stand-ins
+_places: dict[int, tuple[types.ModuleType, dict[str, type], dict[str, type]]] = {}
 # how many compiled modules are being loaded
 _loading = 0
 _lock = threading.Lock()
@@ -192,7 +192,8 @@ def place(module: types.ModuleType, name: str, cls: type) -> type | None:
         if cls not in copyreg.dispatch_table:
             copyreg.pickle(cls, cast(Any, _reduced))
     with _lock:
-        _places.append((module, name, cls))
+        _, classes, stand_ins = _places.setdefault(id(module), (module, {}, {}))
+        classes[name], stand_ins[name] = cls, stand_in
         if not _loading:  # modules that are being loaded have loaded this one, and look the class up
             setattr(module, name, stand_in)
     return stand_in
@@ -223,19 +224,21 @@ def withdrawn() -> Iterator[None]:
     with _lock:
         _loading += 1
         if _loading == 1:
-            _swap(lambda cls: (_stand_ins[cls], cls))
+            for module, classes, stand_ins in _places.values():
+                _replace(vars(module), stand_ins, classes)
     try:
         yield
     finally:
         with _lock:
             _loading -= 1
             if _loading == 0:
-                _swap(lambda cls: (cls, _stand_ins[cls]))
+                for module, classes, stand_ins in _places.values():
+                    _replace(vars(module), classes, stand_ins)
 
 
-def _swap(pair: Callable[[type], tuple[type, type]]) -> None:
-    """Replace one of two classes by the other, except where a library has put something else."""
-    for module, name, cls in _places:
-        old, new = pair(cls)
-        if vars(module).get(name) is old:
-            setattr(module, name, new)
+def _replace(space: dict[str, Any], old: dict[str, type], new: dict[str, type]) -> None:
+    """Replace what a module holds, except where the library has put something else."""
+    if space.items() >= old.items():  # thousands of names are compared when a large library is imported
+        space.update(new)
+        return
+    space.update({name: cls for name, cls in new.items() if space.get(name) is old[name]})
