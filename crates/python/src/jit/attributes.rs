@@ -1,35 +1,50 @@
 //! Attributes of the program's objects: which of them can be read and assigned without running code of the program.
 //!
-//! In: an object and a name. Out: whether CPython's own rules apply to it, and where the value is. CPython's cache of
-//! lookups in classes answers in a few nanoseconds, so this is asked before each run of compiled code.
+//! In: an object and a name. Out: whether CPython's own rules apply to it, and where the value is. This is asked before
+//! each run of compiled code.
 
 use numelt_jit::{Home, Via};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyFunction, PyModule, PyString};
+use pyo3::types::{PyDict, PyFunction, PyModule, PyString, PyTuple, PyType};
 use std::ptr::fn_addr_eq;
 
 // in CPython's headers, for all versions
 unsafe extern "C" {
-    /// What a class or its bases have by this name: a borrowed reference, or null (`cpython/object.h`).
-    fn _PyType_Lookup(class: *mut ffi::PyTypeObject, name: *mut ffi::PyObject) -> *mut ffi::PyObject;
     /// The class `staticmethod`, in `funcobject.h`.
     static mut PyStaticMethod_Type: ffi::PyTypeObject;
 }
 
+/// What a class or its bases have by a name, in the order in which CPython asks them.
+fn looked_up<'py>(class: &Bound<'py, PyType>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+    // SAFETY: a class that is alive; its bases are a tuple of classes, and stay as long as it is not assigned others,
+    // which takes the GIL.
+    let bases = unsafe { Borrowed::from_ptr_or_opt(class.py(), (*class.as_type_ptr()).tp_mro) }?;
+    let bases = bases.cast::<PyTuple>().ok()?;
+    bases.iter_borrowed().find_map(|base| own(base.cast::<PyType>().ok()?, name))
+}
+
+/// What a class itself has by a name.
+fn own<'py>(class: Borrowed<'_, 'py, PyType>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+    // SAFETY: a class that is alive. From CPython 3.12 on, classes that are part of it have no dictionary here.
+    let dict = unsafe { Borrowed::from_ptr_or_opt(class.py(), (*class.as_type_ptr()).tp_dict) };
+    match dict {
+        Some(dict) => dict.cast::<PyDict>().ok()?.get_item(name).ok()?,
+        None => {
+            let names = class.getattr(intern!(class.py(), "__dict__")).ok()?;
+            if names.contains(name).ok()? { names.get_item(name).ok() } else { None }
+        }
+    }
+}
+
 /// What the class of an object says of a name, if attributes of its objects are looked up by CPython's own rules.
 fn in_class<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Option<Bound<'py, PyAny>>> {
-    let class = object.get_type_ptr();
-    // SAFETY: the object, its class and the name are alive; the result is borrowed from the class, or null.
-    unsafe {
-        let general: ffi::getattrofunc = ffi::PyObject_GenericGetAttr;
-        if !(*class).tp_getattro.is_some_and(|own| fn_addr_eq(own, general)) {
-            return None;
-        }
-        let found = _PyType_Lookup(class, name.as_ptr());
-        Some(Bound::from_borrowed_ptr_or_opt(object.py(), found))
-    }
+    let class = object.get_type();
+    let general: ffi::getattrofunc = ffi::PyObject_GenericGetAttr;
+    // SAFETY: the object's class is alive.
+    let getattr = unsafe { (*class.as_type_ptr()).tp_getattro };
+    getattr.is_some_and(|own| fn_addr_eq(own, general)).then(|| looked_up(&class, name))
 }
 
 /// Is it one of the slots of a class of the program?
