@@ -1,9 +1,12 @@
 //! Specializes loops and runs the result in the interpreter of the function IR. The tests check what is computed, and
 //! where the code exits.
 
+mod support;
+
 use numelt_func::{Instr, Memory, Outcome, interpret, verify};
 use numelt_ir::{DType, Scalar};
 use numelt_jit::{Argument, ObjectKind, Param, Specialized, Type, World, parse_unit, specialize};
+use support::{range, value};
 
 /// Surroundings of a loop with `range` and one Python function.
 struct RangeAndOneFunction;
@@ -38,13 +41,11 @@ struct Cells(Vec<u64>);
 
 impl Memory for Cells {
     fn load(&mut self, address: i64, ty: DType) -> Scalar {
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&self.0[address as usize / 8].to_le_bytes());
-        Scalar::from_bytes(ty, &bytes)
+        support::load(&self.0, address, ty)
     }
 
     fn store(&mut self, address: i64, value: Scalar) {
-        self.0[address as usize / 8] = word(value);
+        support::store(&mut self.0, address, value);
     }
 
     fn call_loop(&mut self, _: i64, _: &[Scalar], _: DType) -> Scalar {
@@ -56,20 +57,8 @@ impl Memory for Cells {
     }
 }
 
-fn word(value: Scalar) -> u64 {
-    u64::from_le_bytes(value.to_bytes()[..8].try_into().expect("eight bytes"))
-}
-
 fn int() -> Argument {
     value(Type::Int)
-}
-
-fn value(ty: Type) -> Argument {
-    Argument { kind: ObjectKind::Value, ty }
-}
-
-fn range() -> Argument {
-    Argument { kind: ObjectKind::Builtin("range"), ty: Type::None }
 }
 
 fn floats() -> Argument {

@@ -1,9 +1,12 @@
 //! Specializes loops that assign attributes and call functions that write to memory, and runs the result in the
 //! interpreter of the function IR.
 
+mod support;
+
 use numelt_func::{Memory, Outcome, interpret, verify};
 use numelt_ir::{DType, Scalar};
 use numelt_jit::{Argument, Home, ObjectKind, Param, Specialized, Type, Via, World, parse_unit, specialize};
+use support::{range, value};
 
 /// An object with the attribute `x`, an int, and the method `put`, which writes to an array and to `x`.
 struct OneObject;
@@ -49,10 +52,6 @@ impl World for OneObject {
     }
 }
 
-fn value(ty: Type) -> Argument {
-    Argument { kind: ObjectKind::Value, ty }
-}
-
 /// Where the memory of overwritten elements begins.
 const LOG: i64 = 800;
 
@@ -61,13 +60,11 @@ struct Cells(Vec<u64>);
 
 impl Memory for Cells {
     fn load(&mut self, address: i64, ty: DType) -> Scalar {
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&self.0[address as usize / 8].to_le_bytes());
-        Scalar::from_bytes(ty, &bytes)
+        support::load(&self.0, address, ty)
     }
 
     fn store(&mut self, address: i64, value: Scalar) {
-        self.0[address as usize / 8] = word(value);
+        support::store(&mut self.0, address, value);
     }
 
     fn call_loop(&mut self, _: i64, _: &[Scalar], _: DType) -> Scalar {
@@ -85,15 +82,10 @@ impl Memory for Cells {
     }
 }
 
-fn word(value: Scalar) -> u64 {
-    u64::from_le_bytes(value.to_bytes()[..8].try_into().expect("eight bytes"))
-}
-
 fn compiled() -> Specialized {
     let ints = value(Type::Array { dtype: DType::I64, ndim: 1, writeable: true, foreign: false });
     let object = Argument { kind: ObjectKind::Other, ty: Type::None };
-    let range = Argument { kind: ObjectKind::Builtin("range"), ty: Type::None };
-    let arguments = vec![value(Type::Unbound), object, ints, value(Type::Int), range];
+    let arguments = vec![value(Type::Unbound), object, ints, value(Type::Int), range()];
     let unit = parse_unit(LOOP).expect("a tree");
     let made = specialize(&unit, arguments, &mut OneObject).expect("it is compiled");
     verify(&made.function).expect("it verifies");

@@ -258,8 +258,8 @@ pub(super) fn prepare<'a>(emit: &mut Emit<'a>, before: &Before<'a>, first: Val, 
     Ok(b.add(first, count))
 }
 
-/// Writes a loop that requests the elements of the next strip from the caches below, while this one is computed: a strip
-/// reads them faster than they come.
+/// Writes a loop that requests the elements of the next strip from memory, while this one is computed: a strip reads
+/// them faster than they come.
 fn request<'a>(emit: &mut Emit<'a>, elements: &[Early<'a>]) -> Result<()> {
     let b = emit.b;
     if elements.is_empty() {

@@ -67,8 +67,8 @@ impl Block {
         Block { array: part.array, address: memory.address.wrapping_add_signed(start), piece, axes }
     }
 
-    /// Adds the pieces of another block of the same array to those of this one, if each overlaps or adjoins the same one
-    /// of this block: `a[i]` and `a[i + 1]` are written by such iterations.
+    /// Adds the pieces of another block of the same array to those of this one, if each overlaps or adjoins the same
+    /// one of this block: `a[i]` and `a[i + 1]` are written by such iterations.
     fn joins(&mut self, other: &Block) -> bool {
         let end = |block: &Block| block.address.wrapping_add(block.piece as u64);
         let is_like = self.array == other.array && self.axes == other.axes;
@@ -186,8 +186,8 @@ impl Blocks {
         let mut free = room.as_mut_ptr() as u64;
         for (block, distance) in self.all.iter().zip(distances) {
             let (low, high) = block.reach();
-            // Loads of elements must not wait for stores to addresses that differ in their high bits only, as far as the
-            // processor knows: half a page lies between them.
+            // Loads of elements must not wait for stores to addresses that differ in their high bits only, as far as
+            // the processor knows: half a page lies between them.
             let start = free + (low.wrapping_add(PAGE as u64 / 2).wrapping_sub(free) % PAGE as u64);
             *distance = start.wrapping_sub(low);
             free = start + high.wrapping_sub(low);
@@ -277,8 +277,8 @@ fn touch(address: u64, bytes: usize) {
     }
 }
 
-/// For each part that iterations write: by how many bytes it moves from one iteration to the next, for parts whose other
-/// axes do not change.
+/// For each part that iterations write: by how many bytes it moves from one iteration to the next, for parts whose
+/// other axes do not change.
 pub fn moves(job: &Job) -> impl Iterator<Item = i64> + '_ {
     job.written.iter().map(|part| {
         let along = |(axis, indices): (&(i64, i64), &Span)| match indices {

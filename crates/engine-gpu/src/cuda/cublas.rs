@@ -26,7 +26,6 @@ functions! {
          i32) -> i32;
 }
 
-const SUCCESS: i32 = 0;
 /// The library has no memory left.
 const NO_MEMORY: i32 = 3;
 /// The library chooses the algorithm.
@@ -79,11 +78,7 @@ fn number(number: usize) -> Result<i32> {
 }
 
 fn check(function: &str, code: i32) -> Result<()> {
-    match code {
-        SUCCESS => Ok(()),
-        NO_MEMORY => Err(Error::OutOfMemory(0)),
-        _ => Err(Error::Engine(format!("cuda: {function} failed ({code})"))),
-    }
+    toolkit::check(function, code, NO_MEMORY)
 }
 
 impl CuBlas {
@@ -185,13 +180,5 @@ mod tests {
     fn extents_beyond_32_bits_are_left_to_the_host() {
         assert_eq!(number(1 << 20).unwrap(), 1 << 20);
         assert!(number(1 << 31).is_err());
-    }
-
-    #[test]
-    fn errors_say_whether_there_was_too_little_memory() {
-        assert!(check("f", 0).is_ok());
-        assert!(matches!(check("f", 3), Err(Error::OutOfMemory(_))));
-        // whether the device is lost is what the driver's own functions say
-        assert!(matches!(check("f", 13), Err(Error::Engine(_))));
     }
 }

@@ -9,7 +9,7 @@ use super::api::{Memory, Stream};
 use super::toolkit;
 use crate::device::Recent;
 use crate::library::functions;
-use numelt_ir::{DType, Error, Result};
+use numelt_ir::{DType, Result};
 use numelt_runtime::{Domain, Transform};
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -54,11 +54,7 @@ struct Plan {
 }
 
 fn check(function: &str, code: i32) -> Result<()> {
-    match code {
-        SUCCESS => Ok(()),
-        NO_MEMORY => Err(Error::OutOfMemory(0)),
-        _ => Err(Error::Engine(format!("cuda: {function} failed ({code})"))),
-    }
+    toolkit::check(function, code, NO_MEMORY)
 }
 
 /// The number that the library has for a transform's dtypes.
@@ -155,12 +151,5 @@ mod tests {
         // CUFFT_C2C, CUFFT_R2C, CUFFT_C2R; CUFFT_Z2Z, CUFFT_D2Z, CUFFT_Z2D
         assert_eq!(kinds(DType::F32), [0x29, 0x2a, 0x2c]);
         assert_eq!(kinds(DType::F64), [0x69, 0x6a, 0x6c]);
-    }
-
-    #[test]
-    fn errors_say_whether_there_was_too_little_memory() {
-        assert!(check("f", 0).is_ok());
-        assert!(matches!(check("f", 2), Err(Error::OutOfMemory(_))));
-        assert!(matches!(check("f", 6), Err(Error::Engine(_))));
     }
 }

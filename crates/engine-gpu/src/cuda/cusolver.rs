@@ -76,11 +76,7 @@ fn number(dtype: DType) -> Result<i32> {
 }
 
 fn check(function: &str, code: i32) -> Result<()> {
-    match code {
-        SUCCESS => Ok(()),
-        NO_MEMORY => Err(Error::OutOfMemory(0)),
-        _ => Err(Error::Engine(format!("cuda: {function} failed ({code})"))),
-    }
+    toolkit::check(function, code, NO_MEMORY)
 }
 
 /// A routine that is being computed.
@@ -307,12 +303,5 @@ mod tests {
         let all = [DType::F32, DType::F64, DType::C64, DType::C128].map(|dtype| number(dtype).unwrap());
         assert_eq!(all, [0, 1, 4, 5]);
         assert!(number(DType::F16).is_err());
-    }
-
-    #[test]
-    fn errors_say_whether_there_was_too_little_memory() {
-        assert!(check("f", 0).is_ok());
-        assert!(matches!(check("f", 2), Err(Error::OutOfMemory(_))));
-        assert!(matches!(check("f", 7), Err(Error::Engine(_))));
     }
 }

@@ -4,6 +4,7 @@
 //! with CUDA toolkits and as PyPI packages, on which the extras `cuda12` and `cuda13` of numelt depend.
 
 use crate::library::Library;
+use numelt_ir::{Error, Result};
 use std::env;
 use std::ffi::{CStr, CString, c_void};
 use std::mem::MaybeUninit;
@@ -20,6 +21,19 @@ pub const NEWEST: i32 = 13;
 pub fn library(name: &str, package: &str, toolkit: i32, behind: i32) -> Option<Library> {
     let majors = (OLDEST..=NEWEST.min(toolkit)).rev();
     majors.flat_map(|major| candidates(name, package, major, behind)).find_map(|path| Library::open(&path))
+}
+
+/// The outcome of a library's function that returned this code: zero if nothing failed, and a number of the library's
+/// own if there was no memory left.
+///
+/// # Errors
+/// That one, or that the function failed. Whether the device is lost is what the driver's own functions say.
+pub fn check(function: &str, code: i32, no_memory: i32) -> Result<()> {
+    match code {
+        0 => Ok(()),
+        code if code == no_memory => Err(Error::OutOfMemory(0)),
+        code => Err(Error::Engine(format!("cuda: {function} failed ({code})"))),
+    }
 }
 
 /// The possible locations of a toolkit's library: beside numelt in site-packages, where PyPI's package puts it; the
@@ -52,4 +66,16 @@ fn own_path() -> Option<PathBuf> {
     // SAFETY: as above.
     let name = unsafe { CStr::from_ptr(name) };
     Some(Path::new(std::ffi::OsStr::from_bytes(name.to_bytes())).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_say_whether_there_was_too_little_memory() {
+        assert!(check("f", 0, 3).is_ok());
+        assert!(matches!(check("f", 3, 3), Err(Error::OutOfMemory(_))));
+        assert!(matches!(check("f", 13, 3), Err(Error::Engine(_))));
+    }
 }

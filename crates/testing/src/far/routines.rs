@@ -25,7 +25,7 @@ pub unsafe fn compute(routine: &Routine, places: &Places) -> Result<bool> {
     if arrays.len() != places.len() || !arrays.iter().zip(places).all(fits) {
         return Err(Error::Engine(format!("arrays that do not fit {routine:?}")));
     }
-    let arrays = Arrays { routine, places };
+    let mut arrays = Arrays { routine, places };
     // SAFETY: the caller's promise; the dtype is the routine's.
     unsafe {
         match routine {
@@ -55,9 +55,8 @@ impl Arrays<'_> {
     /// An array's elements.
     ///
     /// # Safety
-    /// The type is that of the array's dtype; no other slice of the array is used meanwhile.
-    #[expect(clippy::mut_from_ref, reason = "the memory is not that of the reference")]
-    unsafe fn array<T>(&self, at: usize) -> &mut [T] {
+    /// The type is that of the array's dtype.
+    unsafe fn array<T>(&mut self, at: usize) -> &mut [T] {
         let (_, elements, _) = self.routine.arrays()[at];
         // SAFETY: the contract of `compute`: that many elements are at this place, aligned like all memory.
         unsafe { std::slice::from_raw_parts_mut(self.places[at].0.cast::<T>(), elements) }
@@ -65,7 +64,7 @@ impl Arrays<'_> {
 
     /// # Safety
     /// The type is that of the transform's real numbers.
-    unsafe fn transform<T: FftNum>(&self, transform: &Transform) -> Result<bool> {
+    unsafe fn transform<T: FftNum>(&mut self, transform: &Transform) -> Result<bool> {
         let Transform { points, lines, .. } = *transform;
         let direction = if transform.forward { FftDirection::Forward } else { FftDirection::Inverse };
         let fft = FftPlanner::<T>::new().plan_fft(points, direction);
@@ -107,7 +106,7 @@ impl Arrays<'_> {
 
     /// # Safety
     /// The type is that of the routine's dtype.
-    unsafe fn matrix<T: ComplexField + Copy>(&self) -> Result<bool>
+    unsafe fn matrix<T: ComplexField + Copy>(&mut self) -> Result<bool>
     where
         T::RealField: RealField + Copy,
     {
@@ -137,11 +136,10 @@ impl Arrays<'_> {
                     let found = if lower { given } else { given.adjoint() }.symmetric_eigen();
                     let mut order: Vec<usize> = (0..n).collect();
                     order.sort_by(|&a, &b| found.eigenvalues[a].partial_cmp(&found.eigenvalues[b]).unwrap());
-                    let values = self.array::<T::RealField>(1);
-                    let vectors = self.array::<T>(0);
                     for (to, &from) in order.iter().enumerate() {
-                        values[to] = found.eigenvalues[from];
-                        vectors[to * n..][..n].copy_from_slice(found.eigenvectors.column(from).as_slice());
+                        self.array::<T::RealField>(1)[to] = found.eigenvalues[from];
+                        let vector = found.eigenvectors.column(from);
+                        self.array(0)[to * n..][..n].copy_from_slice(vector.as_slice());
                     }
                 }
                 Routine::Singular { rows, columns, vectors, .. } => {
