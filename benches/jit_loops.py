@@ -1,17 +1,17 @@
-"""Measures Python loops that `numelt.jit` compiles, against Numba and CPython.
+"""Measures Python loops that `numelt.jit` compiles, against Numba, Pythran and CPython.
 
 Each file of benches/loops is a module of plain functions that loop over the elements of arrays. Its
 `PROGRAMS` maps each function to a function that makes its arguments, and to two sizes. At the first size,
 only compiled code is measured, and a run takes milliseconds; at the second, smaller one, CPython runs the
-function as well. CPython and Numba get NumPy arrays, numelt gets its own. All runs of a program take turns in
-one process.
+function as well. CPython, Numba and Pythran get NumPy arrays, numelt gets its own. All runs of a program take
+turns in one process.
 
 A result of numelt must have the same types and bits as CPython's. Numba compiles each program twice, with and
-without `parallel=True` (never with `fastmath`). Of the variants whose results equal CPython's to the
-precision of their types, the faster one counts. The programs are plain loops without `prange`: Numba runs
-none of them on several cores, whereas numelt does if the iterations do not depend on each other. At the
-larger size, numelt's results are compared with Numba's. Numba is optional; without it, its columns are left
-out.
+without `parallel=True` (never with `fastmath`). Pythran compiles it ahead of time (`pythran_loops`). Of
+the variants whose results equal CPython's to the precision of their types, the fastest one counts. The
+programs are plain loops without `prange` or OpenMP's comments: Numba and Pythran run none of them on several
+cores, whereas numelt does if the iterations do not depend on each other. At the larger size, numelt's results
+are compared with theirs. Numba and Pythran are optional; without Numba, the columns of both are left out.
 
 A first call is measured in a process of its own with an empty cache directory. The measured time is that of
 wrapping the function and calling it once, after the compiler was imported and the arguments were made.
@@ -36,10 +36,12 @@ from pathlib import Path
 import numpy
 
 import numelt
+import pythran_loops
 import timing
 
 FOLDER = Path(__file__).with_name("loops")
 HAS_NUMBA = importlib.util.find_spec("numba") is not None
+HAS_PYTHRAN = importlib.util.find_spec("pythran") is not None
 SEED = 1
 # the number of elements of the arrays with which the cost of a call is measured
 TINY = 3
@@ -47,8 +49,9 @@ TINY = 3
 GRACE_MS = 20.0
 # the speed that loops must reach, as a multiple of CPython's
 LEAST_OVER_CPYTHON = 50.0
-# the speed, as a multiple of Numba's, that the geometric mean must reach, and that each program must reach
-MEAN_OVER_NUMBA, LEAST_OVER_NUMBA = 1.3, 0.8
+# the speed that the geometric mean must reach, and that each program must reach, as a multiple of that of the
+# faster one of Numba and Pythran
+MEAN_OVER_PEERS, LEAST_OVER_PEERS = 1.3, 0.8
 # the share of the time of Numba's first call that numelt's may take, in the geometric mean
 FIRST_CALL_SHARE = 0.1
 
@@ -85,7 +88,8 @@ def compiler(name):
 
 def compilers():
     """Return the names of the compilers that are measured."""
-    return ("numelt", "njit", "parallel") if HAS_NUMBA else ("numelt",)
+    pythran = ("pythran",) if HAS_PYTHRAN else ()
+    return ("numelt", "njit", "parallel", *pythran) if HAS_NUMBA else ("numelt",)
 
 
 def outcome(value, made):
@@ -172,7 +176,7 @@ def check(function, make, size):
     Returns
     -------
     compiled : dict of str to callable
-        The functions that each compiler has made, without those of Numba that failed or gave wrong results.
+        The functions that each compiler has made, without those of others that failed or gave wrong results.
     is_correct : bool
         Whether numelt's results have CPython's types and bits.
     notes : list of str
@@ -182,8 +186,10 @@ def check(function, make, size):
     want = outcome(function(*made), made)
     compiled, is_correct, notes = {}, False, []
     for which in compilers():
-        run, made = compiler(which)(function), arguments(make, size, which == "numelt")
+        made = arguments(make, size, which == "numelt")
         try:
+            is_ahead = which == "pythran"
+            run = pythran_loops.compiled(function, made) if is_ahead else compiler(which)(function)
             got = outcome(run(*made), made)
         except Exception as error:
             notes.append(f"{which} fails: {type(error).__name__}")
@@ -201,7 +207,7 @@ def check(function, make, size):
 
 
 def agree_at(compiled, make, size):
-    """Tell whether numelt's results equal Numba's, at a size that would take CPython too long."""
+    """Tell whether numelt's results equal those of others, at a size that would take CPython too long."""
     found = {}
     for which, run in compiled.items():
         made = arguments(make, size, which == "numelt")
@@ -229,13 +235,17 @@ def first_calls(name, size, rounds, has_njit):
     }
 
 
-def best(times):
-    """Return the figure of the faster variant of Numba, or None."""
-    return min((times[which] for which in ("njit", "parallel") if which in times), default=None)
+NUMBA = ("njit", "parallel")
+PEERS = (*NUMBA, "pythran")
+
+
+def best(times, names=PEERS):
+    """Return the figure of the fastest of some compilers, or None."""
+    return min((times[which] for which in names if which in times), default=None)
 
 
 def over(theirs, ours):
-    """Return a ratio, or None where Numba has no figure."""
+    """Return a ratio, or None where others have no figure."""
     return None if theirs is None else theirs / ours
 
 
@@ -256,7 +266,7 @@ def measure(rounds=7, only="", quick=False):
         compiled, is_correct, notes = check(function, make, small)
         if not quick and not agree_at(compiled, make, large):
             is_correct = False
-            notes.append(f"numelt and Numba differ at size {large:,}")
+            notes.append(f"numelt and others differ at size {large:,}")
         at_large = seconds(compiled, make, small if quick else large, rounds, 0.01)
         at_small = seconds(compiled, make, small, min(rounds, 3), 0.002, function)
         at_call = seconds(compiled, make, TINY, max(rounds, 3), 0.005)
@@ -272,9 +282,9 @@ def measure(rounds=7, only="", quick=False):
             "small_ms": {which: 1e3 * value for which, value in at_small.items()},
             "call_us": {which: 1e6 * value for which, value in at_call.items()},
             "first_ms": first,
-            "over_numba": over(best(at_large), at_large["numelt"]),
+            "over_peers": over(best(at_large), at_large["numelt"]),
             "over_cpython": at_small["cpython"] / at_small["numelt"],
-            "call_over_numba": over(best(at_call), at_call["numelt"]),
+            "call_over_numba": over(best(at_call, NUMBA), at_call["numelt"]),
             "first_over_numba": over(first.get("njit"), first["numelt"]),
             "is_first_in_limit": first["numelt"] <= cpython_ms + GRACE_MS,
         }
@@ -285,10 +295,10 @@ def measure(rounds=7, only="", quick=False):
 
 def line(row):
     """Render a row for the terminal."""
-    numba = best(row["ms"])
+    numba, pythran = best(row["ms"], NUMBA), row["ms"].get("pythran")
     text = f"{row['name']:28s} {row['ms']['numelt']:8.3f} ms  x{row['over_cpython']:6.1f} CPython"
     if numba is not None:
-        text += f"  Numba {numba:8.3f} ms  x{row['over_numba']:5.2f}"
+        text += f"  Numba {numba:8.3f} ms  Pythran {figure(pythran, 3)} ms  x{row['over_peers']:5.2f}"
     text += f"  first {' / '.join(f'{value:.1f}' for value in row['first_ms'].values())} ms"
     text += f"  call {' / '.join(f'{value:.2f}' for value in row['call_us'].values())} us"
     return text + ("" if row["correct"] else "  WRONG") + "".join(f"\n    {note}" for note in row["notes"])
@@ -303,19 +313,22 @@ def text(rows):
     """Render the programs, the geometric means, and which bounds are missed."""
     has_numba = any(best(row["ms"]) is not None for row in rows)
     head = ["program", "size", "numelt, ms"]
-    head += ["Numba, ms", "times Numba"] if has_numba else []
+    head += ["Numba, ms", "Pythran, ms", "times the faster"] if has_numba else []
     head += ["times CPython", "first call, ms"] + (["Numba's, ms"] if has_numba else [])
     head += ["CPython's, ms", "call, µs"] + (["Numba's, µs"] if has_numba else [])
     lines = []
     for row in rows:
         cells = [row["name"], f"{row['size']:,}", figure(row["ms"]["numelt"])]
-        cells += [figure(best(row["ms"])), figure(row["over_numba"])] if has_numba else []
+        if has_numba:
+            cells += [figure(best(row["ms"], NUMBA)), figure(row["ms"].get("pythran"))]
+            cells += [figure(row["over_peers"])]
         cells += [figure(row["over_cpython"], 0), figure(row["first_ms"]["numelt"], 1)]
         cells += [figure(row["first_ms"].get("njit"), 0)] if has_numba else []
         cells += [figure(row["small_ms"]["cpython"], 0), figure(row["call_us"]["numelt"])]
-        cells += [figure(best(row["call_us"]))] if has_numba else []
+        cells += [figure(best(row["call_us"], NUMBA))] if has_numba else []
         lines.append(cells)
-    about = f"Numba {importlib.metadata.version('numba')}. " if has_numba else ""
+    found = [name for name, is_here in (("numba", HAS_NUMBA), ("pythran", HAS_PYTHRAN)) if is_here]
+    about = "".join(f"{name.capitalize()} {importlib.metadata.version(name)}. " for name in found)
     return f"{timing.table(head, lines)}\n\n{about}{summary(rows)}"
 
 
@@ -326,9 +339,10 @@ def summary(rows):
     ]
     slow = [row["name"] for row in rows if not row["is_first_in_limit"]]
     found.append(f"First calls over CPython's time and {GRACE_MS:.0f} ms: {', '.join(slow) or 'none'}.")
-    if any(row["over_numba"] is not None for row in rows):
-        about = f"Geometric mean of the speed-ups over Numba (the bound is {MEAN_OVER_NUMBA})"
-        found.insert(0, _against(rows, "over_numba", about, LEAST_OVER_NUMBA))
+    if any(row["over_peers"] is not None for row in rows):
+        about = "Geometric mean of the speed-ups over the faster one of Numba and Pythran"
+        about = f"{about} (the bound is {MEAN_OVER_PEERS})"
+        found.insert(0, _against(rows, "over_peers", about, LEAST_OVER_PEERS))
         ratios = [row["first_over_numba"] for row in rows if row["first_over_numba"] is not None]
         share = 1 / timing.mean(ratios)
         found.append(
