@@ -8,7 +8,8 @@ use crate::engine::CpuEngine;
 use crate::{fold, library, sorting, streams};
 use numelt_ir::{DType, Op, Result, Scalar};
 use numelt_runtime::{
-    BlasTable, Bounded, Draw, Executable, Host, Launch, MaskedRows, PutCall, RandomStream, Sequence, SmallCall,
+    BlasTable, Bounded, Draw, Executable, Host, Launch, LibraryCall, MaskedRows, PutCall, RandomStream, Sequence,
+    SmallCall,
 };
 use std::ops::Range;
 
@@ -32,6 +33,10 @@ impl Host for CpuEngine {
 
     fn audit(&self, executable: &dyn Executable, launch: &Launch<'_>, wanted: &[u8]) -> Result<Vec<u8>> {
         self.audited(executable, launch, wanted)
+    }
+
+    fn product_conditions(&self, call: &LibraryCall<'_>) -> Result<u8> {
+        library::product_conditions(call)
     }
 
     fn variants(&self) -> [u64; 2] {

@@ -9,7 +9,7 @@
 //! front end then records the work, or leaves it to NumPy.
 
 use crate::blas::BlasTable;
-use crate::engine::{Engine, Executable, Launch, PutCall, SmallCall};
+use crate::engine::{Engine, Executable, Launch, LibraryCall, PutCall, SmallCall};
 use numelt_ir::{DType, Op, Result, Scalar};
 use std::ops::Range;
 
@@ -43,6 +43,16 @@ pub trait Host: Engine {
     fn audit(&self, executable: &dyn Executable, launch: &Launch<'_>, wanted: &[u8]) -> Result<Vec<u8>> {
         let _ = (executable, launch);
         Ok(vec![0; wanted.len()])
+    }
+
+    /// The conditions that a matrix product has met, found from its factors and its results, if a device's library has
+    /// computed it: such libraries do not say.
+    ///
+    /// # Errors
+    /// Those of [`Engine::submit`].
+    fn product_conditions(&self, call: &LibraryCall<'_>) -> Result<u8> {
+        let _ = call;
+        Ok(0)
     }
 
     /// How many kernels have been compiled for one geometry, and how many launches ran such code.

@@ -92,3 +92,52 @@ def test_steps_of_a_plan_warn_as_in_numpy(name, engine):
         for mine, theirs in zip(ours, values, strict=True):
             numpy.testing.assert_array_equal(mine, theirs)
         assert found == wanted
+
+
+OVERFLOW, INVALID = "overflow encountered in matmul", "invalid value encountered in matmul"
+
+# Both factors, and what their product meets by definition.
+PRODUCTS = {
+    "finite": (numpy.ones((3, 4)), numpy.ones((4, 2)), []),
+    "overflow": (numpy.full((3, 4), 1e300), numpy.full((4, 2), 1e300), [OVERFLOW]),
+    "an infinite factor": (numpy.full((3, 4), numpy.inf), numpy.ones((4, 2)), []),
+    "infinity times zero": (numpy.full((3, 4), numpy.inf), numpy.zeros((4, 2)), [INVALID]),
+    "infinity minus infinity": (numpy.full((3, 2), numpy.inf), numpy.array([[1.0], [-1.0]]), [INVALID]),
+    "not a number": (numpy.array([[numpy.nan, 1.0], [2.0, 3.0]]), numpy.ones((2, 2)), []),
+    "one of a stack": (numpy.array([1.0, 1e200]).reshape(2, 1, 1), numpy.full((2, 1, 4), 1e200), [OVERFLOW]),
+    "single": (numpy.full((3, 4), 1e30, "f4"), numpy.full((4, 2), 1e30, "f4"), [OVERFLOW]),
+    "views": (numpy.full((4, 6), 1e300).T[::-2], numpy.full((8, 4), 1e300)[::-2, ::2], [OVERFLOW]),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_warn_of_what_they_meet(name, engine):
+    left, right, wanted = PRODUCTS[name]
+    with numelt.engine(engine), warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        result = numpy.asarray(numelt.asarray(left) @ numelt.asarray(right))
+    # libraries for processors do not tell reliably what they meet
+    with numpy.errstate(all="ignore"):
+        numpy.testing.assert_array_equal(result, left @ right)
+    assert [str(each.message) for each in seen] == wanted
+
+
+SUMS = {
+    "complex infinities": lambda np: np.array([np.inf, -np.inf, np.nan, 1j]).sum(),
+    "one complex infinity": lambda np: np.array([1, np.inf, 2j]).sum(),
+    "complex NaN": lambda np: np.array([1, np.nan, 2j], "c8").sum(),
+    "complex overflow": lambda np: np.full(3, 1e308j).sum(),
+    "columns": lambda np: np.array([[1, np.inf], [2j, np.nan]]).mean(axis=0),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_complex_sums_warn_as_in_numpy(name, engine):
+    def said(np):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            numpy.asarray(SUMS[name](np))
+        return [str(each.message) for each in seen]
+
+    with numelt.engine(engine):
+        assert said(numelt) == said(numpy)

@@ -12,7 +12,9 @@ use crate::isa::Isa;
 use crate::lines::Lines;
 use crate::threads::Threads;
 use crate::tier0::{Rect, select_cast, unpack, with};
-use numelt_ir::{Complex64, Complex128, DType, Dims, Error, Result};
+
+use numelt_ir::warn::{INVALID, OVER};
+use numelt_ir::{Complex64, Complex128, DType, Dims, Error, F16, Result};
 use numelt_runtime::{LibraryCall, Operand};
 
 /// The batch axes and extents of a product.
@@ -26,20 +28,24 @@ struct Shape<'a> {
 /// Runs a matrix product.
 pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
     let shape = shape(call)?;
-    let batches = shape.batch.iter().product::<i64>();
-    if batches <= 0 || shape.m == 0 || shape.n == 0 {
+    if shape.m == 0 || shape.n == 0 {
         return Ok(());
     }
+    each_product(call, shape.batch, |matrices| one(call, &shape, matrices, threads, isa))
+}
+
+/// Calls `with` for each product of the stack, with its factors and its result, in order.
+fn each_product(call: &LibraryCall<'_>, batch: &[i64], mut with: impl FnMut(&[Matrix; 3]) -> Result<()>) -> Result<()> {
     let operands = [&call.ins[0], &call.ins[1], &call.out];
     let mut matrices = operands.map(matrix);
-    let mut index = Dims::from_elem(0, shape.batch.len());
-    for _ in 0..batches {
-        one(call, &shape, &matrices, threads, isa)?;
+    let mut index = Dims::from_elem(0, batch.len());
+    for _ in 0..batch.iter().product::<i64>() {
+        with(&matrices)?;
         // the next product of the stack, the last axis first
-        for axis in (0..shape.batch.len()).rev() {
+        for axis in (0..batch.len()).rev() {
             index[axis] += 1;
-            let ended = index[axis] == shape.batch[axis];
-            let steps = if ended { 1 - shape.batch[axis] } else { 1 };
+            let ended = index[axis] == batch[axis];
+            let steps = if ended { 1 - batch[axis] } else { 1 };
             for (matrix, operand) in matrices.iter_mut().zip(operands) {
                 matrix.base = matrix.base.wrapping_offset((operand.view.strides[axis] * steps) as isize);
             }
@@ -50,6 +56,82 @@ pub fn run(call: &LibraryCall<'_>, threads: &Threads, isa: Isa) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The conditions that a product has met, found from its factors and results: for products by a library that does not
+/// say. A result that is not finite though all its factors are is an overflow; NaN of factors that are not NaN is
+/// invalid. An overflow is not found where a factor is infinite, too.
+pub fn conditions(call: &LibraryCall<'_>) -> Result<u8> {
+    let shape = shape(call)?;
+    let (m, k, n) = (shape.m, shape.k, shape.n);
+    let mut met = 0;
+    each_product(call, shape.batch, |[a, b, out]| {
+        // SAFETY: the elements of the operands are readable, which the caller of `call` guarantees.
+        let kind = |matrix: &Matrix, operand: &Operand<'_>, at| unsafe { Kind::of(*matrix, operand.view.dtype, at) };
+        let all = |kinds: &mut dyn Iterator<Item = Kind>| kinds.max().unwrap_or(Kind::Finite);
+        let rows: Vec<Kind> = (0..m).map(|i| all(&mut (0..k).map(|j| kind(a, &call.ins[0], (i, j))))).collect();
+        let columns: Vec<Kind> = (0..n).map(|j| all(&mut (0..k).map(|i| kind(b, &call.ins[1], (i, j))))).collect();
+        for (i, row) in rows.iter().enumerate() {
+            for (j, column) in columns.iter().enumerate() {
+                met |= match (kind(out, &call.out, (i, j)), *row.max(column)) {
+                    (Kind::Finite, _) | (_, Kind::Nan) | (Kind::Infinite, Kind::Infinite) => 0,
+                    (Kind::Infinite, Kind::Finite) => OVER,
+                    (Kind::Nan, Kind::Finite) => OVER | INVALID,
+                    (Kind::Nan, Kind::Infinite) => INVALID,
+                };
+            }
+        }
+        Ok(())
+    })?;
+    Ok(met)
+}
+
+/// What a number is; of a complex number, the worse of its parts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Finite,
+    Infinite,
+    Nan,
+}
+
+impl Kind {
+    /// What an element of a matrix is, of a row and a column.
+    ///
+    /// # Safety
+    /// The element is readable.
+    unsafe fn of(matrix: Matrix, dtype: DType, (row, column): (usize, usize)) -> Kind {
+        let step = row as isize * matrix.row + column as isize * matrix.column;
+        let at = matrix.base.wrapping_offset(step).cast_const();
+        // SAFETY: the caller's contract.
+        unsafe {
+            match dtype {
+                DType::F16 => Kind::of_number(F16(at.cast::<u16>().read_unaligned()).to_f64()),
+                DType::F32 => Kind::of_number(at.cast::<f32>().read_unaligned().into()),
+                DType::F64 => Kind::of_number(at.cast::<f64>().read_unaligned()),
+                DType::C64 => at
+                    .cast::<[f32; 2]>()
+                    .read_unaligned()
+                    .map(|part| Kind::of_number(part.into()))
+                    .into_iter()
+                    .max()
+                    .unwrap_or(Kind::Nan),
+                DType::C128 => {
+                    at.cast::<[f64; 2]>().read_unaligned().map(Kind::of_number).into_iter().max().unwrap_or(Kind::Nan)
+                }
+                _ => Kind::Finite,
+            }
+        }
+    }
+
+    fn of_number(number: f64) -> Kind {
+        if number.is_finite() {
+            Kind::Finite
+        } else if number.is_nan() {
+            Kind::Nan
+        } else {
+            Kind::Infinite
+        }
+    }
 }
 
 fn shape<'a>(call: &LibraryCall<'a>) -> Result<Shape<'a>> {

@@ -12,6 +12,7 @@ mod scan;
 pub(crate) mod scatter;
 
 pub use blas::register as register_blas;
+pub use matmul::conditions as product_conditions;
 
 use crate::isa::Isa;
 use crate::threads::Threads;

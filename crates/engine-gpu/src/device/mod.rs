@@ -278,9 +278,9 @@ impl<D: Driver> Engine for Device<D> {
                 launch::launch(self, &mut state, compiled, launch)?
             }
             Work::Call(call) if call.op.is_product() => {
-                products::product(self, &mut state, &mut self.products(), call)?;
+                let word = products::product(self, &mut state, &mut self.products(), call)?;
                 self.driver().flush()?;
-                None
+                word
             }
             Work::Call(call) => {
                 let mut known = self.calls.lock().unwrap_or_else(PoisonError::into_inner);

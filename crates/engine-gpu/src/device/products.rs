@@ -23,13 +23,15 @@ const MOST: i64 = 65_535;
 pub struct Products<D: Driver> {
     /// The kernels that copy matrices, compiled.
     copies: HashMap<CopyForm, Compiled<D>>,
+    /// The kernels that look for results that are not finite, compiled, by rank and dtype.
+    checks: HashMap<(usize, DType), Compiled<D>>,
     /// The dtypes for which the library has failed. Trying again would take it as long as the first time.
     refused: Vec<DType>,
 }
 
 impl<D: Driver> Default for Products<D> {
     fn default() -> Products<D> {
-        Products { copies: HashMap::new(), refused: Vec::new() }
+        Products { copies: HashMap::new(), checks: HashMap::new(), refused: Vec::new() }
     }
 }
 
@@ -56,12 +58,28 @@ struct CopyForm {
     conjugates: bool,
 }
 
+/// An argument of this rank with any strides.
+fn argument(kind: ArgKind, dtype: DType, rank: usize) -> Arg {
+    Arg { kind, dtype, strides: std::iter::repeat_n(StrideClass::Any, rank).collect(), near: None }
+}
+
+/// A kernel that stores nothing, and is invalid if an element of its argument is not finite: an element times zero is
+/// zero or NaN, which no integer is.
+fn check(rank: usize, dtype: DType) -> Kernel {
+    let product = Node::Op(Op::Multiply, dtype, [0, 1].into_iter().collect());
+    Kernel {
+        reduced: std::iter::repeat_n(false, rank).collect(),
+        args: vec![argument(ArgKind::Load, dtype, rank)],
+        params: vec![dtype],
+        body: vec![Node::Load(0), Node::Param(0), product, Node::Cast(DType::I32, 2)],
+        stores: Vec::new(),
+        reductions: Vec::new(),
+    }
+}
+
 impl CopyForm {
     fn kernel(self) -> Kernel {
-        let arg = |kind, dtype| {
-            let strides = std::iter::repeat_n(StrideClass::Any, self.rank).collect();
-            Arg { kind, dtype, strides, near: None }
-        };
+        let arg = |kind, dtype| argument(kind, dtype, self.rank);
         let (mut args, mut body, mut params) = (Vec::new(), Vec::new(), Vec::new());
         match self.from {
             Some(from) => {
@@ -87,21 +105,21 @@ impl CopyForm {
     }
 }
 
-/// Queues a product.
+/// Queues a product, and returns the word that tells whether results are not finite, if the product may meet conditions.
 pub fn product<D: Driver>(
     engine: &Device<D>,
     state: &mut State<D>,
     known: &mut Products<D>,
     call: &LibraryCall<'_>,
-) -> Result<()> {
+) -> Result<Option<usize>> {
     if call.out.view.size() == 0 {
-        return Ok(());
+        return Ok(None);
     }
     if known.refuses(call.ty) {
         return Err(Error::Unsupported(format!("products of {}", call.ty)));
     }
     let mut order = QueuedProduct { engine, state, known, call, scratch: Vec::new() };
-    let outcome = order.run();
+    let outcome = order.run().and_then(|()| order.check());
     // queued work keeps memory alive
     let scratch = std::mem::take(&mut order.scratch);
     scratch.into_iter().for_each(|handle| _ = state.pieces.remove(&handle));
@@ -188,18 +206,27 @@ impl<D: Driver> QueuedProduct<'_, D> {
         Ok(self.state.last)
     }
 
-    /// Queues a kernel on arguments with these positions and strides.
+    /// Looks for results that are not finite.
+    fn check(&mut self) -> Result<Option<usize>> {
+        let LibraryCall { op, ty, out, .. } = *self.call;
+        if op.raises(ty) == 0 {
+            return Ok(None);
+        }
+        let compiled = self
+            .known
+            .checks
+            .entry((out.view.rank(), ty))
+            .or_insert_with_key(|&(rank, ty)| Compiled::new(Arc::new(check(rank, ty))));
+        let arguments = [(out.buffer, &out.view.strides[..])];
+        queue(self.engine, self.state, compiled, &out.view.shape, &arguments, &[cast(Scalar::Bool(false), ty)])
+    }
+
+    /// Copies elements, or fills a target with zeros, at these positions and strides.
     fn copy(&mut self, form: CopyForm, shape: &[i64], arguments: &[(Buffer, &[i64])]) -> Result<()> {
         let compiled = self.known.copies.entry(form).or_insert_with(|| Compiled::new(Arc::new(form.kernel())));
-        let geometry = Geometry {
-            extents: Dims::from_slice(shape),
-            args: arguments.iter().map(|(_, strides)| ArgGeometry::new(0, Dims::from_slice(strides))).collect(),
-            pieces: Pieces::WHOLE,
-        };
-        let buffers: Vec<Buffer> = arguments.iter().map(|(buffer, _)| *buffer).collect();
         let zero = [cast(Scalar::Bool(false), form.to)];
         let params = if form.from.is_none() { &zero[..] } else { &[] };
-        launch(self.engine, self.state, compiled, &Launch { geometry: &geometry, buffers: &buffers, params }).map(drop)
+        queue(self.engine, self.state, compiled, shape, arguments, params).map(drop)
     }
 
     /// Queues the products of stacks that BLAS can read.
@@ -259,6 +286,24 @@ impl<D: Driver> QueuedProduct<'_, D> {
         let (memory, offset) = self.state.piece(Buffer { handle: placed.0, offset: placed.1.offset + moved })?;
         Ok(Factor { memory, offset: offset / size, leading, step: step as usize / size, transposed })
     }
+}
+
+/// Queues a kernel on arguments with these positions and strides.
+fn queue<D: Driver>(
+    engine: &Device<D>,
+    state: &mut State<D>,
+    compiled: &Compiled<D>,
+    shape: &[i64],
+    arguments: &[(Buffer, &[i64])],
+    params: &[Scalar],
+) -> Result<Option<usize>> {
+    let geometry = Geometry {
+        extents: Dims::from_slice(shape),
+        args: arguments.iter().map(|(_, strides)| ArgGeometry::new(0, Dims::from_slice(strides))).collect(),
+        pieces: Pieces::WHOLE,
+    };
+    let buffers: Vec<Buffer> = arguments.iter().map(|(buffer, _)| *buffer).collect();
+    launch(engine, state, compiled, &Launch { geometry: &geometry, buffers: &buffers, params })
 }
 
 /// The next index along some axes, the last one first; false after the last index.

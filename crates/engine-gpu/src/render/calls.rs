@@ -154,8 +154,7 @@ $RAISE}
 /// evaluates a scan once more to find out, so they are those that were met and no others.
 fn step_conditions(step: Op, ty: DType) -> Option<String> {
     let met = ops::conditions(step, ty, "value", &["old", "x"])?;
-    let number = |name: &str| if ty == DType::F16 { format!("f32_of_f16({name})") } else { name.to_owned() };
-    let (old, x) = (number("old"), number("x"));
+    let (old, x) = (ops::real("old", ty), ops::real("x", ty));
     let (over, under) = (OVER | INVALID, OVER | INVALID | UNDER);
     Some(match step {
         // a sum that is too small for a normal number is exact

@@ -61,6 +61,13 @@ FUNCTION u32 met2_$T($T r, $T a, $T b)
     return (all_finite_$T(r) && all_finite_$T(a) && all_finite_$T(b) ? 0 : 11) | (near_zero_$T(r) ? 4 : 0);
 }
 ";
+    "met_sum" "\
+// Conditions of a sum or a difference, in which the parts do not meet.
+FUNCTION u32 met_sum_$T($T r, $T a, $T b)
+{
+    return met2_$R(r.re, a.re, b.re) | met2_$R(r.im, a.im, b.im);
+}
+";
     "met_order" "\
 // Comparing with NaN is invalid.
 FUNCTION u32 met_order_$T($T a, $T b)

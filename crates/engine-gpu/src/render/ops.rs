@@ -3,7 +3,7 @@
 
 use super::types::{cast, name, number, wrapping};
 use super::{functions, streams};
-use numelt_ir::warn::{ALL, DIVIDE, OVER, UNDER};
+use numelt_ir::warn::{ALL, DIVIDE, INVALID, OVER, UNDER};
 use numelt_ir::{DType, DTypeKind, Op};
 use std::f64::consts::PI;
 
@@ -231,25 +231,50 @@ pub fn conditions(op: Op, ty: DType, result: &str, operands: &[&str]) -> Option<
             let met = match op.arity() {
                 1 => format!("met1_{own}({result}, {a})"),
                 _ if op == Op::Ldexp => format!("met1_{own}({result}, {a})"),
+                _ if ty.is_complex() && matches!(op, Op::Add | Op::Subtract) => {
+                    format!("met_sum_{own}({result}, {a}, {b})")
+                }
                 _ => format!("met2_{own}({result}, {a}, {b})"),
             };
-            Some(match possible(op, ty, a, b) {
+            let met = match possible(op, ty, a, b) {
                 Some(possible) => format!("({met} & {possible})"),
+                None => met,
+            };
+            Some(match besides(op, ty, result, b) {
+                Some(besides) => format!("({met} | ({besides} ? {INVALID} : 0))"),
                 None => met,
             })
         }
     }
 }
 
-/// The conditions of an operation on real numbers that an infinite result may tell of, if that is not both a division
-/// by zero and an overflow: if a launch has overwritten its operands, nobody can find out afterwards which it was.
-fn possible(op: Op, ty: DType, a: &str, b: &str) -> Option<String> {
-    let is_zero = |operand: &str| match ty {
-        DType::F16 => format!("f32_of_f16({operand}) == 0"),
-        _ => format!("{operand} == 0"),
-    };
-    let by = |zero: &str| format!("({} ? {} : {})", is_zero(zero), ALL & !OVER, ALL & !DIVIDE);
+/// Where an operation on real numbers is invalid though no rule of IEEE 754 says so, because of the steps by which NumPy
+/// computes it.
+fn besides(op: Op, ty: DType, result: &str, b: &str) -> Option<String> {
+    let result = real(result, ty);
     match op {
+        // an infinite quotient is subtracted from itself
+        Op::FloorDivide if !ty.is_complex() => Some(format!("isinf({result}) && {} != 0", real(b, ty))),
+        // NaN is compared with
+        Op::Logaddexp | Op::Logaddexp2 | Op::Spacing => Some(format!("isnan({result})")),
+        _ => None,
+    }
+}
+
+/// A value as a number with which C computes.
+pub fn real(value: &str, ty: DType) -> String {
+    match ty {
+        DType::F16 => format!("f32_of_f16({value})"),
+        _ => value.to_owned(),
+    }
+}
+
+/// The conditions of an operation that an infinite result may tell of, if that is not both a division by zero and an
+/// overflow: if a launch has overwritten its operands, nobody can find out afterwards which it was.
+fn possible(op: Op, ty: DType, a: &str, b: &str) -> Option<String> {
+    let by = |zero: &str| format!("({} == 0 ? {} : {})", real(zero, ty), ALL & !OVER, ALL & !DIVIDE);
+    match op {
+        Op::Add | Op::Subtract => Some((op.raises(ty) | UNDER).to_string()),
         _ if ty.is_complex() => None,
         Op::Divide | Op::FloorDivide => Some(by(b)),
         Op::Reciprocal | Op::Power => Some(by(a)),

@@ -158,7 +158,15 @@ impl<'a> Run<'a> {
                     Ok(())
                 })?;
             }
-            Step::Call(at) => report::call(&self.plan.plan.program.instrs[*at], met, warnings),
+            Step::Call(at) => {
+                let instr = &self.plan.plan.program.instrs[*at];
+                let operand = |view| memory.operand(view);
+                let met = match instr.op.is_product() {
+                    true => library_call(instr, operand, |call| host.product_conditions(call))?,
+                    false => met,
+                };
+                report::call(instr, met, warnings);
+            }
         }
         Ok(())
     }
