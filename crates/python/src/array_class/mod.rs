@@ -3,6 +3,7 @@
 //! Not here: indexing and the conversion of operands (`array`), and what operators compute (`ufunc`).
 
 pub mod attributes;
+pub mod buffers;
 pub mod construction;
 pub mod flags;
 pub mod members;
