@@ -30,10 +30,13 @@ it::
                     if here > 0: pending(); rest.follow(more)
             if here <= 2: s += a[i]
 
+A ``while`` loop ends before an iteration as soon as ``due[R]`` is false, and then runs as written.
+
 All names that a twin adds begin with ``__numelt_``. The name of a variable that belongs to one loop contains
 the line and the column of the loop: ``k`` is the number of the statement where to go on, ``h`` the same
 within one iteration (``here``), ``i`` the iterator, ``m`` the iterator that a resumed run returns (``more``),
-``s`` the iterable (source), and ``r`` the result of the unit.
+``s`` the iterable (source), ``r`` the result of the unit, and ``d`` whether compiled code may take over
+(due).
 """
 
 from __future__ import annotations
@@ -199,10 +202,14 @@ class Rewriter:
         """Return the statements that replace a loop."""
         k = self._k(loop)
         statements: list[ast.stmt] = [*self._hoist(loop), ast.Assign([_store(k)], _number(-1))]
-        statements += self._ask(loop)
+        ask = self._ask(loop)
         if loop not in self._spans:
             self._spans[loop] = spans(loop)
-        statements += self._go_on(loop, self._spans[loop], k, 0, self._is_hoisted(loop))
+        go_on = self._go_on(loop, self._spans[loop], k, 0, self._is_hoisted(loop))
+        if isinstance(loop, ast.While):
+            # the first statement concerns only loops whose unit has been called
+            ask[0].body.append(go_on.pop(0))
+        statements += [*ask, *go_on]
         return placed(statements, loop)
 
     def _k(self, loop: ast.stmt) -> str:
@@ -232,7 +239,7 @@ class Rewriter:
         assert isinstance(loop, ast.For)
         return [ast.Assign([_store(self._source(loop))], loop.iter)]
 
-    def _ask(self, loop: Loop) -> list[ast.stmt]:
+    def _ask(self, loop: Loop) -> list[ast.If]:
         """Return the statement that calls the unit of a loop that begins."""
         made = self._lower(loop, self._is_hoisted(loop))
         bound = self._bound.get(loop, frozenset())
@@ -374,7 +381,8 @@ class Rewriter:
             begin += self._ask_again(loop, here, shift)
         rest, source = self._rest(loop), self._source(loop)
         going_on: list[ast.stmt] = [ast.Expr(ast.Call(_name(PENDING), [], []))]
-        resumed: ast.stmt
+        resumed: ast.For | ast.While
+        leaving: list[ast.stmt] = []
         if isinstance(loop, ast.For):
             again = ast.Call(_name(AGAIN), [_name(rest), _loaded(loop.target)], [])
             # if the iteration is over, the loop continues with the next one; the first may not have begun
@@ -382,8 +390,10 @@ class Rewriter:
             begin_again: list[ast.stmt] = [ast.Assign([_store(rest)], again)]
             going_on.append(_if(is_within, begin_again, [ast.Assign([_store(k)], _number(-1))]))
             resumed = ast.For(loop.target, _name(rest), [], [])
-        else:
+        elif is_inner and self._nested(loop):
             resumed = ast.While(ast.BoolOp(ast.Or(), [_is(k, ast.Gt(), 0), loop.test]), [], [])
+        else:
+            resumed, leaving = self._resumed_while(loop, k)
         resumed.body = begin + self._partial(loop.body, numbers, here)
         begin_anew: list[ast.stmt] = []
         going: list[ast.stmt] = [resumed]
@@ -399,10 +409,32 @@ class Rewriter:
         else:
             written = self._written(loop, is_hoisted)
             going = [_if(_is(k, ast.Lt(), 0), begin_anew, going_on), *going]
-            made = [_if(_is(k, ast.Eq(), -1), [written], [_if(_is(k, ast.NotEq(), 0), going)])]
+            if isinstance(loop, ast.While):
+                going += leaving
+                made = [_if(_is(k, ast.NotEq(), -1), [_if(_is(k, ast.NotEq(), 0), going)])]
+                made.append(_if(_is(k, ast.Eq(), -1), [written]))
+            else:
+                made = [_if(_is(k, ast.Eq(), -1), [written], [_if(_is(k, ast.NotEq(), 0), going)])]
         self._depth -= 1
         self._loops_around -= 1
         return [*made, *([ast.Assign([_store(source)], ast.Constant(None))] if is_hoisted else [])]
+
+    def _resumed_while(self, loop: ast.While, k: str) -> tuple[ast.While, list[ast.stmt]]:
+        """Return a ``while`` statement that continues a loop, without its body, and the statements after it.
+
+        It ends before an iteration if compiled code will never take over. `k` is -1 then, so that the loop
+        goes on as written, which takes less time. The loop's test is not computed in that case, because the
+        loop as written computes it.
+        """
+        due = f"__numelt_d{loop.lineno}_{loop.col_offset}__"
+        number = self._units.add(self._lower(loop, True).text, self._scope.name, True)
+        is_due = ast.NamedExpr(_store(due), self._of_unit(number, DUE))
+        goes_on = ast.BoolOp(ast.And(), [is_due, loop.test])
+        is_left = ast.UnaryOp(ast.Not(), _name(due))
+        leave = _if(is_left, [ast.Assign([_store(k)], _number(-3))])
+        resumed = ast.While(ast.BoolOp(ast.Or(), [_is(k, ast.Gt(), 0), goes_on]), [], [leave])
+        as_written: list[ast.stmt] = [ast.Assign([_store(k)], _number(-1))]
+        return resumed, [_if(_is(k, ast.Eq(), -3), as_written, [ast.Assign([_store(k)], _number(0))])]
 
     def _written(self, loop: Loop, is_hoisted: bool) -> ast.stmt:
         """Return a loop as written, in which inner loops call their units."""

@@ -1,10 +1,14 @@
 """Loops are resumed: compiled code takes over again after CPython has run a statement."""
 
+import sys
+
 import numpy
 import pytest
 
 import numelt as np
 from numelt._jit import reporting
+from numelt._jit.twin import module_twin
+from numelt._jit.units import DUE
 
 pytestmark = pytest.mark.core
 
@@ -138,3 +142,35 @@ def test_exceptions_of_statements_that_cpython_runs():
         run(10_000)
     assert run(3000) == [1 // (s - 4000) if s != 4000 else "zero" for s in range(0, 6000, 1000)]
     assert runs(run) > 3
+
+
+WHILE = """
+def run(n, goes_on):
+    count, seen = 0, {}
+    while goes_on(count) and count < n:
+        count += 1
+        if count % 3 == 0:
+            continue
+        seen[str(count)] = count
+    return count, seen
+"""
+
+
+def test_while_loops_without_compiled_code_go_on_as_written():
+    """The form of a loop that compiled code can resume takes longer; it is left before an iteration."""
+    names = {}
+    exec(module_twin(WHILE, "<while>", names).code, names)
+    asked, places = [], []
+
+    def goes_on(count):
+        asked.append(count)
+        places.append(sys._getframe(1).f_lasti)
+        if count == 50:
+            names[DUE][:] = [False] * len(names[DUE])
+        return True
+
+    # a loop whose iterations cannot be counted begins in the form that compiled code can resume
+    expected = 100, {str(i): i for i in range(1, 101) if i % 3}
+    assert names["run"](100, goes_on) == expected
+    assert asked == list(range(101))
+    assert not set(places[:51]) & set(places[51:])
