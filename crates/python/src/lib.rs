@@ -38,6 +38,7 @@ use pyo3::types::PyDict;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     cpython::fast::prepare()?;
+    module.add_class::<cpython::class_statements::ClassStatements>()?;
     numpy::convert::load_api(py)?;
     record::inspect::start_runtime()?;
     module.add_class::<object::ndarray::NdArray>()?;

@@ -175,6 +175,7 @@ def _adapt_part(module: types.ModuleType, wrap: Wrap) -> Changed:
             stand_in = constructors.place(module, name, value)
             if stand_in is not None:
                 changed[id(value)] = (value, stand_in)
+                put_methods(value, constructors.inherited(value))
     return changed
 
 

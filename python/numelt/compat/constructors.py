@@ -2,40 +2,51 @@
 
 The interpreter calls such a constructor through a field of the class, not by a name in its dictionary, so it
 cannot be replaced as methods are. Instead, the compiled module gets a stand-in: a class of ours that has the
-name of the compiled class, and makes its objects from NumPy's views of our arrays. The compiled class is not
-changed, and all objects are its own. A stand-in compares equal to the compiled class and has its hash, and
+name of the compiled class, and makes its objects from NumPy's views of our arrays. Calls of the
+compiled class are not changed, and all objects are its own. A stand-in compares equal to the compiled class and has its hash, and
 `isinstance` and `issubclass` do not distinguish the two. Only ``type(x) is module.Class`` is false.
 
 Calls of objects (``x(a)``) and their items (``x[a]``, ``x[i] = a``) are fields of the class, too. If a
 compiled class has such fields, and may be a base, the objects that its stand-in makes are of the stand-in
 itself, which is derived from the class.
 
+A class statement that names a stand-in derives from the compiled class. The metaclass of stand-ins would do
+the same, but it is not asked if another base has a metaclass of its own. So the function that makes classes
+is replaced, as soon as there is a stand-in that may be a base. What derived classes inherit, and call by
+`super`, are the constructors in the dictionary of the compiled class, which can be replaced (`inherited`).
+
 Other compiled modules look up a class when they are loaded, and then read its fields. So while a compiled
 module is being loaded, the classes are where the stand-ins were (`withdrawn`).
 
-In: a compiled module, and a class that it holds. Out: `is_own`, `place` and `withdrawn`.
+In: a compiled module, and a class that it holds. Out: `inherited`, `is_own`, `place`
+and `withdrawn`.
 """
 
 from __future__ import annotations
 
 import abc
+import builtins
 import contextlib
 import copyreg
+import functools
 import sys
 import threading
 import types
 from collections.abc import Iterator
 from typing import Any, cast
 
+from numelt import _core
 from numelt.compat.libraries import is_left_alone
 from numelt.compat.wrapping import drawing, for_compiled
 
-__all__ = ["is_own", "place", "withdrawn"]
+__all__ = ["inherited", "is_own", "place", "withdrawn"]
 
 # CPython's flag of classes from which classes may be derived
 _MAY_BE_BASE = 1 << 10
 # the attribute of a stand-in that holds the compiled class
 _KEY = "__numelt__"
+# the class of methods that are fields of a compiled class
+_SLOT = types.WrapperDescriptorType
 # methods of objects that statements call by fields of the class, and that may take arrays
 _STATEMENTS = ("__call__", "__getitem__", "__setitem__")
 
@@ -114,21 +125,23 @@ class _Final(_StandIn):
 
 def _new(of: type) -> Any:
     """Return the method of a stand-in that makes an object."""
+    new = of.__new__
 
     def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = for_compiled(args, kwargs)
         makes_its_own = not vars(cls).keys().isdisjoint(_STATEMENTS)
-        return of.__new__(cls if makes_its_own else of, *args, **kwargs)
+        return new(cls if makes_its_own else of, *args, **kwargs)
 
     return __new__
 
 
 def _init(of: Any) -> Any:
     """Return the method of a stand-in that prepares an object, also one of a class derived from the class."""
+    init = of.__init__
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         args, kwargs = for_compiled(args, kwargs)
-        of.__init__(self, *args, **kwargs)
+        init(self, *args, **kwargs)
 
     return __init__
 
@@ -158,7 +171,7 @@ def _is_read_in_c(cls: type) -> bool:
     if type(cls) is not type or issubclass(cls, BaseException) or "__reduce_ex__" in own:
         return False
     new, init = own.get("__new__"), own.get("__init__")
-    return isinstance(new, types.BuiltinFunctionType) or isinstance(init, types.WrapperDescriptorType)
+    return isinstance(new, types.BuiltinFunctionType) or isinstance(init, _SLOT)
 
 
 def _made(of: Any) -> type:
@@ -175,19 +188,37 @@ def _made(of: Any) -> type:
     if of.__init__ is not object.__init__:
         space["__init__"] = _init(of)
     for name in _STATEMENTS:
-        if isinstance(vars(of).get(name), types.WrapperDescriptorType):
+        if isinstance(vars(of).get(name), _SLOT):
             space[name] = drawing(vars(of)[name])
     space["__reduce_ex__"] = _reduce_ex(of)
+    _have_classes_derived()
     made: type = _Base(of.__name__, (of,), space)
     return made
 
 
+def inherited(cls: type) -> dict[str, Any]:
+    """Return the constructor of a class with a stand-in that derived classes inherit, and call by `super`."""
+    if not cls.__flags__ & _MAY_BE_BASE:
+        return {}
+    own = vars(cls)
+    methods = {"__init__": drawing(own["__init__"])} if isinstance(own.get("__init__"), _SLOT) else {}
+    if isinstance(own.get("__new__"), types.BuiltinFunctionType):
+        methods["__new__"] = cast(Any, staticmethod(drawing(own["__new__"])))
+    return methods
+
+
+@functools.cache
+def _have_classes_derived() -> None:
+    """Have class statements that name stand-ins derive from the compiled classes."""
+    builtins.__build_class__ = _core.ClassStatements(builtins.__build_class__, _Base, _KEY)
+
+
 def place(module: types.ModuleType, name: str, cls: type) -> type | None:
     """Put a stand-in for a class into its module, and return it; or return None if the class needs none."""
-    if not _is_read_in_c(cls):
-        return None
     stand_in = _stand_ins.get(cls)
     if stand_in is None:
+        if not _is_read_in_c(cls):
+            return None
         stand_in = _stand_ins[cls] = _made(cls)
         if cls not in copyreg.dispatch_table:
             copyreg.pickle(cls, cast(Any, _reduced))

@@ -128,6 +128,54 @@ def test_classes_derived_from_stand_ins_have_the_order_of_bases_of_the_class(lib
     assert Deep.__call__(library.Weighted(numelt.ones(1)), numpy.ones(1)) == 20.0
 
 
+def test_classes_derived_from_stand_ins_may_have_a_metaclass(library):
+    callers = []
+
+    class Meta(type):
+        def __new__(cls, name, bases, space, **options):
+            callers.append(sys._getframe(1).f_code.co_name)
+            return super().__new__(cls, name, bases, space)
+
+    class Other(metaclass=Meta):
+        pass
+
+    class Both(library.Mean, Other):
+        pass
+
+    class Alone(library.Mean, metaclass=Meta, option=1):
+        pass
+
+    name = sys._getframe().f_code.co_name
+    assert callers == [name] * 3
+    for cls in (Both, Alone):
+        assert type(cls) is Meta
+        assert cls.__mro__[1] == library.Mean
+        assert isinstance(cls(numelt.ones(2)), library.Mean)
+
+
+def test_derived_classes_inherit_a_constructor_that_takes_ours(library):
+    class Plain(library.Mean):
+        pass
+
+    class Initialized(library.Mean):
+        def __init__(self, values):
+            super().__init__(values, weights=values)
+
+    class Made(library.Mean):
+        def __new__(cls, values):
+            made = super().__new__(cls, values)
+            made.given = values
+            return made
+
+    x = numelt.arange(3.0)
+    for cls in (Plain, Initialized, Made):
+        made = cls(x)
+        assert type(made) is cls
+        assert made.value == (5 / 3 if cls is Initialized else 1.0)
+    assert Made(x).given is x
+    assert Plain(values=x).plus(x + 3) == 4.0
+
+
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 def test_pickles_and_copies(library, protocol):
     made = library.Mean(numelt.arange(3.0))

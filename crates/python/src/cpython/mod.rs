@@ -3,6 +3,7 @@
 //! Not here: arrays, NumPy's objects, the runtime. Nothing in this folder imports another folder.
 
 pub mod calls;
+pub mod class_statements;
 pub mod endings;
 pub mod fast;
 pub mod frames;
