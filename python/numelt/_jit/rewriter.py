@@ -30,13 +30,14 @@ it::
                     if here > 0: pending(); rest.follow(more)
             if here <= 2: s += a[i]
 
-A ``while`` loop ends before an iteration as soon as ``due[R]`` is false, and then runs as written.
+A ``while`` loop whose unit R has answered ``here = -3`` ends before the next iteration, and goes on as
+written.
 
 All names that a twin adds begin with ``__numelt_``. The name of a variable that belongs to one loop contains
 the line and the column of the loop: ``k`` is the number of the statement where to go on, ``h`` the same
 within one iteration (``here``), ``i`` the iterator, ``m`` the iterator that a resumed run returns (``more``),
-``s`` the iterable (source), ``r`` the result of the unit, and ``d`` whether compiled code may take over
-(due).
+``s`` the iterable (source), ``r`` the result of the unit, and ``d`` whether compiled code may take over in a
+``while`` loop (due).
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ __all__ = ["LoopUnits", "Rewriter", "placed"]
 
 # loops nested more deeply than this have no units of their own, because each level adds to the code
 _DEEPEST = 4
+# the answer of a unit that means that compiled code will not take over in this run of a ``while`` loop
+_LEAVE = -3
 # calling a unit does not pay for an inner loop with at most this many iterations
 _SHORT = 16
 
@@ -218,6 +221,9 @@ class Rewriter:
     def _rest(self, loop: ast.stmt) -> str:
         return f"__numelt_i{loop.lineno}_{loop.col_offset}__"
 
+    def _due(self, loop: ast.stmt) -> str:
+        return f"__numelt_d{loop.lineno}_{loop.col_offset}__"
+
     def _source(self, loop: ast.stmt) -> str:
         return f"__numelt_s{loop.lineno}_{loop.col_offset}__"
 
@@ -255,7 +261,7 @@ class Rewriter:
         is_due = ast.BoolOp(ast.And(), [self._of_unit(number, DUE), unit])
         return [_if(is_due, self._call(loop, unit, values, taken, made.assigned, unsure, [], bound))]
 
-    def _ask_again(self, loop: Loop, here: str, shift: int) -> list[ast.stmt]:
+    def _ask_again(self, loop: Loop, here: str, shift: int, can_leave: bool) -> list[ast.stmt]:
         """Return the statement that calls the unit that resumes a loop, at the start of an iteration."""
         made = self._lower(loop, True)
         is_for = isinstance(loop, ast.For)
@@ -277,6 +283,10 @@ class Rewriter:
             _if(_is(here, ast.Eq(), 0), [ast.Break()]),
             _if(_is(here, ast.Gt(), 0), go_on),
         ]
+        if can_leave:
+            then.append(
+                _if(_is(here, ast.Eq(), _LEAVE), [ast.Assign([_store(self._due(loop))], ast.Constant(False))])
+            )
         call = self._call(
             loop, unit, values, [here, *rests, *made.assigned], made.assigned, unsure, then, bound
         )
@@ -377,11 +387,13 @@ class Rewriter:
             ast.Assign([_store(here)], _name(k)),
             ast.Assign([_store(k)], _number(-1)),
         ]
+        is_written_once = is_inner and self._nested(loop)
         if not (is_inner and self._is_short(loop)):
-            begin += self._ask_again(loop, here, shift)
+            begin += self._ask_again(loop, here, shift, isinstance(loop, ast.While) and not is_written_once)
         rest, source = self._rest(loop), self._source(loop)
         going_on: list[ast.stmt] = [ast.Expr(ast.Call(_name(PENDING), [], []))]
         resumed: ast.For | ast.While
+        entering: list[ast.stmt] = []
         leaving: list[ast.stmt] = []
         if isinstance(loop, ast.For):
             again = ast.Call(_name(AGAIN), [_name(rest), _loaded(loop.target)], [])
@@ -390,10 +402,10 @@ class Rewriter:
             begin_again: list[ast.stmt] = [ast.Assign([_store(rest)], again)]
             going_on.append(_if(is_within, begin_again, [ast.Assign([_store(k)], _number(-1))]))
             resumed = ast.For(loop.target, _name(rest), [], [])
-        elif is_inner and self._nested(loop):
+        elif is_written_once:
             resumed = ast.While(ast.BoolOp(ast.Or(), [_is(k, ast.Gt(), 0), loop.test]), [], [])
         else:
-            resumed, leaving = self._resumed_while(loop, k)
+            resumed, entering, leaving = self._resumed_while(loop, k)
         resumed.body = begin + self._partial(loop.body, numbers, here)
         begin_anew: list[ast.stmt] = []
         going: list[ast.stmt] = [resumed]
@@ -403,14 +415,14 @@ class Rewriter:
             # the twin must not keep the iterable alive after the loop
             going.append(ast.Assign([_store(rest)], ast.Constant(None)))
         made: list[ast.stmt]
-        if is_inner and self._nested(loop):
+        if is_written_once:
             made = [_if(_is(k, ast.Lt(), 0), begin_anew, [_if(_is(k, ast.Gt(), 0), going_on)])]
             made.append(_if(_is(k, ast.NotEq(), 0), going))
         else:
             written = self._written(loop, is_hoisted)
             going = [_if(_is(k, ast.Lt(), 0), begin_anew, going_on), *going]
             if isinstance(loop, ast.While):
-                going += leaving
+                going = [*entering, *going, *leaving]
                 made = [_if(_is(k, ast.NotEq(), -1), [_if(_is(k, ast.NotEq(), 0), going)])]
                 made.append(_if(_is(k, ast.Eq(), -1), [written]))
             else:
@@ -419,22 +431,23 @@ class Rewriter:
         self._loops_around -= 1
         return [*made, *([ast.Assign([_store(source)], ast.Constant(None))] if is_hoisted else [])]
 
-    def _resumed_while(self, loop: ast.While, k: str) -> tuple[ast.While, list[ast.stmt]]:
-        """Return a ``while`` statement that continues a loop, without its body, and the statements after it.
+    def _resumed_while(self, loop: ast.While, k: str) -> tuple[ast.While, list[ast.stmt], list[ast.stmt]]:
+        """Return a ``while`` statement that continues a loop, without its body, and what stands around it.
 
-        It ends before an iteration if compiled code will never take over. `k` is -1 then, so that the loop
-        goes on as written, which takes less time. The loop's test is not computed in that case, because the
-        loop as written computes it.
+        It ends before an iteration if the unit has answered that compiled code will not take over in this
+        run. `k` is -1 then, so that the loop goes on as written, which takes less time. The loop's test is
+        not computed in that case, because the loop as written computes it.
         """
-        due = f"__numelt_d{loop.lineno}_{loop.col_offset}__"
+        due = self._due(loop)
         number = self._units.add(self._lower(loop, True).text, self._scope.name, True)
-        is_due = ast.NamedExpr(_store(due), self._of_unit(number, DUE))
-        goes_on = ast.BoolOp(ast.And(), [is_due, loop.test])
+        before: list[ast.stmt] = [ast.Assign([_store(due)], self._of_unit(number, DUE))]
+        goes_on = ast.BoolOp(ast.And(), [_name(due), loop.test])
         is_left = ast.UnaryOp(ast.Not(), _name(due))
-        leave = _if(is_left, [ast.Assign([_store(k)], _number(-3))])
+        leave = _if(is_left, [ast.Assign([_store(k)], _number(_LEAVE))])
         resumed = ast.While(ast.BoolOp(ast.Or(), [_is(k, ast.Gt(), 0), goes_on]), [], [leave])
         as_written: list[ast.stmt] = [ast.Assign([_store(k)], _number(-1))]
-        return resumed, [_if(_is(k, ast.Eq(), -3), as_written, [ast.Assign([_store(k)], _number(0))])]
+        after = [_if(_is(k, ast.Eq(), _LEAVE), as_written, [ast.Assign([_store(k)], _number(0))])]
+        return resumed, before, list(after)
 
     def _written(self, loop: Loop, is_hoisted: bool) -> ast.stmt:
         """Return a loop as written, in which inner loops call their units."""

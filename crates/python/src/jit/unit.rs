@@ -1,8 +1,9 @@
 //! A unit: a loop of the program, with its code for each combination of argument types. Calling it runs the loop.
 //!
 //! In: the values of the loop's variables. Out: `None` if CPython has to run the loop, and otherwise a tuple: the
-//! number of the statement where CPython goes on (0: the loop is over; -1: the loop has not begun; [`BEGIN`]), for each
-//! `for` statement an iterator over its remaining items, and the variables that the loop may assign.
+//! number of the statement where CPython goes on (0: the loop is over; -1: the loop has not begun; [`BEGIN`];
+//! [`LEAVE`]), for each `for` statement an iterator over its remaining items, and the variables that the loop may
+//! assign.
 //!
 //! Compiling takes some ten milliseconds. A loop for which the program requests it (`numelt.jit`) is compiled when it
 //! first runs, and the program waits. Others are compiled in the background (`code`), once CPython would take longer
@@ -118,6 +119,11 @@ const AT_ONCE_WHILE: u128 = 100;
 const TINY: u128 = 45;
 /// The answer of a unit that means that CPython begins the loop in the form that compiled code can resume.
 const BEGIN: i64 = -2;
+/// The answer of a unit that means that compiled code will not take over in this run of a `while` loop.
+const LEAVE: i64 = -3;
+/// After this many consecutive refusals, CPython runs a `while` loop as written: the form that compiled code can resume
+/// takes longer.
+const LEAVE_REFUSALS: u64 = 3;
 /// After this many consecutive refusals, the loop is left to CPython for good.
 const MOST_REFUSALS: u64 = 30;
 /// The largest number of variants of a loop.
@@ -283,11 +289,16 @@ impl JitUnit {
         slots.map(|(name, argument)| format!("{name}: {}", argument.ty)).collect::<Vec<_>>().join(", ")
     }
 
-    /// The result for a loop that is not compiled yet: it begins in CPython, in the form that compiled code can resume.
-    /// The variables keep their values.
-    fn begin_in_python<'py>(&self, py: Python<'py>, slots: &[Bound<'py, PyAny>]) -> PyResult<Bound<'py, PyTuple>> {
+    /// The result for a loop that is not compiled yet: it begins in CPython, in the form that compiled code can resume
+    /// ([`BEGIN`]), or leaves that form ([`LEAVE`]). The variables keep their values.
+    fn on_in_python<'py>(
+        &self,
+        py: Python<'py>,
+        how: i64,
+        slots: &[Bound<'py, PyAny>],
+    ) -> PyResult<Bound<'py, PyTuple>> {
         let mut items: SmallVec<[Bound<'py, PyAny>; 16]> = SmallVec::new();
-        items.push(BEGIN.into_pyobject(py)?.into_any());
+        items.push(how.into_pyobject(py)?.into_any());
         items.extend((0..self.fors).map(|_| py.None().into_bound(py)));
         for slot in &self.tree.assigned {
             items.push(slots[*slot].clone());

@@ -1,6 +1,6 @@
 //! Calls of units: from the values of the loop's variables to the code that fits them.
 
-use super::{Found, JitUnit, MOST_REFUSALS, locked};
+use super::{BEGIN, Found, JitUnit, LEAVE, MOST_REFUSALS, locked};
 use crate::cpython::given::Given;
 use crate::cpython::vectorcall::{self, Callee};
 use crate::jit::account::{add_one, get};
@@ -37,7 +37,7 @@ impl JitUnit {
         let mut objects: Objects<'py> = SmallVec::new();
         slots.for_each(|slot| objects.push(slot));
         if !self.is_resumed && forced::forced_entry().is_some() {
-            return self.begin_in_python(py, &objects).map(Some);
+            return self.on_in_python(py, BEGIN, &objects).map(Some);
         }
         // of the code that ran the loop before CPython
         let mut accounts = SmallVec::new();
@@ -94,7 +94,8 @@ impl JitUnit {
                 self.run(py, &variant, &objects, &mut numbers, &accounts)
             }
             Found::Later if self.is_resumed => Ok(None),
-            Found::Later => self.begin_in_python(py, &objects).map(Some),
+            Found::Later => self.on_in_python(py, BEGIN, &objects).map(Some),
+            Found::Nothing if self.is_left() => self.on_in_python(py, LEAVE, &objects).map(Some),
             Found::Nothing => Ok(None),
         }
     }

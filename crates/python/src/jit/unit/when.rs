@@ -2,7 +2,7 @@
 //!
 //! In: estimates of the time that CPython takes. Out: answers to the questions of the unit. Not here: compiling.
 
-use super::{Found, JitUnit, locked};
+use super::{Found, JitUnit, LEAVE_REFUSALS, locked};
 use crate::jit::account::get;
 use crate::jit::arguments::Numbers;
 use crate::jit::{code, forced, worth};
@@ -88,6 +88,12 @@ impl JitUnit {
     pub(super) fn may_be_long(&self, arguments: &[Argument], numbers: &Numbers) -> bool {
         let is_while = matches!(self.tree.body.kind, StmtKind::While { .. });
         is_while || worth::nanoseconds(&self.tree, arguments, numbers).is_none_or(|time| time >= LONG_RUN)
+    }
+
+    /// Does a `while` loop leave the form in which compiled code can take over, because it has often been refused?
+    pub(super) fn is_left(&self) -> bool {
+        let is_while = matches!(self.tree.body.kind, StmtKind::While { .. });
+        is_while && self.is_resumed && get(&self.refusals) >= LEAVE_REFUSALS && forced::forced_entry().is_none()
     }
 
     /// Adds the time that CPython is estimated to take for a run, while the code is being compiled.
