@@ -55,6 +55,7 @@ impl Walk<'_> {
                 let index = self.expr(index)?;
                 self.tuple_item(base, &index)
             }
+            Type::Object(_) => self.indexed_object(base, indices),
             other => unsupported(format!("an element of {other}")),
         }
     }

@@ -37,6 +37,17 @@ impl Walk<'_> {
         args: &[Expr],
         keywords: &[(String, Expr)],
     ) -> Res<Val> {
+        let mut values: Vec<Val> = object.into_iter().collect();
+        values.extend(self.positional(args)?);
+        let mut named = Vec::new();
+        for (name, value) in keywords {
+            named.push((name, self.expr(value)?));
+        }
+        self.call_with(function, values, named)
+    }
+
+    /// Refuses a call of a function that calls itself, or of one among many that call each other.
+    fn check_depth(&mut self, function: u32) -> Res<()> {
         let around: Vec<u32> = self.inlined.iter().map(|inlined| inlined.function).collect();
         let is_same = |world: &mut dyn World, one: &u32| *one == function || world.are_same(*one, function);
         let calls_itself = around.iter().any(|one| is_same(self.world, one));
@@ -48,12 +59,12 @@ impl Walk<'_> {
         if around.len() >= DEEPEST || calls_itself || is_recursive {
             return unsupported("a function that calls itself");
         }
-        let mut values: Vec<Val> = object.into_iter().collect();
-        values.extend(self.positional(args)?);
-        let mut named = Vec::new();
-        for (name, value) in keywords {
-            named.push((name, self.expr(value)?));
-        }
+        Ok(())
+    }
+
+    /// A call of a Python function with arguments that have been evaluated.
+    pub fn call_with(&mut self, function: u32, mut values: Vec<Val>, mut named: Vec<(&String, Val)>) -> Res<Val> {
+        self.check_depth(function)?;
         for value in values.iter_mut().chain(named.iter_mut().map(|(_, value)| value)) {
             *value = self.in_memory_if_virtual(value)?;
         }

@@ -47,6 +47,7 @@ mod recorded;
 mod reductions;
 mod region;
 mod sources;
+mod special;
 mod statements;
 mod stores;
 mod tree;

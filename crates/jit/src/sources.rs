@@ -163,6 +163,7 @@ impl Walk<'_> {
             Type::Tuple(items) => Ok(self.e.int(items.len() as i64)),
             Type::Array { ndim: 1.., .. } | Type::List { .. } => Ok(val.parts[2]),
             Type::Range => Ok(self.range_length(&val.parts)),
+            Type::Object(_) => self.length_of_object(val),
             other => unsupported(format!("len of {other}")),
         }
     }

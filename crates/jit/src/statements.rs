@@ -122,6 +122,9 @@ impl Walk<'_> {
                 (written, old)
             }
             Target::Index(base, indices) => {
+                if let Some(item) = self.item_of_object(base, indices)? {
+                    return self.item_in_place(op, item, value);
+                }
                 let written = self.target_of(base, indices)?;
                 let old = self.written_value(&written)?;
                 (Some(written), old)
@@ -191,6 +194,12 @@ impl Walk<'_> {
             Target::Index(base, indices) => {
                 if !stores.is_empty() && (reads(base) || indices.iter().any(reads_memory)) {
                     return unsupported("an index that depends on what the statement writes");
+                }
+                if let Some(item) = self.item_of_object(base, indices)? {
+                    return match stores.is_empty() {
+                        true => self.set_item(item, value),
+                        false => unsupported("an item of an object among other targets"),
+                    };
                 }
                 let written = self.target_of(base, indices)?;
                 stores.push(self.prepare_store(written, value, false)?);

@@ -122,6 +122,22 @@ COMMON = """    @property
         self.n += 1
         return t + self.n
 
+    def __getitem__(self, k):
+        if isinstance(k, tuple):
+            return self.a[k[0]] + k[1]
+        return self.b[k]
+
+    def __setitem__(self, k, value):
+        if isinstance(k, tuple):
+            i, by = k
+            self.a[i] = value * by
+            self.n += 1
+        else:
+            self.items[k] = value
+
+    def __len__(self):
+        return self.n
+
 """
 
 NUMBERS = ("0", "1", "2", "-1", "3", "0.5", "-1.5", "7", "1e308", "4611686018427387904", "True", "2.0")
@@ -220,6 +236,9 @@ class Writer:
             return r.choice(
                 [f"{p}.half({self._name()})", f"{p}({self._name()})", f"{p}.changed", f"{p}.twice"]
             )
+        if r.random() < 0.15:
+            p = r.choice(self._objects)
+            return r.choice([f"{p}[{self._index()}]", f"{p}[{self._index()}, {self._name()}]", f"len({p})"])
         if name == "all_of":
             return r.choice(["all_of(t, 2, s)", "all_of()", f"all_of({self._name()}, *(1, s))"])
         if name in ("bump", "act"):
@@ -288,6 +307,8 @@ class Writer:
             f"{self._field()} = {self._expression(1)}",
             f"{self._field()} {r.choice(['+=', '-=', '+='])} {self._expression(1)}",
             f"{p}.x, {p}.n = {p}.n, {self._expression(1)}",
+            f"{p}[{self._index()}] {r.choice(['=', '=', '+='])} {self._expression(1)}",
+            f"{p}[{self._index()}, {self._name()}] {r.choice(['=', '=', '-='])} {self._expression(1)}",
             self._call(),
             self._call(),
             f"{name} = {self._call()}",
@@ -308,6 +329,8 @@ class Writer:
             f"{name} = {p}.extra",
             f"{p}.other = {p}",
             f"assert {self._test()}",
+            f"{p}[{self._index()}], {name} = {name}, {p}[{self._index()}]",
+            f"{p}[1:] = {name}",
             "pass",
         ]
         if in_loop:

@@ -146,6 +146,59 @@ def test_properties_static_methods_and_calls_of_objects():
         compiled(Rich(), 3)
 
 
+def test_items_and_lengths_of_objects():
+    class Grid:
+        def __init__(self, width, height, value=0.0):
+            self.width, self.height = width, height
+            self.data = [value] * (width * height)
+            self.reads = 0
+
+        def __getitem__(self, place):
+            x, y = place
+            self.reads += 1
+            return self.data[y * self.width + x]
+
+        def __setitem__(self, place, value):
+            x, y = place
+            self.data[y * self.width + x] = value
+
+        def __len__(self):
+            return self.height
+
+        def __repr__(self):
+            return "a grid"
+
+    def relax(grid, n):
+        total = 0.0
+        for _ in range(n):
+            for y in range(1, len(grid) - 1):
+                for x in range(1, grid.width - 1):
+                    grid[x, y] = 0.25 * (grid[x - 1, y] + grid[x + 1, y] + grid[x, y - 1] + grid[x, y + 1])
+                    grid[x, y] += 1
+                    total -= grid[x, y]
+        return total, grid.data, grid.reads
+
+    def outside(grid, n):
+        for y in range(n):
+            grid[0, y] = y
+        return grid.data
+
+    compiled = both(relax, lambda: (Grid(7, 6), 3), lambda: (Grid(5, 4, 2.5), 2))
+    assert runs_of(compiled) == (2, 0)
+    both(outside, lambda: (Grid(3, 4), 4), lambda: (Grid(3, 4), 6), lambda: ([[1]], 3))
+
+    grid = Grid(5, 5)
+    grid.__getitem__ = grid.__len__ = lambda *args: 5
+    assert compiled(grid, 2) == relax(Grid(5, 5), 2)
+    Grid.__len__ = lambda self: -1
+    with pytest.raises(ValueError, match="should return >= 0"):
+        compiled(Grid(5, 5), 2)
+    Grid.__len__ = lambda self: 5
+    del Grid.__getitem__
+    with pytest.raises(TypeError, match="not subscriptable"):
+        compiled(Grid(5, 5), 2)
+
+
 def test_a_method_that_calls_itself_and_writes():
     class Sets:
         def __init__(self, n):
