@@ -102,8 +102,10 @@ RESULTS = {
 
 @pytest.fixture
 def x():
-    """Return a matrix without a home."""
-    return numelt.arange(12.0).reshape(3, 4)
+    """Return a matrix without a home. In this test, other new arrays have none either."""
+    numelt._core.put_new_arrays("cpu")
+    yield numelt.arange(12.0).reshape(3, 4)
+    numelt._core.put_new_arrays(os.environ.get("NUMELT_TEST_HOME", "cpu"))
 
 
 def on_devices():
