@@ -121,7 +121,12 @@ fn beyond_avx2(feature: &str) -> bool {
 impl CodeGenerator {
     /// A target machine for `isa`.
     pub(crate) fn new(isa: Isa, effort: Effort) -> Result<CodeGenerator> {
-        let processor = processor(isa);
+        let mut processor = processor(isa);
+        if effort != Effort::Less && processor.cpu.starts_with("znver") {
+            // AMD's instructions that load or store scattered elements take longer than one instruction for each
+            // element; LLVM does not know that of all these processors
+            processor.features.push_str(",+prefer-no-gather,+prefer-no-scatter");
+        }
         let c = |text: &str| CString::new(text).map_err(|_| Error::Engine("NUL in a processor name".into()));
         let (cpu, features) = (c(&processor.cpu)?, c(&processor.features)?);
         let level = match effort {

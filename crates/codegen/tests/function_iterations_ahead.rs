@@ -3,7 +3,9 @@
 #![cfg(feature = "llvm")]
 
 use numelt_codegen::functions::{Change, Host, Job, Span, compile};
-use numelt_func::{Ahead, Array, Carried, Function, Indices, Instr, Label, Memory, Written, interpret, verify};
+use numelt_func::{
+    Ahead, Array, CFunction, Carried, Function, Indices, Instr, Label, Memory, Written, interpret, verify,
+};
 use numelt_ir::{DType, Op, Scalar};
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -243,6 +245,78 @@ fn suspicions_do_not_keep_loops_from_being_vectorized() {
     });
     let text = numelt_codegen::functions::ir_text(&f).expect("it compiles");
     assert!(text.contains("x double>"), "{text}");
+}
+
+#[test]
+fn squares_that_do_not_change_do_not_keep_branches_from_being_vectorized() {
+    let f = looped(|f, place, x| {
+        let (is, [number, two, square, sum]) = (f.value(DType::Bool), [DType::F64; 4].map(|ty| f.value(ty)));
+        vec![
+            Instr::Apply { out: is, op: Op::Less, on: DType::F64, args: vec![x, x] },
+            Instr::If {
+                condition: is,
+                then: vec![
+                    Instr::Const { out: number, bits: 1.1f64.to_bits() },
+                    Instr::Const { out: two, bits: 2.0f64.to_bits() },
+                    Instr::Call { out: square, function: CFunction::Pow, args: vec![number, two] },
+                    Instr::Apply { out: sum, op: Op::Add, on: DType::F64, args: vec![square, x] },
+                    Instr::Store { address: place, value: sum },
+                    Instr::Yield(vec![]),
+                ],
+                otherwise: vec![Instr::Yield(vec![])],
+                outs: vec![],
+                is_rare: false,
+            },
+        ]
+    });
+    let text = numelt_codegen::functions::ir_text(&f).expect("it compiles");
+    assert!(text.contains("x double>"), "{text}");
+}
+
+/// Iterations that add terms up, made of the elements by an operation.
+fn summing(op: Op) -> Function {
+    let mut f = looped(|f, _, x| {
+        let [term, after] = [DType::F64; 2].map(|ty| f.value(ty));
+        vec![
+            Instr::Apply { out: term, op, on: DType::F64, args: vec![x, x] },
+            Instr::Apply { out: after, op: Op::Add, on: DType::F64, args: vec![term, term] },
+        ]
+    });
+    let [total, start, last] = [DType::F64; 3].map(|ty| f.value(ty));
+    for instr in &mut f.body {
+        let Instr::Ahead(ahead) = instr else { continue };
+        ahead.params.push(total);
+        ahead.starts.push(start);
+        ahead.outs.push(last);
+        ahead.carried.push(Carried::Assigned);
+        let mut next = None;
+        for instr in &mut ahead.body {
+            match instr {
+                Instr::Apply { out, op: Op::Add, on: DType::F64, args } => {
+                    args[0] = total;
+                    next = Some(*out);
+                }
+                Instr::Again { values, .. } => values.extend(next),
+                _ => {}
+            }
+        }
+    }
+    f.body.insert(0, Instr::Const { out: start, bits: 0 });
+    if let Some(Instr::Exit { values, .. }) = f.body.last_mut() {
+        values.push(last);
+    }
+    verify(&f).expect("it verifies");
+    f
+}
+
+#[test]
+fn terms_that_take_long_are_computed_together_and_added_in_order() {
+    let text = |op| numelt_codegen::functions::ir_text(&summing(op)).expect("it compiles");
+    let quotients = text(Op::Divide);
+    assert!(quotients.contains("fdiv <"), "{quotients}");
+    assert!(!quotients.contains("fadd <") && !quotients.contains("reassoc"), "{quotients}");
+    let products = text(Op::Multiply);
+    assert!(!products.contains("fmul <"), "{products}");
 }
 
 #[test]

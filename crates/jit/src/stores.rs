@@ -6,7 +6,7 @@
 //! stores for which neither can happen.
 
 use numelt_func::{Instr, Value, uses};
-use numelt_ir::Op;
+use numelt_ir::{DType, Op};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A store, and the parameters of the loops around it, outermost first.
@@ -182,8 +182,55 @@ impl<'a> StoreWalk<'a> {
                 let innermost = [place, other].map(|place| place.loops.last().map(|params| params.as_ptr()));
                 innermost[0] == innermost[1] && self.is_made_of(other.value, other.address, place.loop_order)
             };
-            is_later && !is_read && (own.is_subset(others) || others.is_subset(own))
+            is_later
+                && !is_read
+                && (own.is_subset(others) || others.is_subset(own))
+                && !(other_number > number && self.are_apart(place, other))
         })
+    }
+
+    /// Are the elements of two stores outside inner loops certainly different ones, in the same iteration and, as far as
+    /// LLVM can know, in all others? Their addresses differ by a constant, and the distance from an iteration to the next
+    /// one is not known before the code runs.
+    fn are_apart(&self, a: &StorePlace<'_>, b: &StorePlace<'_>) -> bool {
+        let [(mut own, one), (others, other)] = [a, b].map(|place| self.summands(place.address));
+        let is_variable = |factor: &Value| !self.inside.contains(factor);
+        let moves_by_variable = |value: &Value| match self.makers.get(value) {
+            Some(Instr::Apply { op: Op::Multiply, args, .. }) => args.iter().any(is_variable),
+            _ => is_variable(value),
+        };
+        let all_are_like = others.len() == own.len()
+            && others.iter().all(|value| {
+                let found = own.iter().position(|own| self.is_same(*own, *value));
+                found.map(|found| own.swap_remove(found)).is_some()
+            });
+        a.loops.len() == 1 && b.loops.len() == 1 && one != other && all_are_like && others.iter().all(moves_by_variable)
+    }
+
+    /// The values that an integer is the sum of, and the constant among them.
+    fn summands(&self, value: Value) -> (Vec<Value>, i64) {
+        let (mut found, mut constant, mut open) = (Vec::new(), 0i64, vec![value]);
+        while let Some(value) = open.pop() {
+            match self.makers.get(&value) {
+                Some(Instr::Apply { op: Op::Add, on: DType::I64, args, .. }) => open.extend(args),
+                _ => match self.constant(value) {
+                    Some(number) => constant = constant.wrapping_add(number),
+                    None => found.push(value),
+                },
+            }
+        }
+        (found, constant)
+    }
+
+    /// The number that a value is, if it is computed from constants.
+    fn constant(&self, value: Value) -> Option<i64> {
+        match self.makers.get(&value)? {
+            Instr::Const { bits, .. } => Some(*bits as i64),
+            Instr::Apply { op: Op::Multiply, on: DType::I64, args, .. } => {
+                Some(self.constant(args[0])?.wrapping_mul(self.constant(args[1])?))
+            }
+            _ => None,
+        }
     }
 }
 

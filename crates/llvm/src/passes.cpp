@@ -12,6 +12,7 @@
 #include "llvm/Analysis/BlockFrequencyInfo.h"
 #include "llvm/Analysis/BranchProbabilityInfo.h"
 #include "llvm/Analysis/DemandedBits.h"
+#include "llvm/Analysis/IVDescriptors.h"
 #include "llvm/Analysis/LoopAccessAnalysis.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -26,8 +27,10 @@
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/ConstraintElimination.h"
@@ -41,8 +44,11 @@
 #include "llvm/Transforms/Scalar/LoopUnrollPass.h"
 #include "llvm/Transforms/Scalar/SimpleLoopUnswitch.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 #include "llvm/Transforms/Utils/Mem2Reg.h"
 #include "llvm/Transforms/Vectorize/LoopVectorize.h"
+
+#include <mutex>
 
 using namespace llvm;
 
@@ -133,6 +139,26 @@ struct SineAndCosine : PassInfoMixin<SineAndCosine> {
   }
 };
 
+/// Keeps the vectorizer from loops that add floats up in the order of the turns, unless their terms are quotients or roots.
+/// Other terms take no longer than adding one number after the other, and their loops often have few turns.
+struct SparingSums : PassInfoMixin<SparingSums> {
+  PreservedAnalyses run(Loop &loop, LoopAnalysisManager &, LoopStandardAnalysisResults &analyses, LPMUpdater &) {
+    bool adds = loop.isInnermost() && any_of(loop.getHeader()->phis(), [&](PHINode &phi) {
+      RecurrenceDescriptor found;
+      return phi.getType()->isFloatingPointTy() &&
+             RecurrenceDescriptor::isReductionPHI(&phi, &loop, found, nullptr, nullptr, nullptr, &analyses.SE) &&
+             found.isOrdered();
+    });
+    auto is_slow = [](Instruction &instruction) {
+      auto *intrinsic = dyn_cast<IntrinsicInst>(&instruction);
+      return instruction.getOpcode() == Instruction::FDiv || (intrinsic && intrinsic->getIntrinsicID() == Intrinsic::sqrt);
+    };
+    if (adds && none_of(loop.blocks(), [&](BasicBlock *block) { return any_of(*block, is_slow); }))
+      addStringMetadataToLoop(&loop, "llvm.loop.vectorize.enable", false);
+    return PreservedAnalyses::all();
+  }
+};
+
 /// Loops keep their exits as a rule (bounds, overflow and floating-point conditions are checked at every turn), so that the
 /// vectorizer would find nothing to do. Turns that are done ahead have none, and are vectorized. No pass changes the order of
 /// float operations.
@@ -170,6 +196,7 @@ FunctionPassManager passes(Which which) {
     all.addPass(createFunctionToLoopPassAdaptor(LoopFullUnrollPass(/*OptLevel=*/3)));
     all.addPass(EarlyCSEPass());
     all.addPass(SimplifyCFGPass());
+    all.addPass(createFunctionToLoopPassAdaptor(SparingSums()));
     all.addPass(LoopVectorizePass());
     // a turn gets what the turn before has stored without loading it
     all.addPass(LoopLoadEliminationPass());
@@ -184,8 +211,28 @@ FunctionPassManager passes(Which which) {
 
 } // namespace
 
+/// Sets what LLVM's passes can only be told by options of its command line.
+///
+/// The vectorizer handles loops that add floats up in the order of the turns: it computes the terms of several turns at
+/// once, and adds them one after the other. By default it does so for few processors. And it makes no code for the case that
+/// a distance between elements is one byte, which would be the only case in which such a loop is vectorized.
+static void set_options() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    StringMap<cl::Option *> &options = cl::getRegisteredOptions();
+    auto set = [&](StringRef name, StringRef value) {
+      auto found = options.find(name);
+      if (found != options.end())
+        found->second->addOccurrence(0, name, value);
+    };
+    set("force-ordered-reductions", "true");
+    set("enable-mem-access-versioning", "false");
+  });
+}
+
 /// Runs the passes over the functions of a module.
 extern "C" void numelt_llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, unsigned which) {
+  set_options();
   Analyses analyses(*unwrap(module), *reinterpret_cast<TargetMachine *>(machine));
   FunctionPassManager all = passes(static_cast<Which>(which));
   for (Function &function : *unwrap(module))

@@ -112,8 +112,21 @@ def skipped(x, out):
     return total
 
 
+def unchanged(x, out):
+    scale, total = x[0], 0.0
+    for i in range(len(x)):
+        y = x[i] ** 2
+        if y > 0.5:
+            out[i] = scale**2 / y
+        else:
+            out[i] = (2.0 * scale + 1.0) ** 2 - y * (scale**2) ** 2
+        for j in range(3):
+            total += (scale - 1.0) ** 2 * j
+    return total
+
+
 PROGRAMS = [
-    checked, skipped,
+    checked, skipped, unchanged,
     elementwise, around_mean, neighbours, squares_of_squares, in_place, carried, guarded, many, indirect,
 ]  # fmt: skip
 

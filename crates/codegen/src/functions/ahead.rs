@@ -99,6 +99,8 @@ pub(super) struct AheadFunction<'a> {
     kept: Vec<Option<Val>>,
     /// The squares that have been computed before the other instructions, if there are any.
     pub(super) strip: Option<squares::Strip>,
+    /// The squares that are the same in all iterations.
+    pub(super) constant: HashMap<Value, Val>,
 }
 
 /// Iterations that are to be done ahead, as the host sees them.
@@ -372,10 +374,12 @@ pub(super) fn generate<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>, polls: 
         }
     }
     let (iteration, done, given_up) = (b.block(c"iteration"), b.block(c"done"), b.block(c"give_up"));
-    emit.iterations = Some(AheadFunction { ahead, is_suspect, given_up, polls, kept, strip: None });
+    let (strip, constant) = (None, HashMap::new());
+    emit.iterations = Some(AheadFunction { ahead, is_suspect, given_up, polls, kept, strip, constant });
     emit.set(ahead.params[0], from);
     let before = squares::of(ahead, &|value| emit.constants.get(&value) == Some(&2.0f64.to_bits()));
-    let outer = if before.is_empty() { None } else { Some(strips(emit, &before, to, done)?) };
+    squares::compute_constant(emit, &before)?;
+    let outer = if before.has_no_strips() { None } else { Some(strips(emit, &before, to, done)?) };
     let (to, end) = outer.as_ref().map_or((to, done), |strips| (strips.to, strips.next));
     let place = emit.place(&ahead.params);
     let (head, phis) = (place.block, place.phis.clone());

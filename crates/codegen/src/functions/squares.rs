@@ -9,8 +9,10 @@
 //! computes the numbers to be squared in all iterations of the strip. Then the host squares them
 //! ([`numelt_vecmath::squares`]). The elements that the next strip reads are requested from memory meanwhile.
 //!
-//! In: iterations ahead without inner loops. Out: their squares that depend on the number of the iteration, on
-//! loop-invariant values and on arrays that the iterations do not write; and the code that is described above.
+//! Squares of numbers that are the same in all iterations are computed once, before the first one.
+//!
+//! In: iterations ahead, for strips without inner loops. Out: their squares that depend on the number of the iteration,
+//! on loop-invariant values and on arrays that the iterations do not write; and the code that is described above.
 
 use super::emit::Emit;
 use crate::builder::{Int, Val};
@@ -35,17 +37,20 @@ struct Early<'a> {
     slice: Vec<(Value, &'a Instr)>,
 }
 
-/// What is computed before a strip.
+/// What is computed before a strip, or before all iterations.
 #[derive(Default)]
 pub(super) struct Before<'a> {
-    /// The squares, with the numbers to be squared.
+    /// The squares that are the same in all iterations, with the instructions that compute them.
+    constant: Vec<(Value, Vec<&'a Instr>)>,
+    /// The squares of a strip, with the numbers to be squared.
     squares: Vec<(Value, Early<'a>)>,
     /// The addresses of elements that are read, one of each array.
     elements: Vec<Early<'a>>,
 }
 
 impl Before<'_> {
-    pub(super) fn is_empty(&self) -> bool {
+    /// Is nothing computed before a strip?
+    pub(super) fn has_no_strips(&self) -> bool {
         self.squares.is_empty()
     }
 }
@@ -54,35 +59,11 @@ impl Before<'_> {
 /// from outside are 2.0.
 pub(super) fn of<'a>(ahead: &'a Ahead, is_two: &dyn Fn(Value) -> bool) -> Before<'a> {
     let inside = uses(&ahead.body).0;
-    let mut search = Search { ahead, inside, makers: HashMap::new(), order: Vec::new(), is_guarded: false };
-    let (mut squares, mut polls) = (Vec::new(), BTreeSet::new());
-    for instr in &ahead.body {
-        match instr {
-            Instr::Block { .. } | Instr::Loop { .. } => return Before::default(),
-            Instr::Poll { out, .. } => {
-                polls.insert(*out);
-            }
-            // in some iterations, what follows does not run
-            Instr::If { then, otherwise, .. } if has_jumps(then) || has_jumps(otherwise) => break,
-            Instr::If { condition, .. } => search.is_guarded |= !polls.contains(condition),
-            Instr::Call { out, function: CFunction::Pow, args } => {
-                if (is_two(args[1]) || search.is_two(args[1])) && search.is_known(args[0]) {
-                    let slice = search.slice(args[0]);
-                    if slice.len() <= MOST {
-                        squares.push((*out, Early { number: args[0], slice }));
-                        search.add(*out, instr);
-                    }
-                }
-            }
-            _ => search.look(instr),
-        }
-    }
-    if has_loops(&ahead.body) || squares.len() > MOST_ROWS {
-        return Before::default();
-    }
-    let all = squares.iter().flat_map(|(_, early)| &early.slice);
-    let elements = search.elements(all.map(|(_, instr)| *instr));
-    Before { squares, elements }
+    let search = || Search { ahead, inside: inside.clone(), makers: HashMap::new(), order: vec![], is_guarded: false };
+    let (mut constant, mut all) = (Vec::new(), search());
+    all.constant(&ahead.body, is_two, false, &mut constant);
+    let (squares, elements) = search().of_strips(&constant, is_two);
+    Before { constant, squares, elements }
 }
 
 fn has_loops(body: &[Instr]) -> bool {
@@ -114,6 +95,76 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
+    /// Finds the squares of numbers that are the same in all iterations. `is_inner`: may iterations not run the body?
+    fn constant(
+        &mut self,
+        body: &'a [Instr],
+        is_two: &dyn Fn(Value) -> bool,
+        mut is_inner: bool,
+        found: &mut Vec<(Value, Vec<&'a Instr>)>,
+    ) {
+        let is_same = |search: &Self, value: Value| value != search.ahead.params[0] && search.is_known(value);
+        for instr in body {
+            match instr {
+                Instr::If { then, otherwise, .. } => {
+                    self.constant(then, is_two, true, found);
+                    self.constant(otherwise, is_two, true, found);
+                    is_inner |= has_jumps(then) || has_jumps(otherwise);
+                }
+                Instr::Block { body, .. } | Instr::Loop { body, .. } => self.constant(body, is_two, true, found),
+                Instr::Call { out, function: CFunction::Pow, args } => {
+                    if (is_two(args[1]) || self.is_two(args[1])) && is_same(self, args[0]) {
+                        let slice = self.slice(args).into_iter().map(|(_, instr)| instr);
+                        found.push((*out, slice.chain([instr]).collect()));
+                        self.add(*out, instr);
+                    }
+                }
+                // a quotient that no iteration computes may meet a condition
+                Instr::Apply { op: Op::Divide, .. } if is_inner => {}
+                Instr::Apply { args, .. } if args.iter().all(|arg| is_same(self, *arg)) => self.look(instr),
+                Instr::Convert { from, .. } | Instr::Bits { from, .. } if is_same(self, *from) => self.look(instr),
+                Instr::Const { .. } => self.look(instr),
+                _ => {}
+            }
+        }
+    }
+
+    /// Finds the squares that are computed before a strip, and the elements that they are computed from.
+    fn of_strips(
+        mut self,
+        constant: &[(Value, Vec<&'a Instr>)],
+        is_two: &dyn Fn(Value) -> bool,
+    ) -> (Vec<(Value, Early<'a>)>, Vec<Early<'a>>) {
+        let (mut squares, mut polls) = (Vec::new(), BTreeSet::new());
+        for instr in &self.ahead.body {
+            match instr {
+                Instr::Poll { out, .. } => {
+                    polls.insert(*out);
+                }
+                // in some iterations, what follows does not run
+                Instr::If { then, otherwise, .. } if has_jumps(then) || has_jumps(otherwise) => break,
+                Instr::If { condition, .. } => self.is_guarded |= !polls.contains(condition),
+                Instr::Call { out, .. } if constant.iter().any(|(square, _)| square == out) => self.add(*out, instr),
+                Instr::Call { out, function: CFunction::Pow, args } => {
+                    if (is_two(args[1]) || self.is_two(args[1])) && self.is_known(args[0]) {
+                        let slice = self.slice(&args[..1]);
+                        if slice.len() <= MOST {
+                            squares.push((*out, Early { number: args[0], slice }));
+                            self.add(*out, instr);
+                        }
+                    }
+                }
+                _ => self.look(instr),
+            }
+        }
+        if has_loops(&self.ahead.body) || squares.len() > MOST_ROWS {
+            return (Vec::new(), Vec::new());
+        }
+        let all = squares.iter().flat_map(|(_, early)| &early.slice);
+        let elements = self.elements(all.map(|(_, instr)| *instr));
+        (squares, elements)
+    }
+
     fn add(&mut self, out: Value, instr: &'a Instr) {
         self.makers.insert(out, instr);
         self.order.push((out, instr));
@@ -179,7 +230,7 @@ impl<'a> Search<'a> {
         let mut found: Vec<(usize, Early<'a>)> = Vec::new();
         for instr in instrs {
             let Instr::Load { address, .. } = instr else { continue };
-            let slice = self.slice(*address);
+            let slice = self.slice(&[*address]);
             if let Some(array) = self.array_of(*address)
                 && !found.iter().any(|(other, _)| *other == array)
                 && !slice.iter().any(|(_, instr)| matches!(instr, Instr::Load { .. }))
@@ -190,9 +241,9 @@ impl<'a> Search<'a> {
         found.into_iter().map(|(_, early)| early).collect()
     }
 
-    /// The instructions that compute a value, in order, up to the squares that are computed before.
-    fn slice(&self, value: Value) -> Vec<(Value, &'a Instr)> {
-        let (mut needed, mut open) = (BTreeSet::new(), vec![value]);
+    /// The instructions that compute some values, in order, up to the squares that are computed before.
+    fn slice(&self, values: &[Value]) -> Vec<(Value, &'a Instr)> {
+        let (mut needed, mut open) = (BTreeSet::new(), values.to_vec());
         while let Some(value) = open.pop() {
             if !needed.insert(value) {
                 continue;
@@ -228,10 +279,22 @@ pub(super) struct Strip {
     count: Val,
 }
 
+/// Writes the code that computes the squares that are the same in all iterations.
+pub(super) fn compute_constant<'a>(emit: &mut Emit<'a>, before: &Before<'a>) -> Result<()> {
+    for (square, slice) in &before.constant {
+        for instr in slice {
+            emit.instr(instr)?;
+        }
+        let val = emit.get(*square);
+        emit.iterations.as_mut().expect("set by the caller").constant.insert(*square, val);
+    }
+    Ok(())
+}
+
 /// Writes the loops that compute the squares of the iterations from `first` to the returned number.
 pub(super) fn prepare<'a>(emit: &mut Emit<'a>, before: &Before<'a>, first: Val, to: Val) -> Result<Val> {
     let b = emit.b;
-    let Before { squares, elements } = before;
+    let Before { squares, elements, .. } = before;
     let word = b.int(64);
     let iterations = emit.iterations.as_mut().expect("squares are those of iterations ahead");
     let pieces = 2 * iterations.ahead.arrays.len();
@@ -330,9 +393,12 @@ fn write_rows<'a>(emit: &mut Emit<'a>, early: &[&Early<'a>], memory: Val, piece:
     Ok(())
 }
 
-/// A number, if it has been computed before the strip.
+/// A number, if it has been computed before the strip, or before all iterations.
 pub(super) fn computed(emit: &Emit<'_>, out: Value) -> Option<Val> {
     let iterations = emit.iterations.as_ref()?;
+    if let Some(val) = iterations.constant.get(&out) {
+        return Some(*val);
+    }
     let strip = iterations.strip.as_ref()?;
     let (memory, piece) = strip.memory.get(&out)?;
     let b = emit.b;
