@@ -323,6 +323,20 @@ impl Builder {
         }
     }
 
+    /// Says of a load, a store, or the jump to the next iteration that it is part of a loop with independent iterations:
+    /// `crates/llvm/src/passes.cpp` reads this.
+    pub(crate) fn set_independent(&self, instruction: Val, number: u32) {
+        // SAFETY: the instruction is ours, the metadata belongs to our context; strings are given with their lengths.
+        unsafe {
+            let name = format!("loop {number}");
+            let mut name = LLVMMDStringInContext2(self.context, name.as_ptr().cast(), name.len());
+            let node = LLVMMetadataAsValue(self.context, LLVMMDNodeInContext2(self.context, &raw mut name, 1));
+            let kind = c"numelt.independent";
+            let kind = LLVMGetMDKindIDInContext(self.context, kind.as_ptr(), kind.count_bytes() as u32);
+            LLVMSetMetadata(instruction.0, kind, node);
+        }
+    }
+
     pub(crate) fn load(&self, ty: Ty, address: Val, align: u32) -> Val {
         // SAFETY: see `binary!`.
         unsafe {
@@ -494,9 +508,9 @@ impl Builder {
         Block(unsafe { LLVMGetInsertBlock(self.builder) })
     }
 
-    pub(crate) fn jump(&self, to: Block) {
+    pub(crate) fn jump(&self, to: Block) -> Val {
         // SAFETY: the block belongs to our function.
-        unsafe { LLVMBuildBr(self.builder, to.0) };
+        Val(unsafe { LLVMBuildBr(self.builder, to.0) })
     }
 
     pub(crate) fn branch(&self, condition: Val, yes: Block, no: Block) {

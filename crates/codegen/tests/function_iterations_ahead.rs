@@ -135,6 +135,7 @@ fn function() -> Function {
         carried: vec![Carried::Added, Carried::Assigned],
         work,
         is_brief: None,
+        independent: vec![],
         body,
         outs: vec![done, total, end],
     };
@@ -217,6 +218,7 @@ fn looped(rest: impl Fn(&mut Function, numelt_func::Value, numelt_func::Value) -
         carried: vec![],
         work,
         is_brief: None,
+        independent: vec![],
         body,
         outs: vec![done],
     };
@@ -250,9 +252,10 @@ fn suspicions_do_not_keep_loops_from_being_vectorized() {
 #[test]
 fn squares_that_do_not_change_do_not_keep_branches_from_being_vectorized() {
     let f = looped(|f, place, x| {
-        let (is, [number, two, square, sum]) = (f.value(DType::Bool), [DType::F64; 4].map(|ty| f.value(ty)));
+        let (is, [number, two, square, sum, one]) = (f.value(DType::Bool), [DType::F64; 5].map(|ty| f.value(ty)));
         vec![
-            Instr::Apply { out: is, op: Op::Less, on: DType::F64, args: vec![x, x] },
+            Instr::Const { out: one, bits: 1.0f64.to_bits() },
+            Instr::Apply { out: is, op: Op::Less, on: DType::F64, args: vec![x, one] },
             Instr::If {
                 condition: is,
                 then: vec![
@@ -271,6 +274,30 @@ fn squares_that_do_not_change_do_not_keep_branches_from_being_vectorized() {
     });
     let text = numelt_codegen::functions::ir_text(&f).expect("it compiles");
     assert!(text.contains("x double>"), "{text}");
+}
+
+#[test]
+fn independent_iterations_are_vectorized() {
+    let text = |is_independent: bool| {
+        let mut f = looped(|f, place, x| {
+            let [distance, other] = [DType::I64; 2].map(|ty| f.value(ty));
+            let (address, count) = (f.params[0], f.params[1]);
+            vec![
+                Instr::Apply { out: distance, op: Op::Multiply, on: DType::I64, args: vec![place, count] },
+                Instr::Apply { out: other, op: Op::Add, on: DType::I64, args: vec![address, distance] },
+                Instr::Store { address: other, value: x },
+                Instr::Store { address: place, value: x },
+            ]
+        });
+        for instr in &mut f.body {
+            if let Instr::Ahead(ahead) = instr {
+                ahead.independent.extend(is_independent.then_some(ahead.params[0]));
+            }
+        }
+        numelt_codegen::functions::ir_text(&f).expect("it compiles")
+    };
+    assert!(text(true).contains("x double>"), "{}", text(true));
+    assert!(!text(false).contains("x double>"), "{}", text(false));
 }
 
 /// Iterations that add terms up, made of the elements by an operation.

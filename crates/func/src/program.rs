@@ -290,6 +290,9 @@ pub struct Ahead {
     pub work: Value,
     /// Bool: has each iteration certainly so few instructions that it need not poll? `None`: that is not known.
     pub is_brief: Option<Value>,
+    /// The numbers of the iterations of those loops in the body, this one included, of which no iteration uses an
+    /// element that another one writes. That holds if no two elements of an array share memory.
+    pub independent: Vec<Value>,
     /// The code of an iteration. It ends with [`Instr::Again`] or [`Instr::GiveUp`], and leaves no block around it.
     pub body: Body,
     /// The parameters after the last iteration that has run.

@@ -79,6 +79,9 @@ impl Function {
                 let freely = if *is_free { "freely " } else { "" };
                 write!(f, "ahead {freely}{label}:{} from{} to {count} work {work}", List(params), List(starts))?;
                 ahead.is_brief.iter().try_for_each(|is_brief| write!(f, " brief {is_brief}"))?;
+                if !ahead.independent.is_empty() {
+                    write!(f, " independent{}", List(&ahead.independent))?;
+                }
                 for array in arrays {
                     write!(f, " array.{} {}", array.size, array.address)?;
                     array.axes.iter().try_for_each(|[extent, stride]| write!(f, " {extent}*{stride}"))?;

@@ -165,6 +165,8 @@ impl Walk<'_> {
             small: BTreeSet::new(),
             strides: BTreeMap::new(),
             inner_loops: Vec::new(),
+            last_position: position,
+            independent: BTreeSet::new(),
             is_open: false,
             depth: 0,
             failed: None,
@@ -206,6 +208,7 @@ impl Walk<'_> {
                 self.e.again(label, values);
             }
         }
+        self.note_independent(iterations.body, position, size, 0);
         let region = self.region.take().expect("set above");
         let size = self.e.size() - size;
         self.e.go(here);
@@ -331,6 +334,7 @@ impl Walk<'_> {
             carried: may_be_kept(&stable),
             work,
             is_brief,
+            independent: region.independent.into_iter().collect(),
             body: vec![],
             outs: outs.clone(),
         };

@@ -35,6 +35,7 @@ mod fields;
 mod findings;
 mod free;
 mod functions;
+mod independent;
 mod lists;
 mod loops;
 mod made;

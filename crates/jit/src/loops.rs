@@ -94,8 +94,13 @@ impl Walk<'_> {
         let zero = self.e.int(0);
         let size = self.e.size();
         self.region.iter_mut().for_each(|region| region.depth += 1);
+        let accesses = self.region.as_ref().map_or(0, |region| region.accesses.len());
         let done = self.iterations_from(&iterations, zero, count, false);
-        self.region.iter_mut().for_each(|region| region.depth -= 1);
+        if let Some(region) = &mut self.region {
+            region.depth -= 1;
+            let position = region.last_position;
+            self.note_independent(body, position, size, accesses);
+        }
         self.note_inner_loop(&iterations, self.e.size().saturating_sub(size));
         self.has_long |= has_long | !is_short;
         done
@@ -141,6 +146,7 @@ impl Walk<'_> {
         let head = iterations.head();
         self.inside.insert((position, iterations.count));
         self.note_limit(iterations, position);
+        self.region.iter_mut().for_each(|region| region.last_position = position);
         if is_outer {
             // until the target is assigned, an exit means the end of the previous iteration
             let one = self.e.int(1);

@@ -28,6 +28,10 @@ pub struct Region {
     pub strides: BTreeMap<Value, i64>,
     /// The loops inside, each after those inside it.
     pub inner_loops: Vec<InnerLoop>,
+    /// The number of the iteration of the loop that was walked last.
+    pub last_position: Value,
+    /// The numbers of the iterations of loops whose iterations are independent of each other ([`crate::independent`]).
+    pub independent: BTreeSet<Value>,
     /// May an iteration do more than the numbers of iterations of these loops tell?
     pub is_open: bool,
     /// The number of loops inside that are around the current point.
@@ -49,6 +53,7 @@ impl Region {
         self.accesses.truncate(accesses);
         self.inner_loops.truncate(loops);
         self.origins.retain(|address, _| e.is_there(*address));
+        self.independent.retain(|position| e.is_there(*position));
     }
 }
 

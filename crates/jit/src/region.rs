@@ -242,6 +242,11 @@ impl Walk<'_> {
         true
     }
 
+    /// Is a sum never negative, without any condition?
+    pub fn is_natural_sum(&mut self, sum: &Affine) -> bool {
+        self.never_negative_if(sum).is_some_and(|ways| ways.is_empty())
+    }
+
     fn add_condition(&mut self, ways: Vec<Affine>) {
         if let Some(region) = self.region.as_mut().filter(|_| !ways.is_empty()) {
             region.conditions.insert(ways);

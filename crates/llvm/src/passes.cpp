@@ -27,6 +27,7 @@
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
@@ -140,7 +141,8 @@ struct SineAndCosine : PassInfoMixin<SineAndCosine> {
 };
 
 /// Keeps the vectorizer from loops that add floats up in the order of the turns, unless their terms are quotients or roots.
-/// Other terms take no longer than adding one number after the other, and their loops often have few turns.
+/// Other terms take no longer than adding one number after the other, and their loops often have few turns. Quotients and
+/// roots that only some turns compute would be computed in all of them, and meet floating-point conditions there.
 struct SparingSums : PassInfoMixin<SparingSums> {
   PreservedAnalyses run(Loop &loop, LoopAnalysisManager &, LoopStandardAnalysisResults &analyses, LPMUpdater &) {
     bool adds = loop.isInnermost() && any_of(loop.getHeader()->phis(), [&](PHINode &phi) {
@@ -149,11 +151,22 @@ struct SparingSums : PassInfoMixin<SparingSums> {
              RecurrenceDescriptor::isReductionPHI(&phi, &loop, found, nullptr, nullptr, nullptr, &analyses.SE) &&
              found.isOrdered();
     });
+    if (!adds)
+      return PreservedAnalyses::all();
     auto is_slow = [](Instruction &instruction) {
       auto *intrinsic = dyn_cast<IntrinsicInst>(&instruction);
       return instruction.getOpcode() == Instruction::FDiv || (intrinsic && intrinsic->getIntrinsicID() == Intrinsic::sqrt);
     };
-    if (adds && none_of(loop.blocks(), [&](BasicBlock *block) { return any_of(*block, is_slow); }))
+    BasicBlock *latch = loop.getLoopLatch();
+    bool pays = false;
+    for (BasicBlock *block : loop.blocks()) {
+      if (none_of(*block, is_slow))
+        continue;
+      pays = latch && analyses.DT.dominates(block, latch);
+      if (!pays)
+        break;
+    }
+    if (!pays)
       addStringMetadataToLoop(&loop, "llvm.loop.vectorize.enable", false);
     return PreservedAnalyses::all();
   }
@@ -230,12 +243,39 @@ static void set_options() {
   });
 }
 
+/// Tells LLVM which loops have independent iterations: the marks are those of `Builder::set_independent` in
+/// `crates/codegen/src/builder.rs`.
+static void mark_independent_loops(Function &function) {
+  LLVMContext &context = function.getContext();
+  unsigned kind = context.getMDKindID("numelt.independent");
+  DenseMap<MDNode *, std::pair<MDNode *, MDNode *>> found;
+  for (Instruction &instruction : instructions(function)) {
+    MDNode *mark = instruction.getMetadata(kind);
+    if (!mark)
+      continue;
+    auto &[accesses, loop] = found[mark];
+    if (!accesses) {
+      accesses = MDNode::getDistinct(context, {});
+      Metadata *parallel[] = {MDString::get(context, "llvm.loop.parallel_accesses"), accesses};
+      loop = MDNode::getDistinct(context, {nullptr, MDNode::get(context, parallel)});
+      loop->replaceOperandWith(0, loop);
+    }
+    if (instruction.isTerminator())
+      instruction.setMetadata(LLVMContext::MD_loop, loop);
+    else
+      instruction.setMetadata(LLVMContext::MD_access_group, accesses);
+    instruction.setMetadata(kind, nullptr);
+  }
+}
+
 /// Runs the passes over the functions of a module.
 extern "C" void numelt_llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, unsigned which) {
   set_options();
   Analyses analyses(*unwrap(module), *reinterpret_cast<TargetMachine *>(machine));
   FunctionPassManager all = passes(static_cast<Which>(which));
   for (Function &function : *unwrap(module))
-    if (!function.isDeclaration())
+    if (!function.isDeclaration()) {
+      mark_independent_loops(function);
       all.run(function, analyses.functions);
+    }
 }

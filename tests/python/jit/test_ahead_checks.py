@@ -580,30 +580,3 @@ def test_roots_need_no_checks_of_what_they_are_made_of(function, most):
     # the processor's flags tell the rest; only polls end an iteration early
     assert code.count("suspect") <= most
     assert code.count("give up") == code.count("poll")
-
-
-def moments(x, points, out, sums):
-    for i in range(len(x)):
-        a = b = c = 0.0
-        for j in range(len(points)):
-            a += points[j, 0] / x[i]
-            b += points[j, 1] * x[i]
-            c += points[j, 2] - x[i]
-        sums[i] = c
-        out[i, 0] = a
-        out[i, 1] = b
-        out[i, 2] = c
-
-
-def test_sums_that_are_stored_beside_each_other_need_no_checks():
-    def arguments(rows, odd=1.0, step=1):
-        rng = numpy.random.default_rng(5)
-        points = rng.normal(size=(rows, 3 * step))[:, ::step]
-        points[rows // 2] *= odd
-        x = rng.normal(size=50)
-        return lambda: (x, points, numpy.zeros((50, 3)), numpy.zeros(50))
-
-    odd = [arguments(41, number) for number in (math.inf, math.nan, 1e308)]
-    code = checked(moments, arguments(40), arguments(1), arguments(19, 1.0, 2), *odd)
-    assert code
-    assert "absolute" not in code

@@ -17,7 +17,7 @@ use super::squares::Before;
 use super::{Machine, RUN_AHEAD, Table, squares};
 use crate::builder::{Block, Int, Ty, Val};
 use numelt_func::{
-    Ahead, Carried, Function, Indices, Instr, Linear, Value, has_polls, iterations_ahead, only_polls_stop, uses,
+    Ahead, Carried, Function, Indices, Instr, Label, Linear, Value, has_polls, iterations_ahead, only_polls_stop, uses,
     writes_in_branches,
 };
 use numelt_ir::Result;
@@ -101,6 +101,8 @@ pub(super) struct AheadFunction<'a> {
     pub(super) strip: Option<squares::Strip>,
     /// The squares that are the same in all iterations.
     pub(super) constant: HashMap<Value, Val>,
+    /// The loop around, if its iterations are independent.
+    independent: Option<Label>,
 }
 
 /// Iterations that are to be done ahead, as the host sees them.
@@ -123,6 +125,8 @@ pub struct Job {
     pub is_free: bool,
     /// Are polls the only reason for which an iteration is given up? If they are ignored, nothing has to be undone.
     pub only_polls_stop: bool,
+    /// Does the code rely on it that no two elements of a written array share memory?
+    pub needs_plain: bool,
     /// What iterations make of each value that changes from iteration to iteration.
     pub carried: SmallVec<[Change; 16]>,
     /// The arrays that iterations use.
@@ -217,7 +221,7 @@ impl Job {
         let pointer = next() as *mut u64;
         let (count, changing) = (next() as usize, next() as usize);
         let iterations = next()..next();
-        let (work, is_free, only_polls_stop) = (next(), next() != 0, next() != 0);
+        let (work, is_free, only_polls_stop, needs_plain) = (next(), next() != 0, next() != 0, next() != 0);
         let (arrays, written) = (next(), next());
         let carried = (0..changing).map(|_| match next() as usize {
             0 => Change::Assigned,
@@ -248,7 +252,20 @@ impl Job {
         });
         let written = written.collect();
         let words = pointer;
-        Job { code, words, count, changing, iterations, work, is_free, only_polls_stop, carried, arrays, written }
+        Job {
+            code,
+            words,
+            count,
+            changing,
+            iterations,
+            work,
+            is_free,
+            only_polls_stop,
+            needs_plain,
+            carried,
+            arrays,
+            written,
+        }
     }
 }
 
@@ -295,6 +312,7 @@ pub(super) fn call<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>, number: usi
         emit.get(ahead.work),
         number(ahead.is_free.into()),
         number(outlined.only_polls_stop.into()),
+        number((!ahead.independent.is_empty()).into()),
         number(ahead.arrays.len()),
         number(ahead.written.len()),
     ];
@@ -374,8 +392,8 @@ pub(super) fn generate<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>, polls: 
         }
     }
     let (iteration, done, given_up) = (b.block(c"iteration"), b.block(c"done"), b.block(c"give_up"));
-    let (strip, constant) = (None, HashMap::new());
-    emit.iterations = Some(AheadFunction { ahead, is_suspect, given_up, polls, kept, strip, constant });
+    let (strip, constant, independent) = (None, HashMap::new(), None);
+    emit.iterations = Some(AheadFunction { ahead, is_suspect, given_up, polls, kept, strip, constant, independent });
     emit.set(ahead.params[0], from);
     let before = squares::of(ahead, &|value| emit.constants.get(&value) == Some(&2.0f64.to_bits()));
     squares::compute_constant(emit, &before)?;
@@ -388,7 +406,9 @@ pub(super) fn generate<'a>(emit: &mut Emit<'a>, outlined: &Outlined<'a>, polls: 
     emit.finish_place(head, &ahead.params, &phis);
     b.branch(b.icmp(Int::LLVMIntSLT, phis[0], to), iteration, end);
     b.enter(iteration);
+    let around = begin_loop(emit, ahead.label, &ahead.params);
     emit.body(&ahead.body)?;
+    end_loop(emit, around);
     if let Some(strips) = outer {
         b.enter(strips.next);
         emit.go_to(&strips.place, &ahead.params);
@@ -452,6 +472,33 @@ pub(super) fn given_up(emit: &Emit<'_>) -> Block {
     emit.iterations.as_ref().expect("only iterations done ahead are given up").given_up
 }
 
+/// Notes that a loop begins. Returns the one around, if its iterations are independent.
+pub(super) fn begin_loop(emit: &mut Emit<'_>, label: Label, params: &[Value]) -> Option<Label> {
+    let iterations = emit.iterations.as_mut()?;
+    let is_independent = params.first().is_some_and(|position| iterations.ahead.independent.contains(position));
+    std::mem::replace(&mut iterations.independent, is_independent.then_some(label))
+}
+
+/// Notes that a loop has ended. `around` is what [`begin_loop`] has returned.
+pub(super) fn end_loop(emit: &mut Emit<'_>, around: Option<Label>) {
+    if let Some(iterations) = &mut emit.iterations {
+        iterations.independent = around;
+    }
+}
+
+/// Says of a jump to the next iteration of a loop whether its iterations are independent.
+pub(super) fn note_next(emit: &Emit<'_>, jump: Val, label: Label) {
+    note_independent(emit, jump, |around| around == label);
+}
+
+/// Says of an instruction that it is part of a loop with independent iterations, if it is, and of the loop in question.
+pub(super) fn note_independent(emit: &Emit<'_>, instruction: Val, is_it: impl Fn(Label) -> bool) {
+    let around = emit.iterations.as_ref().and_then(|iterations| iterations.independent);
+    if let Some(Label(number)) = around.filter(|around| is_it(*around)) {
+        emit.b.set_independent(instruction, number);
+    }
+}
+
 /// The array to which an address belongs, and the distances of which it is made, in the order in which they were added.
 fn path(emit: &Emit<'_>, address: Value) -> Option<(usize, Vec<Value>)> {
     let iterations = emit.iterations.as_ref()?;
@@ -491,6 +538,7 @@ pub(super) fn keep(emit: &Emit<'_>, address: Value, ty: Ty, align: u32) {
     let store = b.store_instruction(old, place, align);
     let arrays = iterations.ahead.arrays.len();
     b.set_piece(store, arrays + piece, &(0..arrays).collect::<Vec<_>>());
+    note_independent(emit, store, |_| true);
 }
 
 /// Says of a load or store which array it goes to.
@@ -501,4 +549,5 @@ pub(super) fn note(emit: &Emit<'_>, access: Val, piece: Option<usize>, is_store:
     let others = (0..arrays).filter(|other| *other != piece && (is_store || is_written(other)));
     let kept = (0..arrays).filter(|array| iterations.kept[*array].is_some()).map(|array| arrays + array);
     emit.b.set_piece(access, piece, &others.chain(kept).collect::<Vec<_>>());
+    note_independent(emit, access, |_| true);
 }

@@ -244,7 +244,9 @@ impl<'a> Emit<'a> {
                 self.go_to(&place, starts);
                 self.places.insert(*label, place);
                 self.finish_place(block, params, &phis);
+                let around = ahead::begin_loop(self, *label, params);
                 self.body(body)?;
+                ahead::end_loop(self, around);
             }
             Instr::Ahead(_) => {
                 let outlined = self.outlined.next().expect("the same iterations in the same order");
@@ -260,7 +262,10 @@ impl<'a> Emit<'a> {
             }
             Instr::Leave { label, values } | Instr::Again { label, values } => {
                 let place = self.places.remove(label).expect("labels are in scope");
-                self.go_to(&place, values);
+                let jump = self.go_to(&place, values);
+                if matches!(instr, Instr::Again { .. }) {
+                    ahead::note_next(self, jump, *label);
+                }
                 self.places.insert(*label, place);
             }
             Instr::Exit { number, values } => {
@@ -523,12 +528,12 @@ impl<'a> Emit<'a> {
         Place { block, phis }
     }
 
-    pub(super) fn go_to(&self, place: &Place, values: &[Value]) {
+    pub(super) fn go_to(&self, place: &Place, values: &[Value]) -> Val {
         let from = self.b.current();
         for (phi, value) in place.phis.iter().zip(values) {
             self.b.incoming(*phi, self.get(*value), from);
         }
-        self.b.jump(place.block);
+        self.b.jump(place.block)
     }
 
     /// Goes on in a place, whose phis are these values.

@@ -112,12 +112,12 @@ impl<'a> Search<'a> {
                     is_inner |= has_jumps(then) || has_jumps(otherwise);
                 }
                 Instr::Block { body, .. } | Instr::Loop { body, .. } => self.constant(body, is_two, true, found),
-                Instr::Call { out, function: CFunction::Pow, args } => {
-                    if (is_two(args[1]) || self.is_two(args[1])) && is_same(self, args[0]) {
-                        let slice = self.slice(args).into_iter().map(|(_, instr)| instr);
-                        found.push((*out, slice.chain([instr]).collect()));
-                        self.add(*out, instr);
-                    }
+                Instr::Call { out, function: CFunction::Pow, args }
+                    if (is_two(args[1]) || self.is_two(args[1])) && is_same(self, args[0]) =>
+                {
+                    let slice = self.slice(args).into_iter().map(|(_, instr)| instr);
+                    found.push((*out, slice.chain([instr]).collect()));
+                    self.add(*out, instr);
                 }
                 // a quotient that no iteration computes may meet a condition
                 Instr::Apply { op: Op::Divide, .. } if is_inner => {}
@@ -405,5 +405,6 @@ pub(super) fn computed(emit: &Emit<'_>, out: Value) -> Option<Val> {
     let at = b.sub(emit.get(iterations.ahead.params[0]), strip.first);
     let load = b.load(b.float(64), b.element(b.float(64), *memory, at), 8);
     b.set_piece(load, *piece, &(0..2 * iterations.ahead.arrays.len()).collect::<Vec<_>>());
+    super::ahead::note_independent(emit, load, |_| true);
     Some(load)
 }

@@ -378,6 +378,7 @@ mod tests {
             work: 1,
             is_free: true,
             only_polls_stop: false,
+            needs_plain: false,
             carried: SmallVec::new(),
             arrays: arrays.into(),
             written: written.into(),

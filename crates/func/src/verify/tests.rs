@@ -179,6 +179,7 @@ fn iterations_ahead(rest: Vec<Instr>) -> Function {
         carried: vec![Carried::Added],
         work: one,
         is_brief: None,
+        independent: vec![],
         body,
         outs: vec![done, total],
     };

@@ -190,7 +190,8 @@ impl Tries<'_> {
     /// Runs all tries, and stores the values after the last iteration where compiled code reads them.
     fn run(mut self) -> i64 {
         let Range { start, end } = self.job.iterations;
-        if start >= end || has_raised() || !undo::is_inside(self.job) || !undo::are_apart(self.job) {
+        let is_odd = self.job.needs_plain && !self.are_plain;
+        if start >= end || is_odd || has_raised() || !undo::is_inside(self.job) || !undo::are_apart(self.job) {
             return start;
         }
         let work = self.job.work.max(1);
