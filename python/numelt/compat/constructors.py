@@ -2,9 +2,10 @@
 
 The interpreter calls such a constructor through a field of the class, not by a name in its dictionary, so it
 cannot be replaced as methods are. Instead, the compiled module gets a stand-in: a class of ours that has the
-name of the compiled class, and makes its objects from NumPy's views of our arrays. Calls of the
-compiled class are not changed, and all objects are its own. A stand-in compares equal to the compiled class and has its hash, and
-`isinstance` and `issubclass` do not distinguish the two. Only ``type(x) is module.Class`` is false.
+name of the compiled class, and makes its objects from NumPy's views of our arrays. Calls of the compiled
+class are not changed, and all objects are its own. A stand-in compares equal to the compiled class and has
+its hash, and `isinstance` and `issubclass` do not distinguish the two. Only ``type(x) is module.Class`` is
+false.
 
 Calls of objects (``x(a)``) and their items (``x[a]``, ``x[i] = a``) are fields of the class, too. If a
 compiled class has such fields, and may be a base, the objects that its stand-in makes are of the stand-in
