@@ -310,33 +310,6 @@ def _global_draw(name: str, original: Callable[..., Any]) -> Any:
     return made
 
 
-class _Maker(type):
-    """Metaclass of classes whose calls make objects of a class of NumPy from our arrays."""
-
-    _original: type
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, cls._original)
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return cls._original(*fallback.unwrap(args), **fallback.unwrap(kwargs))
-
-    def __getattr__(cls, name: str) -> Any:
-        return getattr(cls._original, name)
-
-    @property
-    def __signature__(cls) -> Any:
-        import inspect  # no program needs it to run
-
-        return inspect.signature(cls._original)
-
-
-def _maker(original: type) -> type:
-    """Return a class that makes NumPy's seeds or bit generators; NumPy refuses our arrays as seeds."""
-    own = {"_original": original, "__doc__": original.__doc__, "__module__": "numpy"}
-    return _Maker(original.__name__, (), own)
-
-
 def mirror(value: Any, name: str) -> Any:
     """Return our object for NumPy's `value`; functions of the global state are made here."""
     short = name.rpartition(".")[2]
@@ -356,8 +329,3 @@ default_rng = present(
 )
 replace(_original.default_rng, default_rng)
 replace(_original.shuffle, shuffle)
-# their seeds may be our arrays
-for _name in ("SeedSequence", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"):
-    if hasattr(_original, _name):
-        replace(getattr(_original, _name), _maker(getattr(_original, _name)))
-del _name

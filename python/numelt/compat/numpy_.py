@@ -1,6 +1,7 @@
 """What numelt changes in NumPy's own modules and classes.
 
-The subclasses of NumPy's array take our class as an argument of `view`; its generators shuffle our arrays.
+The subclasses of NumPy's array take our class as an argument of `view`; its generators shuffle our arrays,
+and take them as seeds.
 
 In: NumPy. Out: `teach`, `teach_view`, `teach_shuffles`.
 """
@@ -8,6 +9,7 @@ In: NumPy. Out: `teach`, `teach_view`, `teach_shuffles`.
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +26,12 @@ _taught: set[type] = set()
 
 
 def teach(module: types.ModuleType) -> None:
-    """Let the subclasses of NumPy's array that a module of NumPy defines accept our class in `view`."""
+    """Let the subclasses of NumPy's array that a module of NumPy defines accept our class in `view`.
+
+    In `numpy.random`, what makes generators takes our arrays as seeds.
+    """
+    if module.__name__ == "numpy.random":
+        _teach_seeds(module)
     for cls in list(vars(module).values()):
         if not (isinstance(cls, type) and issubclass(cls, numpy.ndarray) and cls is not numpy.ndarray):
             continue
@@ -67,6 +74,21 @@ def _knowing(original: Callable[..., Any]) -> Callable[..., Any]:
         return call_view(functools.partial(original, self), args, kwargs)
 
     return view
+
+
+@functools.cache
+def _teach_seeds(module: types.ModuleType) -> None:
+    """Let `default_rng`, seeds and bit generators, which libraries make of our arrays, too, accept these."""
+    from numelt.compat import compiled, constructors
+    from numelt.compat.wrapping import drawing
+
+    for name in ("SeedSequence", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"):
+        cls = vars(module).get(name)
+        if isinstance(cls, type):
+            for place in (sys.modules[cls.__module__], module):  # pickles name the former
+                constructors.place(place, name, cls)
+            compiled.put_methods(cls, constructors.inherited(cls))
+    setattr(module, "default_rng", drawing(vars(module)["default_rng"]))  # noqa: B010
 
 
 @functools.cache

@@ -512,3 +512,29 @@ def test_numpys_generators_are_instances(name):
     assert not isinstance(ours(numelt.random.PCG64(1)), Own)
     assert isinstance(Own(numelt.random.PCG64(1)), ours)
     assert not isinstance(3, ours)
+
+
+@pytest.mark.parametrize("name", BIT_GENERATORS)
+def test_libraries_make_generators_of_our_seeds(name):
+    """Code of a library has NumPy's own module, and gets our arrays from generators of the program."""
+    drawn = numelt.random.default_rng(1).integers(0, 2**63 - 1, size=4)
+    theirs = numpy.random.default_rng(1).integers(0, 2**63 - 1, size=4)
+
+    class Own(numpy.random.SeedSequence):
+        pass
+
+    makers = (
+        lambda seed: getattr(numpy.random, name)(seed),
+        lambda seed: getattr(numpy.random, name)(numpy.random.SeedSequence(seed)),
+        lambda seed: getattr(numpy.random, name)(Own(entropy=seed).spawn(1)[0]),
+        lambda seed: getattr(numelt.random, name)(seed),
+    )
+    for make in makers:
+        ours, wanted = make(drawn), make(theirs)
+        assert type(ours) is type(wanted)
+        assert isinstance(ours, getattr(numpy.random, name))
+        assert ours.random_raw() == wanted.random_raw()
+    again = pickle.loads(pickle.dumps(ours))
+    assert type(again) is type(ours)
+    assert again.random_raw() == wanted.random_raw()
+    assert numpy.random.default_rng(drawn).random() == numpy.random.default_rng(theirs).random()
