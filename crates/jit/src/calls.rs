@@ -24,6 +24,12 @@ impl Walk<'_> {
             if !matches!(base.ty, Type::Object(_)) {
                 return self.method(&base, name, args, keywords);
             }
+            if let (ObjectKind::Generator(kind), Type::Object(number)) = (self.object_kind(&base), &base.ty) {
+                return match self.world.draws(*number, name) {
+                    true => self.draw(*number, kind, name, args, keywords),
+                    false => unsupported(format!("the method {name} of a random generator")),
+                };
+            }
             if let Some((number, object)) = self.bound_function(&base, name) {
                 return self.call_function(number, object, args, keywords);
             }
@@ -38,6 +44,9 @@ impl Walk<'_> {
             && let Some((number, object)) = self.bound_function(&function, "__call__")
         {
             return self.call_function(number, object, args, keywords);
+        }
+        if let (ObjectKind::Drawing(kind, name), Type::Object(number)) = (&kind, &function.ty) {
+            return self.draw(*number, *kind, name, args, keywords);
         }
         if let ObjectKind::Maker(name) = kind {
             return self.make_array(name, args, keywords);

@@ -52,8 +52,10 @@ pub struct Findings {
     pub writing: HashSet<(u32, usize)>,
     /// The loops in which other loops run.
     pub nesting: HashSet<(u32, usize)>,
-    /// The statements of the unit in which called functions write to memory.
+    /// The statements of the unit whose effects exits undo: in which called functions write to memory, or which draw.
     pub undone: HashSet<u32>,
+    /// Those in which random numbers are drawn.
+    pub drawing: HashSet<u32>,
     /// Did the walk know all of this from its beginning?
     pub is_complete: bool,
 }
@@ -83,6 +85,12 @@ impl Findings {
         for key in loops {
             self.is_complete &= !self.writing.insert(*key);
         }
+    }
+
+    /// Notes that a statement of the unit draws random numbers, in these loops.
+    pub fn draws(&mut self, statement: u32, loops: &[(u32, usize)]) {
+        self.is_complete &= !self.drawing.insert(statement);
+        self.writes(statement, loops);
     }
 
     /// Notes that a loop runs in these loops.

@@ -9,7 +9,7 @@
 //! - `tree` has the syntax tree and its parser, `types` the types of values, `uses` tells how variables are used, and
 //!   `outside` is the interface to the loop's surroundings.
 //! - `walk` holds the state of the specializer at a point of the program, and joins control flow paths. `statements`,
-//!   `expressions`, `numbers`, `either`, `quotients`, `comparisons`, `complexes`, `conversions`, `arrays`, `virtuals`,
+//!   `expressions`, `numbers`, `either`, `quotients`, `comparisons`, `complexes`, `conversions`, `arrays`, `draws`, `virtuals`,
 //!   `reductions`, `made`, `lists`, `sources`, `calls`, `functions`, `fields` and `classes` compile the constructs of
 //!   the language. `undo` keeps what called functions overwrite, `findings` has what one walk tells the next, and `watch`
 //!   adds checks for floating-point conditions.
@@ -28,6 +28,7 @@ mod classes;
 mod comparisons;
 mod complexes;
 mod conversions;
+mod draws;
 mod either;
 mod emit;
 mod expressions;
@@ -60,8 +61,11 @@ mod walk;
 mod watch;
 mod work;
 
+pub use draws::drawing_method;
 pub use made::{MADE, VIEW};
-pub use outside::{APPENDED, Argument, Form, Home, IterationsAhead, ObjectKind, Param, Via, World};
+pub use outside::{
+    APPENDED, Argument, Draw, Form, GeneratorKind, Home, IterationsAhead, ObjectKind, Param, Via, World,
+};
 pub use sources::count as source_parts;
 pub use tree::{Expr, Index, Operator, Stmt, StmtKind, Target, Unit, parse_unit};
 pub use types::{Type, numpy_name, places};

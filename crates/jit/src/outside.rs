@@ -3,6 +3,58 @@
 use crate::types::Type;
 use numelt_ir::DType;
 
+/// The class of a random generator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum GeneratorKind {
+    /// `numpy.random.Generator`.
+    Numpy,
+    /// `numpy.random.RandomState`.
+    Legacy,
+    /// `random.Random`.
+    Python,
+}
+
+/// How a number is made of a generator's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Draw {
+    /// A float in `[0, 1)`.
+    Uniform,
+    /// A standard normal number of `Generator`.
+    Normal,
+    /// A standard exponential number of `Generator`.
+    Exponential,
+    /// An integer from the first operand to the second, of `Generator`.
+    Between,
+    /// The same of `RandomState`.
+    MaskedBetween,
+    /// The same of `random.Random`.
+    BitsBetween,
+    /// A standard normal number of `RandomState`.
+    Polar,
+    /// A standard normal number of `random.gauss`.
+    Gauss,
+    /// A standard normal number of `random.normalvariate`.
+    Ratio,
+    /// An integer of as many bits as the operand says.
+    Bits,
+}
+
+impl Draw {
+    /// The number of its operands.
+    pub fn operands(self) -> usize {
+        match self {
+            Draw::Between | Draw::MaskedBetween | Draw::BitsBetween => 2,
+            Draw::Bits => 1,
+            _ => 0,
+        }
+    }
+
+    /// Does the generator keep a second number for the next such draw?
+    pub fn keeps_number(self) -> bool {
+        matches!(self, Draw::Polar | Draw::Gauss)
+    }
+}
+
 /// The kind of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
@@ -24,6 +76,10 @@ pub enum ObjectKind {
     Function,
     /// A list of which the loop uses nothing but methods. Its items are not known.
     List,
+    /// A random generator.
+    Generator(GeneratorKind),
+    /// A function that draws random numbers as the method of this name does, from a generator of its own.
+    Drawing(GeneratorKind, &'static str),
     /// Something else.
     Other,
 }
@@ -107,6 +163,12 @@ pub enum Param {
     /// The address of the description of the function that writes all of it back. It is called with a number that has
     /// no meaning, and returns zero.
     Undo,
+    /// The address of the description of draws from a generator, which is the argument of this number or belongs to
+    /// it. It is called with the operands of the draw, and returns the number.
+    Draw(u32, Draw),
+    /// The address of a number that tells from which generators the statement has drawn. Each statement that may draw
+    /// begins with storing zero there.
+    Drawn,
 }
 
 /// The types of numbers that can be appended to a list, and how their numbers are represented.
@@ -171,6 +233,11 @@ pub trait World {
     /// The Python function that an attribute of an object's class stands for. If it is found, it gets the next number.
     fn method(&mut self, _of: u32, _name: &str) -> Option<(Argument, Via)> {
         None
+    }
+
+    /// Is the method of this name of a random generator the one of its class?
+    fn draws(&mut self, _of: u32, _name: &str) -> bool {
+        false
     }
 
     /// Are two arguments one object? A function that calls itself finds itself by another way than its caller.

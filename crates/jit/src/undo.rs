@@ -1,9 +1,10 @@
-//! Writes to memory by called functions.
+//! Writes to memory by called functions, and draws of random numbers.
 //!
 //! At an exit in a called function, CPython repeats the statement of the loop that contains the call, from its
 //! beginning. So the code keeps what the functions overwrite, and every exit of such a statement writes it back first.
 //! What is kept lies in memory of the run ([`Param::Log`]): the number of entries, and three numbers for each entry: the
-//! address, the size in bytes, and the bits that were there. Iterations ahead are undone by other means.
+//! address, the size in bytes, and the bits that were there. Generators of random numbers
+//! keep what is needed to undo the draws of a statement. Iterations ahead are undone by other means.
 
 use crate::arrays::Store;
 use crate::nodes::Virtual;
@@ -35,10 +36,14 @@ impl Walk<'_> {
             let log = self.outside(Param::Log);
             let zero = self.e.int(0);
             self.e.store(log, zero);
+            if self.findings.drawing.contains(&self.place.statement) {
+                let drawn = self.outside(Param::Drawn);
+                self.e.store(drawn, zero);
+            }
         }
     }
 
-    /// Before an exit at a statement: writes back what called functions have overwritten in it.
+    /// Before an exit at a statement: writes back what called functions have overwritten in it, and undoes its draws.
     pub fn undo_writes(&mut self, statement: u32) {
         if self.findings.undone.contains(&statement) {
             let undo = self.outside(Param::Undo);

@@ -10,6 +10,7 @@
 
 use crate::blas::BlasTable;
 use crate::engine::{Engine, Executable, Launch, LibraryCall, PutCall, SmallCall};
+pub use numelt_ir::interp::random::TWISTER_WORDS;
 use numelt_ir::{DType, Op, Result, Scalar};
 use std::ops::Range;
 
@@ -218,9 +219,6 @@ pub struct Bounded {
     /// Whether the integers have 64 bits instead of 32.
     pub wide: bool,
 }
-
-/// Words of MT19937's state.
-pub const TWISTER_WORDS: usize = 624;
 
 /// The state of a generator whose numbers can only be made one after the other, in its owner's memory.
 #[derive(Debug)]

@@ -69,6 +69,8 @@ class Expressions:
                 f"len(items[{a}:{b}])",
                 f"sum(range({a} % 12))",
                 f"first_above({r.choice(VECTORS)}, {b})",
+                self._drawn_integer(depth - 1),
+                self._drawn_integer(depth - 1),
                 f"bool({a})",
                 f"c[{self._index()}]",
                 f"int(c[{self._index()}])",
@@ -105,6 +107,8 @@ class Expressions:
                 f"small({b})",
                 f"bumped({b})",
                 f"power({a}, 2)",
+                self._drawn(depth - 1),
+                self._drawn(depth - 1),
                 f"point.{r.choice(['norm()', 'move(1)', 'y', 'x'])}",
                 f"{r.choice(VECTORS)}.{r.choice(['sum()', 'max()', 'mean()', 'min()', 'std()'])}",
                 f"np.dot({r.choice(VECTORS)}, {r.choice(VECTORS)})",
@@ -112,6 +116,53 @@ class Expressions:
                 f"math.hypot({a}, {b})",
                 f"({a} and {b})",
                 f"({a} or {b})",
+            ]
+        )
+
+    def _drawn_integer(self, depth: int) -> str:
+        """Return a draw of a random integer."""
+        r, a, b = self._r, self._integer(depth), self._integer(depth)
+        return r.choice(
+            [
+                f"rng.integers({a} % 9, 10)",
+                f"rng.integers({a})",
+                f"rng.integers({a}, high={b})",
+                f"legacy.randint({a}, {b})",
+                f"np.random.randint({r.choice(['2', '2**40', '100', a])})",
+                f"dice.randrange({r.choice(['7', '2**35', '1', a])})",
+                f"dice.randint({a}, {b})",
+                f"random.randint(-3, {a})",
+                f"pick({b})",
+                f"dice.getrandbits({a} % 70)",
+                "dice.choice(items)",
+            ]
+        )
+
+    def _drawn(self, depth: int) -> str:
+        """Return a draw of a random float."""
+        r, a, b = self._r, self._number(depth), self._number(depth)
+        return r.choice(
+            [
+                "rng.random()",
+                f"rng.normal({a}, {r.choice(['0.5', '2', b])})",
+                "rng.standard_normal()",
+                f"rng.uniform({a}, {b})",
+                f"rng.uniform(high={b})",
+                f"rng.exponential({a})",
+                "np.random.rand()",
+                "np.random.random()",
+                f"np.random.normal({a}, scale={r.choice(['1', b])})",
+                "legacy.randn()",
+                f"legacy.uniform(-1, {b})",
+                "random.random()",
+                f"dice.uniform({a}, {b})",
+                f"random.gauss({a}, {b})",
+                "dice.gauss()",
+                f"dice.normalvariate({a}, 2)",
+                f"random.expovariate({a})",
+                f"dice.choice(({a}, {b}, 3))",
+                f"thrown({a})",
+                f"drop({r.choice(VECTORS)})",
             ]
         )
 

@@ -1,8 +1,9 @@
 """Random programs with the constructs that surround and interrupt loops in ordinary code.
 
-Functions that share variables, `try` in loops, `else` of loops, lists, dictionaries, objects with attributes,
-generators, signals, integers beyond 64 bits, NumPy's scalars of all dtypes beside Python's numbers, arrays
-that share memory and variables that get other arrays while the loop runs.
+Draws of random numbers, functions that share variables, `try` in loops, `else` of loops, lists,
+dictionaries, objects with attributes, generators, signals, integers beyond 64 bits, NumPy's scalars of all
+dtypes beside Python's numbers, arrays that share memory and variables that get other arrays while the loop
+runs.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numelt as np
 from .random_expressions import INTS, SCALARS, VECTORS, Expressions
 
 HEAD = """import math
+import random
 import signal
 import numelt as np
 
@@ -23,6 +25,10 @@ LIMIT = 7
 SCALE = 0.5
 counter = 0
 caught = []
+rng = np.random.default_rng(1)
+legacy = np.random.RandomState(2)
+dice = random.Random(3)
+pick = random.randrange
 
 
 def on_signal(number, frame):
@@ -68,6 +74,17 @@ def bumped(p):
     global counter
     counter = counter + 1
     return p + counter
+
+
+def thrown(p):
+    if rng.random() < 0.3:
+        return dice.gauss(p, 0.5)
+    return legacy.normal(p) + rng.integers(3)
+
+
+def drop(v):
+    v[rng.integers(-1, 1 + len(v))] = legacy.rand()
+    return rng.uniform()
 
 
 def fill(v, value):
@@ -311,6 +328,8 @@ class Writer(Expressions):
                     "np.seterr(over='ignore')",
                     "np.seterr(over='warn')",
                     f"x = float('{r.choice(['nan', 'inf', '-inf'])}')",
+                    "x = dice.random(); dice.seed(4)",
+                    f"x = rng.{r.choice(['random', 'normal'])}(size=3)[i]",
                 ]
             ).replace("global counter; counter += 1", "x = bumped(x)"),
         )

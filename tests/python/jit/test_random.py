@@ -2,6 +2,7 @@
 
 import importlib.util
 import linecache
+import random
 import signal
 
 import pytest
@@ -66,13 +67,20 @@ def of_program(names, number):
     """Return everything that a program can see of a call of its function."""
     names["counter"] = 0
     names["caught"].clear()
+    names["rng"] = np.random.default_rng(number)
+    names["legacy"].seed(number)
+    names["dice"].seed(number)
+    np.random.seed(number)
+    random.seed(number)
     before = signal.signal(signal.SIGUSR1, names["on_signal"])
     try:
         found = outcome(names["f"], random_ordinary.shared(random_ordinary.arguments(number)))
     finally:
         signal.signal(signal.SIGUSR1, before)
         np.seterr(over="warn")
-    return found, names["counter"], seen(names["caught"])
+    generators = names["rng"].bit_generator.state, names["dice"].getstate(), random.getstate()
+    legacy = [repr(state(legacy=False)) for state in (names["legacy"].get_state, np.random.get_state)]
+    return found, names["counter"], seen(names["caught"]), generators, legacy
 
 
 @pytest.mark.parametrize("start", range(0, 400, MANY))

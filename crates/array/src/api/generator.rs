@@ -6,6 +6,7 @@ use super::creation::unset;
 use super::recorder::{Recorder, runtime};
 use crate::error::Error;
 use crate::front::Front;
+use crate::random::words::Words;
 use crate::random::{Pcg64, SeedSequence, StreamSegment, ziggurat};
 use crate::reductions::normalize_axis;
 use numelt_ir::{Axes, DType, Scalar};

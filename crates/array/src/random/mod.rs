@@ -2,8 +2,12 @@
 
 pub mod pcg64;
 pub mod seed_sequence;
+pub mod twister;
+pub mod words;
 pub mod ziggurat;
 mod ziggurat_tables;
 
 pub use pcg64::{Pcg64, StreamSegment};
 pub use seed_sequence::SeedSequence;
+pub use twister::Twister;
+pub use words::Words;

@@ -2,6 +2,7 @@
 //! recorded.
 
 use super::seed_sequence::SeedSequence;
+use super::words::Words;
 use numelt_ir::Op;
 use numelt_ir::interp::random::{Lcg, PCG64_CHEAP_MULTIPLIER, PCG64_MULTIPLIER, pcg64_output, pcg64dxsm_output};
 use numelt_runtime::RandomStream;
@@ -63,76 +64,6 @@ impl Pcg64 {
         self.state.wrapping_mul(self.multiplier()).wrapping_add(self.increment)
     }
 
-    /// The next word.
-    #[inline]
-    pub fn word(&mut self) -> u64 {
-        let before = self.state;
-        self.state = self.stepped();
-        if self.steps_first { pcg64_output(self.state) } else { pcg64dxsm_output(before) }
-    }
-
-    /// The next half of a word: the lower one first.
-    #[inline]
-    pub fn half(&mut self) -> u32 {
-        if self.has_half {
-            self.has_half = false;
-            return self.half;
-        }
-        let word = self.word();
-        (self.half, self.has_half) = ((word >> 32) as u32, true);
-        word as u32
-    }
-
-    /// The next uniform number in `[0, 1)`.
-    #[inline]
-    pub fn uniform(&mut self) -> f64 {
-        (self.word() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
-    }
-
-    /// The next integer from zero to `last`, all equally likely: by multiplication, with rejection of few words.
-    pub fn below_or_at(&mut self, last: u64) -> u64 {
-        if last == 0 {
-            return 0;
-        }
-        if last == u64::MAX {
-            return self.word();
-        }
-        let count = last + 1;
-        if last >= u64::from(u32::MAX) {
-            if last == u64::from(u32::MAX) {
-                return self.half().into();
-            }
-            let mut product = u128::from(self.word()) * u128::from(count);
-            if (product as u64) < count {
-                let least = (u64::MAX - last) % count;
-                while (product as u64) < least {
-                    product = u128::from(self.word()) * u128::from(count);
-                }
-            }
-            return (product >> 64) as u64;
-        }
-        let mut product = u64::from(self.half()) * count;
-        if (product as u32) < count as u32 {
-            let least = (u32::MAX - last as u32) % count as u32;
-            while (product as u32) < least {
-                product = u64::from(self.half()) * count;
-            }
-        }
-        product >> 32
-    }
-
-    /// The next integer from zero to `last`, by rejection under the smallest mask that holds `last`: the method of
-    /// shuffling.
-    pub fn masked(&mut self, last: u64) -> u64 {
-        let mask = last.checked_next_power_of_two().map_or(u64::MAX, |power| power - 1) | last;
-        loop {
-            let bits = if last <= u64::from(u32::MAX) { self.half().into() } else { self.word() };
-            if bits & mask <= last {
-                return bits & mask;
-            }
-        }
-    }
-
     /// Takes `n` words, or halves of words, and advances the state as single draws would. `None`, with nothing changed,
     /// if the stored half is not of the previous word.
     pub fn take(&mut self, n: u64, halves: bool) -> Option<StreamSegment> {
@@ -168,6 +99,31 @@ impl Pcg64 {
         self.state = start.after(u128::from(words)).state;
         (self.half, self.has_half) = (half, has_half);
         Some(StreamSegment { op, first, state: SmallVec::from_slice(&state) })
+    }
+}
+
+impl Words for Pcg64 {
+    #[inline]
+    fn word(&mut self) -> u64 {
+        let before = self.state;
+        self.state = self.stepped();
+        if self.steps_first { pcg64_output(self.state) } else { pcg64dxsm_output(before) }
+    }
+
+    #[inline]
+    fn half(&mut self) -> u32 {
+        if self.has_half {
+            self.has_half = false;
+            return self.half;
+        }
+        let word = self.word();
+        (self.half, self.has_half) = ((word >> 32) as u32, true);
+        word as u32
+    }
+
+    #[inline]
+    fn uniform(&mut self) -> f64 {
+        (self.word() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 }
 

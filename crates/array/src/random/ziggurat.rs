@@ -1,7 +1,7 @@
 //! Normal and exponential numbers by the ziggurat method: layers of equal area cover the density, and for most words
 //! only one layer has to be examined.
 
-use super::pcg64::Pcg64;
+use super::words::Words;
 use super::ziggurat_tables as tables;
 
 /// The beginning of the normal distribution's tail, and its inverse.
@@ -12,7 +12,7 @@ const NORMAL_TAIL_INVERSE: f64 = 0.273_661_237_329_758_3;
 const EXPONENTIAL_TAIL: f64 = 7.697_117_470_131_05;
 
 /// The next normal number.
-pub fn normal(stream: &mut Pcg64) -> f64 {
+pub fn normal(stream: &mut impl Words) -> f64 {
     loop {
         let word = stream.word();
         let layer = (word & 0xff) as usize;
@@ -31,7 +31,7 @@ pub fn normal(stream: &mut Pcg64) -> f64 {
     }
 }
 
-fn normal_tail(stream: &mut Pcg64, negative: bool) -> f64 {
+fn normal_tail(stream: &mut impl Words, negative: bool) -> f64 {
     loop {
         let beyond = -NORMAL_TAIL_INVERSE * (-stream.uniform()).ln_1p();
         let height = -(-stream.uniform()).ln_1p();
@@ -42,7 +42,7 @@ fn normal_tail(stream: &mut Pcg64, negative: bool) -> f64 {
 }
 
 /// The next exponential number.
-pub fn exponential(stream: &mut Pcg64) -> f64 {
+pub fn exponential(stream: &mut impl Words) -> f64 {
     loop {
         let word = stream.word() >> 3;
         let layer = (word & 0xff) as usize;
@@ -61,6 +61,6 @@ pub fn exponential(stream: &mut Pcg64) -> f64 {
 }
 
 /// Whether a point at a random height in a layer is under the density.
-fn is_under(heights: &[f64; 256], layer: usize, stream: &mut Pcg64, density: f64) -> bool {
+fn is_under(heights: &[f64; 256], layer: usize, stream: &mut impl Words, density: f64) -> bool {
     (heights[layer - 1] - heights[layer]) * stream.uniform() + heights[layer] < density
 }

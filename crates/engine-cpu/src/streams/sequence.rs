@@ -7,10 +7,9 @@
 
 use super::bounded::Integer;
 use crate::isa::{Isa, versions};
+use numelt_ir::interp::random::{twister_double, twister_next, twister_output};
 use numelt_runtime::{Draw, Integers, OffsetAndScale, Sequence, TWISTER_WORDS as WORDS};
 
-/// The distance of the word that is mixed in.
-const MIDDLE: usize = 397;
 /// The number of words that are made at a time: 8 KB.
 const BLOCK: usize = 2048;
 /// The fewest pairs of normal numbers that are worth a thread.
@@ -19,12 +18,6 @@ const SHARE: usize = 1 << 15;
 const TO_DOUBLE: f64 = 1.0 / 9_007_199_254_740_992.0;
 const TO_SINGLE: f32 = 1.0 / 16_777_216.0;
 
-#[inline(always)]
-fn twist(upper: u32, lower: u32, mixed: u32) -> u32 {
-    let y = (upper & 0x8000_0000) | (lower & 0x7fff_ffff);
-    mixed ^ (y >> 1) ^ (0u32.wrapping_sub(y & 1) & 0x9908_b0df)
-}
-
 /// The next 624 words of state.
 ///
 /// # Safety
@@ -32,14 +25,7 @@ fn twist(upper: u32, lower: u32, mixed: u32) -> u32 {
 #[inline(always)]
 unsafe fn regenerate(key: *mut u32) {
     // SAFETY: the caller's state, which nobody else sees meanwhile.
-    let key = unsafe { &mut *key.cast::<[u32; WORDS]>() };
-    for i in 0..WORDS - MIDDLE {
-        key[i] = twist(key[i], key[i + 1], key[i + MIDDLE]);
-    }
-    for i in WORDS - MIDDLE..WORDS - 1 {
-        key[i] = twist(key[i], key[i + 1], key[i + MIDDLE - WORDS]);
-    }
-    key[WORDS - 1] = twist(key[WORDS - 1], key[0], key[MIDDLE - 1]);
+    twister_next(unsafe { &mut *key.cast::<[u32; WORDS]>() });
 }
 
 /// # Safety
@@ -48,21 +34,8 @@ unsafe fn regenerate(key: *mut u32) {
 unsafe fn temper(state: *const u32, n: usize, to: *mut u32) {
     for i in 0..n {
         // SAFETY: the caller's words and room.
-        unsafe {
-            let mut y = state.add(i).read();
-            y ^= y >> 11;
-            y ^= (y << 7) & 0x9d2c_5680;
-            y ^= (y << 15) & 0xefc6_0000;
-            to.add(i).write(y ^ (y >> 18));
-        }
+        unsafe { to.add(i).write(twister_output(state.add(i).read())) }
     }
-}
-
-/// The number in `[0, 1)` with 53 bits that is made from two words.
-#[inline(always)]
-fn double(first: u32, second: u32) -> f64 {
-    let (a, b) = ((first >> 5) as i32, (second >> 6) as i32);
-    (f64::from(a) * 67_108_864.0 + f64::from(b)) * TO_DOUBLE
 }
 
 /// # Safety
@@ -72,7 +45,7 @@ unsafe fn doubles(words: *const u32, n: usize, low: f64, range: f64, plain: bool
     for i in 0..n {
         // SAFETY: the caller's words and room.
         unsafe {
-            let number = double(words.add(2 * i).read(), words.add(2 * i + 1).read());
+            let number = twister_double(words.add(2 * i).read(), words.add(2 * i + 1).read());
             to.add(i).write(if plain { number } else { low + range * number });
         }
     }
@@ -117,8 +90,8 @@ unsafe fn points(words: *const u32, n: usize, to: *mut f64, made: *mut usize) {
         // SAFETY: the caller's words; no more points are kept than tried.
         unsafe {
             let word = |k| words.add(4 * i + k).read();
-            let first = 2.0 * double(word(0), word(1)) - 1.0;
-            let second = 2.0 * double(word(2), word(3)) - 1.0;
+            let first = 2.0 * twister_double(word(0), word(1)) - 1.0;
+            let second = 2.0 * twister_double(word(2), word(3)) - 1.0;
             to.add(2 * count).write(second);
             to.add(2 * count + 1).write(first);
             let square = first * first + second * second;
@@ -307,8 +280,9 @@ fn sfc64(state: &mut [u64; 4]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Draw, Integers, SHARE, Sequence, WORDS, draw, halves, twist};
+    use super::{Draw, Integers, SHARE, Sequence, WORDS, draw, halves};
     use crate::isa::{Isa, detect};
+    use numelt_ir::interp::random::twister_mix;
 
     /// The reference's initialization by a small seed.
     fn seeded(seed: u32) -> [u32; WORDS] {
@@ -327,7 +301,7 @@ mod tests {
         assert_eq!(words[0], 3_499_211_612);
         assert_eq!(words[9999], 4_123_659_995);
         assert_eq!(position, (10_000 % WORDS) as i32);
-        assert_eq!(twist(0, 0, 7), 7);
+        assert_eq!(twister_mix(0, 0, 7), 7);
     }
 
     #[test]

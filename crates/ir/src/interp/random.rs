@@ -14,6 +14,47 @@ pub const PCG64_MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 /// Multiplier of PCG64DXSM's.
 pub const PCG64_CHEAP_MULTIPLIER: u128 = 0xda94_2042_e4dd_58b5;
 
+/// The number of words in the state of MT19937.
+pub const TWISTER_WORDS: usize = 624;
+/// The distance of the word that MT19937 mixes in.
+const TWISTER_MIDDLE: usize = 397;
+
+/// A word of the next state of MT19937.
+#[inline(always)]
+pub const fn twister_mix(upper: u32, lower: u32, mixed: u32) -> u32 {
+    let y = (upper & 0x8000_0000) | (lower & 0x7fff_ffff);
+    mixed ^ (y >> 1) ^ (0u32.wrapping_sub(y & 1) & 0x9908_b0df)
+}
+
+/// The next 624 words of the state of MT19937.
+#[inline(always)]
+pub fn twister_next(key: &mut [u32; TWISTER_WORDS]) {
+    for i in 0..TWISTER_WORDS - TWISTER_MIDDLE {
+        key[i] = twister_mix(key[i], key[i + 1], key[i + TWISTER_MIDDLE]);
+    }
+    for i in TWISTER_WORDS - TWISTER_MIDDLE..TWISTER_WORDS - 1 {
+        key[i] = twister_mix(key[i], key[i + 1], key[i + TWISTER_MIDDLE - TWISTER_WORDS]);
+    }
+    key[TWISTER_WORDS - 1] = twister_mix(key[TWISTER_WORDS - 1], key[0], key[TWISTER_MIDDLE - 1]);
+}
+
+/// The word that MT19937 makes of one of its state.
+#[inline(always)]
+pub const fn twister_output(word: u32) -> u32 {
+    let mut y = word;
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c_5680;
+    y ^= (y << 15) & 0xefc6_0000;
+    y ^ (y >> 18)
+}
+
+/// The number in `[0, 1)` with 53 bits that MT19937 makes of two words.
+#[inline(always)]
+pub fn twister_double(first: u32, second: u32) -> f64 {
+    let (a, b) = ((first >> 5) as i32, (second >> 6) as i32);
+    (f64::from(a) * 67_108_864.0 + f64::from(b)) * (1.0 / 9_007_199_254_740_992.0)
+}
+
 /// State of a linear congruential generator modulo 2^128.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lcg {

@@ -1,7 +1,7 @@
 //! Classifies the arguments of a loop for the specializer: the type of a value and the numbers that represent it, or
 //! the kind of another object.
 
-use crate::jit::known;
+use crate::jit::{draws, known};
 use crate::numpy::convert::{self, Numpy};
 use crate::object::ndarray::{NdArray, Payload};
 use crate::record::run;
@@ -124,7 +124,8 @@ pub fn classify(object: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -
     let is_callable =
         unsafe { ffi::PyType_Check(object.as_ptr()) != 0 || ffi::PyCFunction_Check(object.as_ptr()) != 0 };
     if is_callable {
-        return Ok(known::object_kind(object)?.map_or_else(other, |kind| Argument { kind, ty: Type::None }));
+        let kind = known::object_kind(object)?.or_else(|| draws::object_kind(object));
+        return Ok(kind.map_or_else(other, |kind| Argument { kind, ty: Type::None }));
     }
     if let Some(scalar) = convert::numpy_scalar_value(object) {
         if scalar.dtype() == DType::F16 {
@@ -156,7 +157,8 @@ pub fn classify(object: &Bound<'_, PyAny>, number: u32, numbers: &mut Numbers) -
     if unsafe { ffi::PyFunction_Check(object.as_ptr()) } != 0 && !known::is_known(object) {
         return Ok(Argument { kind: ObjectKind::Function, ty: Type::None });
     }
-    Ok(known::object_kind(object)?.map_or_else(other, |kind| Argument { kind, ty: Type::None }))
+    let kind = known::object_kind(object)?.or_else(|| draws::object_kind(object));
+    Ok(kind.map_or_else(other, |kind| Argument { kind, ty: Type::None }))
 }
 
 /// The value of an `int`, if it fits 64 bits.

@@ -39,7 +39,7 @@ fn own<'py>(class: Borrowed<'_, 'py, PyType>, name: &Bound<'py, PyString>) -> Op
 }
 
 /// What the class of an object says of a name, if attributes of its objects are looked up by CPython's own rules.
-fn in_class<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Option<Bound<'py, PyAny>>> {
+pub fn in_class<'py>(object: &Bound<'py, PyAny>, name: &Bound<'py, PyString>) -> Option<Option<Bound<'py, PyAny>>> {
     let class = object.get_type();
     let general: ffi::getattrofunc = ffi::PyObject_GenericGetAttr;
     // SAFETY: the object's class is alive.

@@ -3,16 +3,17 @@
 //! In: the parameters that a loop was compiled with. Out: descriptions whose addresses compiled code passes back.
 
 use crate::jit::pool::Pool;
+use crate::jit::streams::Stream;
 use crate::numpy::convert::Numpy;
 use numelt_ir::DType;
-use numelt_jit::{APPENDED, Form, MOST_UNDONE, Param};
+use numelt_jit::{APPENDED, Draw, Form, MOST_UNDONE, Param};
 use numpy::npyffi::PyUFuncObject;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use std::cell::Cell;
 use std::ffi::{c_char, c_void};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The C type of the inner loop of a NumPy ufunc.
@@ -35,14 +36,25 @@ pub enum HostFunction {
     Append(Mutex<Vec<(u8, u64)>>),
     /// Writes back what called functions have overwritten. The number is the address of the memory where it is kept: see
     /// `numelt_jit`'s `undo`.
-    Undo(usize),
+    ///
+    /// After it come the copies of generators, and the address of the number that tells from which of them the statement
+    /// has drawn.
+    Undo(usize, Vec<Arc<Mutex<Stream>>>, usize),
+    /// Draws a number.
+    Draw {
+        stream: Arc<Mutex<Stream>>,
+        draw: Draw,
+        /// The bit of this generator in the number at the address `drawn`.
+        place: u32,
+        drawn: usize,
+    },
 }
 
 impl HostFunction {
     /// The function that a parameter stands for; `None` if there is none.
     pub fn of(py: Python<'_>, param: &Param) -> PyResult<Option<HostFunction>> {
         Ok(match param {
-            Param::Part { .. } | Param::Log | Param::Undo => None,
+            Param::Part { .. } | Param::Log | Param::Undo | Param::Draw(..) | Param::Drawn => None,
             Param::Loop { name, inputs, output, form } => {
                 ufunc_loop(py, name, inputs, *output)?.map(|(function, data)| match form {
                     Form::Element => HostFunction::Element(function, data),
@@ -159,9 +171,25 @@ pub unsafe extern "C" fn call_loop(context: u64, args: *const *mut u8) {
                 numbers.push((kind as u8, u64::from_le_bytes(bits)));
                 *(*args.add(2)).cast::<u64>() = 0;
             }
-            HostFunction::Undo(log) => {
+            HostFunction::Undo(log, streams, drawn) => {
                 undo(*log as *mut u64);
+                let drawn = &mut *(*drawn as *mut u64);
+                for (_, stream) in streams.iter().enumerate().filter(|(place, _)| *drawn >> place & 1 != 0) {
+                    stream.lock().unwrap_or_else(PoisonError::into_inner).go_back();
+                }
+                *drawn = 0;
                 *(*args.add(1)).cast::<u64>() = 0;
+            }
+            HostFunction::Draw { stream, draw, place, drawn } => {
+                let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
+                let drawn = &mut *(*drawn as *mut u64);
+                if *drawn >> place & 1 == 0 {
+                    *drawn |= 1 << place;
+                    stream.begin();
+                }
+                let count = draw.operands();
+                let operands = [0, 1].map(|number| if number < count { word(number) } else { 0 });
+                *(*args.add(count)).cast::<u64>() = stream.draw(*draw, operands);
             }
             HostFunction::Pool(pool) => {
                 let mut pool = pool.lock().unwrap_or_else(PoisonError::into_inner);

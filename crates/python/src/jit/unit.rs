@@ -22,6 +22,7 @@ use crate::jit::account::{Account, add_one, get};
 use crate::jit::ahead;
 use crate::jit::arguments::{self, Numbers, Objects};
 use crate::jit::code;
+use crate::jit::draws::Generators;
 use crate::jit::forced;
 use crate::jit::host_functions::{HostFunction, OnCopies, undo_log};
 use crate::jit::lists::Appended;
@@ -442,32 +443,35 @@ impl JitUnit {
         numbers.lists.retain(|list| !variant.unread.contains(&list.argument));
         let work = self.work(variant, numbers);
         let appended = Appended::new(&variant.appended);
-        let (took, lists);
+        let (took, lists, generators);
+        let copies = !numbers.lists.is_empty() || !variant.draws.is_empty();
         let mut copying = Duration::ZERO;
         let pool = HostFunction::Pool(Mutex::default());
         let code = variant.code.current(self.is_requested).expect("only code that is ready is run");
         let mut frame: SmallVec<[u64; 64]> = SmallVec::from_elem(0, code.words());
         {
             let _held = arguments::hold(py, objects, &variant.written, numbers)?;
-            let begun = (!numbers.lists.is_empty()).then(Instant::now);
+            let begun = copies.then(Instant::now);
             // no other thread runs from here on, until the numbers have been written back
-            lists = match self.copied_lists(work, variant, objects, numbers) {
-                Some(lists) => lists,
-                None => {
+            let copied = self.copied_lists(work, variant, objects, numbers);
+            let drawn = copied.is_some().then(|| Generators::copied(&variant.draws, objects)).transpose()?.flatten();
+            (lists, generators) = match (copied, drawn) {
+                (Some(lists), Some(generators)) => (lists, generators),
+                _ => {
                     add_one(&variant.runs);
                     add_one(&variant.early);
                     return Ok(None);
                 }
             };
-            let has_lists = !numbers.lists.is_empty() || !variant.appended.is_empty();
-            let _on_copies = (has_lists || !variant.fields.is_empty()).then(OnCopies::new);
+            let has_copies = !numbers.lists.is_empty() || !variant.appended.is_empty() || !generators.is_empty();
+            let _on_copies = (has_copies || !variant.fields.is_empty()).then(OnCopies::new);
             if let Some(begun) = begun {
                 copying = begun.elapsed();
             }
             let mut scratch: Vec<Box<HostFunction>> = Vec::new();
             let keeps = variant.params.iter().any(|param| matches!(param, ParamSource::Log | ParamSource::Undo));
             let mut log = if keeps { undo_log() } else { Vec::new() };
-            let undo = HostFunction::Undo(log.as_mut_ptr() as usize);
+            let undo = HostFunction::Undo(log.as_mut_ptr() as usize, generators.streams(), generators.drawn());
             for (word, source) in frame.iter_mut().zip(&variant.params) {
                 *word = match source {
                     ParamSource::Number(at) => numbers.words[*at],
@@ -476,6 +480,8 @@ impl JitUnit {
                     ParamSource::Append(argument) => appended.address(*argument),
                     ParamSource::Log => log.as_mut_ptr() as u64,
                     ParamSource::Undo => std::ptr::from_ref(&undo) as u64,
+                    ParamSource::Draw(argument, draw) => generators.address(*argument, *draw),
+                    ParamSource::Drawn => generators.drawn() as u64,
                     ParamSource::Scratch => {
                         scratch.push(Box::new(HostFunction::Scratch(Mutex::default())));
                         std::ptr::from_ref(&**scratch.last().expect("just pushed")) as u64
@@ -490,9 +496,10 @@ impl JitUnit {
             variant.code.note_time(took, ahead::spent());
         }
         appended.append(objects)?;
-        if !numbers.lists.is_empty() {
+        if copies {
             let begun = Instant::now();
             lists.write_back()?;
+            generators.put_back(py)?;
             copying += begun.elapsed();
         }
         if PyErr::occurred(py) {
@@ -515,10 +522,9 @@ impl JitUnit {
             Some(None) => took.as_nanos() < AT_ONCE,
             None => took.as_nanos() < AT_ONCE_WHILE,
         };
-        let in_vain = if numbers.lists.is_empty() {
-            0
-        } else {
-            paying::in_vain(&variant.account, copying, work.filter(|_| exit.statement == 0), took)
+        let in_vain = match copies {
+            true => paying::in_vain(&variant.account, copying, work.filter(|_| exit.statement == 0), took),
+            false => 0,
         };
         let writes_much = exit.why == numelt_jit::WRITES_MUCH;
         if exit.statement != 0 && stopped_at_once || is_tiny || in_vain > 0 || writes_much {

@@ -9,12 +9,13 @@ use crate::jit::account::Account;
 use crate::jit::arguments::{self, Numbers, Objects};
 use crate::jit::attributes;
 use crate::jit::code::Code;
+use crate::jit::draws;
 use crate::jit::forced;
 use crate::jit::host_functions::HostFunction;
 use crate::jit::results::Shape;
 use crate::jit::world::{Identity, LookupPath, Outside};
 use crate::jit::worth;
-use numelt_jit::{AheadNote, Argument, Exit, Field, Home, ObjectKind, Param, Stmt, StmtKind, Unit, specialize};
+use numelt_jit::{AheadNote, Argument, Draw, Exit, Field, Home, ObjectKind, Param, Stmt, StmtKind, Unit, specialize};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -45,6 +46,10 @@ pub struct Variant {
     different: Vec<(u32, u32)>,
     pub written: Vec<u32>,
     pub appended: Vec<u32>,
+    /// The draws of the code: the generator, and how a number is made.
+    pub draws: Vec<(u32, Draw)>,
+    /// The generators, each with the name of a method that the code calls, which must be the one of its class.
+    methods: Vec<(u32, String)>,
     /// The lists whose numbers the code does not use.
     pub unread: Vec<u32>,
     pub code: Arc<Code>,
@@ -76,6 +81,10 @@ pub enum ParamSource {
     /// The memory in which the run keeps what called functions overwrite, and the function that writes it back.
     Log,
     Undo,
+    /// Draws from a generator, by the number of the argument.
+    Draw(u32, Draw),
+    /// The number that tells from which generators the statement has drawn.
+    Drawn,
 }
 
 /// Can the code reach the end of an iteration? There, it has an exit for signals.
@@ -139,11 +148,11 @@ impl Variant {
     ) -> Result<Variant, (u32, String)> {
         let line = tree.body.line;
         let failed = |why: String| (line, why);
-        let mut outside = Outside { py, objects, numbers, paths: Vec::new() };
+        let mut outside = Outside { py, objects, numbers, paths: Vec::new(), drawn: Vec::new() };
         // a defect of the compiler must not end the program
         let made = catch_unwind(AssertUnwindSafe(|| outlive(|| specialize(tree, arguments, &mut outside))));
         let made = made.unwrap_or_else(|_| Err(failed("the compiler has failed".into())))?;
-        let paths = outside.paths;
+        let Outside { paths, drawn: methods, .. } = outside;
         // a loop that stops in each iteration runs faster in CPython alone
         if forced::forced_exit().is_none()
             && let Some(why) = why_no_gain(tree, &made.exits)
@@ -160,7 +169,16 @@ impl Variant {
             next += one.numbers();
         }
         let is_of_run = |param: &Param| {
-            matches!(param, Param::Scratch(_) | Param::Pool | Param::Append(_) | Param::Log | Param::Undo)
+            matches!(
+                param,
+                Param::Scratch(_)
+                    | Param::Pool
+                    | Param::Append(_)
+                    | Param::Log
+                    | Param::Undo
+                    | Param::Draw(..)
+                    | Param::Drawn
+            )
         };
         let mut host_functions = Vec::new();
         for param in made.params.iter().filter(|param| !matches!(param, Param::Part { .. }) && !is_of_run(param)) {
@@ -176,11 +194,25 @@ impl Variant {
             Param::Append(argument) => ParamSource::Append(*argument),
             Param::Log => ParamSource::Log,
             Param::Undo => ParamSource::Undo,
+            Param::Draw(argument, draw) => ParamSource::Draw(*argument, *draw),
+            Param::Drawn => ParamSource::Drawn,
             _ => ParamSource::Constant(addresses.next().expect("one per parameter")),
         });
-        let params = params.collect();
+        let params: Vec<ParamSource> = params.collect();
+        let draws = params.iter().filter_map(|param| match param {
+            ParamSource::Draw(argument, draw) => Some((*argument, *draw)),
+            _ => None,
+        });
+        let draws = draws.collect();
         let identities = made.arguments.iter().zip(objects.iter()).map(|(argument, object)| {
-            let is_one = !matches!(argument.kind, ObjectKind::Value | ObjectKind::List | ObjectKind::Other);
+            let is_one = !matches!(
+                argument.kind,
+                ObjectKind::Value
+                    | ObjectKind::List
+                    | ObjectKind::Other
+                    | ObjectKind::Generator(_)
+                    | ObjectKind::Drawing(..)
+            );
             is_one.then(|| Identity::of(object, &argument.kind)).transpose()
         });
         let identities = identities.collect::<PyResult<_>>().map_err(|error| failed(error.to_string()))?;
@@ -206,6 +238,8 @@ impl Variant {
             exits: made.exits,
             written: made.written,
             appended: made.appended,
+            draws,
+            methods,
             unread: made.unread,
             text: made.function.to_string(),
             code: Code::new(made.function),
@@ -247,6 +281,9 @@ impl Variant {
             if !self.is_made_for(objects, number)? {
                 return Ok(false);
             }
+        }
+        if !self.methods.iter().all(|(of, name)| draws::has_method(&objects[*of as usize], name)) {
+            return Ok(false);
         }
         let are_one = |(one, other): &(u32, u32)| objects[*one as usize].is(&objects[*other as usize]);
         // the places of attributes with a value have been compared above

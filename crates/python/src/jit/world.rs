@@ -5,6 +5,7 @@
 
 use crate::jit::arguments::{self, Numbers, Objects};
 use crate::jit::attributes::{self, Place};
+use crate::jit::draws;
 use crate::jit::forced;
 use crate::jit::host_functions::ufunc_loop;
 use crate::jit::known;
@@ -180,6 +181,8 @@ pub struct Outside<'a, 'py> {
     pub numbers: &'a mut Numbers,
     /// How each object that is not an argument was found.
     pub paths: Vec<LookupPath>,
+    /// The generators among the arguments, each with the name of a method that the loop calls.
+    pub drawn: Vec<(u32, String)>,
 }
 
 impl Outside<'_, '_> {
@@ -225,6 +228,15 @@ impl World for Outside<'_, '_> {
         let lower = CALLEE.get(self.py)?.bind(self.py);
         let tree = lower.call1((self.objects.get(function as usize)?,)).ok()?;
         tree.cast::<PyTuple>().ok()?.get_item(0).ok()?.extract().ok()
+    }
+
+    fn draws(&mut self, of: u32, name: &str) -> bool {
+        let is_own = self.objects.get(of as usize).is_some_and(|object| draws::has_method(object, name));
+        let method = (of, name.to_owned());
+        if is_own && !self.drawn.contains(&method) {
+            self.drawn.push(method);
+        }
+        is_own
     }
 
     fn are_same(&mut self, one: u32, other: u32) -> bool {

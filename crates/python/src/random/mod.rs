@@ -75,7 +75,7 @@ unsafe impl Sync for BitStream {}
 
 /// A native source of a bit generator's numbers; `None` if there is none for this kind of generator.
 #[pyfunction]
-fn bit_stream<'py>(bit_generator: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+pub fn bit_stream<'py>(bit_generator: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = bit_generator.py();
     let class = bit_generator.get_type();
     let name = class.name()?;
@@ -414,6 +414,32 @@ enum Saved {
 }
 
 impl BitStream {
+    /// A copy of the state, if it is that of PCG64 or PCG64DXSM, and nobody is drawing.
+    pub fn copied(&self, py: Python<'_>) -> PyResult<Option<Pcg64>> {
+        let (State::Pcg64(at) | State::Pcg64Dxsm(at)) = self.state else { return Ok(None) };
+        if !calls::apply(self.acquire.bind(py), (false,), None)?.is_truthy()? {
+            return Ok(None);
+        }
+        // SAFETY: the lock and the GIL are held, and the owner is alive.
+        let (numbers, half, has_half) = unsafe { (*(*at).numbers, (*at).half, (*at).has_half != 0) };
+        calls::apply(self.release.bind(py), (), None)?;
+        let (state, increment) = (join(numbers[1], numbers[0]), join(numbers[3], numbers[2]));
+        Ok(Some(Pcg64 { state, increment, steps_first: matches!(self.state, State::Pcg64(_)), half, has_half }))
+    }
+
+    /// Moves the state on to that of a copy.
+    pub fn put(&self, py: Python<'_>, stream: &Pcg64) -> PyResult<()> {
+        let (State::Pcg64(at) | State::Pcg64Dxsm(at)) = self.state else { return Ok(()) };
+        calls::apply(self.acquire.bind(py), (), None)?;
+        // SAFETY: the lock and the GIL are held, and the owner is alive.
+        unsafe {
+            let numbers = &mut *(*at).numbers;
+            (numbers[0], numbers[1]) = (stream.state as u64, (stream.state >> 64) as u64);
+            ((*at).half, (*at).has_half) = (stream.half, c_int::from(stream.has_half));
+        }
+        calls::apply(self.release.bind(py), (), None).map(|_| ())
+    }
+
     /// Moves the state by `n` elements under NumPy's lock.
     fn take(&self, py: Python<'_>, n: i64, halves: bool) -> PyResult<Option<StreamSegment>> {
         calls::apply(self.acquire.bind(py), (), None)?;

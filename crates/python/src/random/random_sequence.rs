@@ -11,10 +11,12 @@ use crate::object::fresh::wrap_new;
 use crate::object::ndarray::NdArray;
 use crate::random::{destination, host_for, sized};
 use crate::record::run;
+use numelt::random::Twister;
 use numelt_ir::{DType, Scalar};
 use numelt_runtime::{ArrayView, Draw, Integers, OffsetAndScale, Sequence, TWISTER_WORDS, WriteGuard};
 use pyo3::prelude::*;
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Draws of fewer elements keep the GIL.
 const LONG: i64 = 4096;
@@ -68,8 +70,14 @@ pub fn stream(
         "SFC64" => SequenceState::Sfc64(address.cast()),
         _ => return Ok(None),
     };
-    if !state.is_laid_out_as_known(bit_generator)? {
-        return Ok(None);
+    // the layout depends on the installed NumPy, so it is checked once for each kind of generator
+    static KNOWN: AtomicU8 = AtomicU8::new(0);
+    let bit = if matches!(state, SequenceState::Twister(_)) { 1 } else { 2 };
+    if KNOWN.load(Ordering::Relaxed) & bit == 0 {
+        if !state.is_laid_out_as_known(bit_generator)? {
+            return Ok(None);
+        }
+        KNOWN.fetch_or(bit, Ordering::Relaxed);
     }
     let lock = bit_generator.getattr("lock")?;
     Ok(Some(SequentialStream {
@@ -126,6 +134,27 @@ unsafe fn elements<'a, T>(guard: &'a mut WriteGuard<'_>, view: &ArrayView) -> &'
 }
 
 impl SequentialStream {
+    /// A copy of the state, if it is that of MT19937, and nobody is drawing.
+    pub fn copied(&self, py: Python<'_>) -> PyResult<Option<Twister>> {
+        let SequenceState::Twister(at) = self.state else { return Ok(None) };
+        if !calls::apply(self.acquire.bind(py), (false,), None)?.is_truthy()? {
+            return Ok(None);
+        }
+        // SAFETY: the lock and the GIL are held, and the owner is alive.
+        let stream = unsafe { usize::try_from((*at).position).ok().and_then(|place| Twister::new(&(*at).key, place)) };
+        calls::apply(self.release.bind(py), (), None)?;
+        Ok(stream)
+    }
+
+    /// Moves the state on to that of a copy.
+    pub fn put(&self, py: Python<'_>, stream: &Twister) -> PyResult<()> {
+        let SequenceState::Twister(at) = self.state else { return Ok(()) };
+        calls::apply(self.acquire.bind(py), (), None)?;
+        // SAFETY: the lock and the GIL are held, and the owner is alive.
+        unsafe { ((*at).key, (*at).position) = (*stream.key, stream.position as c_int) };
+        calls::apply(self.release.bind(py), (), None).map(|_| ())
+    }
+
     /// Draws numbers for a new array under the bit generator's lock. Returns false if the host engine cannot make
     /// them.
     fn draw(&self, py: Python<'_>, n: i64, numbers: Draw<'_>) -> PyResult<bool> {

@@ -3,6 +3,7 @@
 use super::{JitUnit, Variant};
 use crate::jit::account::Account;
 use crate::jit::arguments::Numbers;
+use crate::jit::draws;
 use crate::jit::lists::{self, Lists};
 use crate::jit::worth;
 use numelt_jit::{Exit, StmtKind};
@@ -55,9 +56,11 @@ impl JitUnit {
         accounts.iter().for_each(|account| account.gain(gained));
     }
 
-    /// The time that CPython takes for the loop, if there are lists to be copied for it, and if it can be estimated.
+    /// The time that CPython takes for the loop, if there are lists or generators to be copied for it, and if it can be
+    /// estimated.
     pub(super) fn work(&self, variant: &Variant, numbers: &Numbers) -> Option<Duration> {
-        if numbers.lists.is_empty() || matches!(self.tree.body.kind, StmtKind::While { .. }) {
+        let copies = !numbers.lists.is_empty() || !variant.draws.is_empty();
+        if !copies || matches!(self.tree.body.kind, StmtKind::While { .. }) {
             return None;
         }
         let arguments = &variant.arguments[..self.tree.slots.len() + self.tree.inputs.len()];
@@ -73,10 +76,11 @@ impl JitUnit {
         objects: &[Bound<'py, PyAny>],
         numbers: &mut Numbers,
     ) -> Option<Lists<'py>> {
-        if numbers.lists.is_empty() && variant.appended.is_empty() {
+        if numbers.lists.is_empty() && variant.appended.is_empty() && variant.draws.is_empty() {
             return Some(Lists::default());
         }
-        let pays = self.is_requested || work.is_none_or(|work| work > lists::copying_time(numbers) + CALL);
+        let copying = lists::copying_time(numbers) + draws::copying_time(&variant.draws);
+        let pays = self.is_requested || work.is_none_or(|work| work > copying + CALL);
         pays.then(|| Lists::copied(objects, &variant.written, &variant.appended, numbers)).flatten()
     }
 }
