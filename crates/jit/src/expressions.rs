@@ -219,6 +219,11 @@ impl Walk<'_> {
                 Ok(any.expect("a number has parts"))
             }
             Type::Tuple(items) => Ok(self.e.truth(!items.is_empty())),
+            Type::List { fixed: false, .. } | Type::Range => {
+                let length = self.length(val)?;
+                let zero = self.e.int(0);
+                Ok(self.e.ints(Op::NotEqual, &[length, zero]))
+            }
             Type::Choice(types) if types[..] == [Type::Bool, Type::Scalar(DType::Bool)] => Ok(val.parts[1]),
             Type::Choice(_) => {
                 let truth = self.each(val, &mut |walk, val| Ok(Val::new(Type::Bool, vec![walk.is_true(&val)?])))?;

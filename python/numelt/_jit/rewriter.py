@@ -69,6 +69,8 @@ _DEEPEST = 4
 _LEAVE = -3
 # calling a unit does not pay for an inner loop with at most this many iterations
 _SHORT = 16
+# nor for any loop whose iterations have at most this many operations in all
+_FEW_OPERATIONS = 20
 
 
 class LoopUnits:
@@ -84,6 +86,13 @@ class LoopUnits:
         self.texts: list[tuple[str, str, bool]] = []
         # the loops without units: function, line and reason
         self.idle: list[tuple[str, int, str]] = []
+
+    def is_tiny(self, loop: Loop) -> bool:
+        """Does CPython run all iterations of a short loop in less time than calling its unit takes?"""
+        nodes = (node for statement in loop.body for node in ast.walk(statement))
+        operations = sum(isinstance(node, ast.expr | ast.stmt) for node in nodes)
+        is_few = isinstance(loop, ast.For) and _trip_count(loop.iter) * operations <= _FEW_OPERATIONS
+        return not self._flags[0] and is_few
 
     def add(self, text: str, name: str, is_resumed: bool) -> int:
         """Add a loop, and return the position of its unit. Loops with the same text share a unit."""
@@ -179,7 +188,9 @@ class Rewriter:
             does_something = any(not isinstance(n, ast.Pass) for n in node.body)
             self._suitable[node] = not is_left and does_something and not self._is_idle(node)
         # calling the unit takes as long as a few iterations, and the enclosing loop has a unit
-        return self._suitable[node] and not (self._loops_around and self._is_short(node))
+        return self._suitable[node] and not (
+            self._is_short(node) and (self._loops_around or self._units.is_tiny(node))
+        )
 
     def _is_idle(self, loop: Loop) -> bool:
         """Does a loop get no unit because compiled code would stop at once in each iteration?"""
@@ -496,16 +507,32 @@ class Rewriter:
 
 
 def _trip_count(iterable: ast.expr) -> float:
-    """Return the number of items of an iterable that consists of constants, and infinity for others."""
+    """Return the number of items of an iterable if the program shows it, and infinity for others."""
     if isinstance(iterable, ast.Tuple | ast.List):
         return len(iterable.elts)
-    if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id == "range":
-        bounds = [part.value for part in iterable.args if isinstance(part, ast.Constant)]
-        if len(bounds) == len(iterable.args) and 1 <= len(bounds) <= 2:
-            start, stop = [0, *bounds][-2:]
-            if isinstance(start, int) and isinstance(stop, int):
-                return stop - start
+    if not (isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name)):
+        return math.inf
+    if iterable.func.id == "range" and 1 <= len(iterable.args) <= 2:
+        (start, first), (stop, last) = map(_sum, [ast.Constant(0), *iterable.args][-2:])
+        if start == stop:
+            return max(last - first, 0)
     return math.inf
+
+
+def _sum(expression: ast.expr) -> tuple[str, int]:
+    """Split an expression into a part, as text, and a constant that is added to it."""
+    if isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub):
+        part, constant = _sum(expression.operand)
+        if not part:
+            return "", -constant
+    if isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Add | ast.Sub):
+        part, constant = _sum(expression.left)
+        other, added = _sum(expression.right)
+        if not other:
+            return part, constant + (added if isinstance(expression.op, ast.Add) else -added)
+    if isinstance(expression, ast.Constant) and type(expression.value) is int:
+        return "", expression.value
+    return ast.dump(expression), 0
 
 
 def _loaded(target: ast.expr) -> ast.expr:

@@ -233,3 +233,18 @@ def test_a_loop_that_reads_few_items_of_a_long_list_is_left_to_python():
         assert compiled(items, wanted) == wanted
     (unit,) = (unit.report() for unit in reporting.units(compiled) if not unit.report()["is_resumed"])
     assert sum(variant["runs"] for variant in unit["variants"]) <= 20
+
+
+def test_truth_of_lists_and_ranges():
+    def count(items, n):
+        total = 0
+        for i in range(n):
+            if items and not range(i, 3):
+                total += items[0]
+        return total
+
+    assert np.jit(count)([2, 3], 10) == count([2, 3], 10) == 14
+    assert np.jit(count)([], 10) == 0
+    compiled = np.jit(count)
+    compiled([2, 3], 10)
+    assert [why for _, why, _ in stops(compiled)] == []

@@ -7,6 +7,7 @@ import pytest
 
 import numelt as np
 from numelt._jit import loading
+from numelt._jit.twin import module_twin
 from numelt._jit.units import DUE, UNITS
 
 pytestmark = pytest.mark.core
@@ -103,8 +104,19 @@ def test_nested_loops_do_not_double_the_code_with_each_level():
 
 
 def test_inner_loops_of_few_iterations_have_no_units_of_their_own():
-    few = ["range(8)", "range(2, 18)", "(1, 2.5)"]
-    many = ["range(17)", "range(n)", "range(2**70)", "range(0, 9, 2)", "a", "range(5, 10**20)"]
+    few = ["range(8)", "range(2, 18)", "(1, 2.5)", "range(-1, 2)", "range(i - 1, i + 2)", "range(n, n + 3)"]
+    few += ["range(3 * i, 3 * i + 3)", "range(i, i - 5)"]
+    many = [
+        "range(17)",
+        "range(i, n + 2)",
+        "range(i - 9, i + 9)",
+        "range(i, i + n)",
+        "range(n)",
+        "range(2**70)",
+        "range(0, 9, 2)",
+        "a",
+        "range(5, 10**20)",
+    ]
     for iterable in few + many:
         found, _ = ran(
             f"def f(n, a):\n    for i in range(n):\n        for j in {iterable}:\n            n += j\n"
@@ -116,6 +128,31 @@ def test_inner_loops_of_few_iterations_have_no_units_of_their_own():
     found, _ = ran("def f(n):\n    for j in range():\n        n += j\n    return n\n")
     with pytest.raises(TypeError, match="range expected"):
         found["f"](1)
+
+
+def test_loops_of_few_operations_have_no_units():
+    text = "def f(x, y):\n    s = 0\n    for p in (x, y):\n        if p is not None:\n            s += p\n"
+    text += "    return s\n"
+    namespace = {"np": np}
+    exec(loading.code_of(text, "program.py", namespace), namespace)
+    assert UNITS not in namespace
+    assert namespace["f"](1, None) == 1
+    # if the program asks for compiled loops, it gets them
+    namespace = {}
+    module_twin(text, "program.py", namespace, is_requested=True)
+    assert len(namespace[UNITS]) == 2
+
+
+def test_code_that_stops_early_for_some_types_is_not_compiled_for_more():
+    text = "def f(x, n):\n    s = x\n    for i in range(n):\n        if n > 3:\n            t = str(n)\n"
+    text += "        s = s + i\n    return s\n"
+    text += "all = [f(x, 40) for x in (1, 1.5, True, 1j, np.float64(1), np.int64(2)) for _ in range(2000)]\n"
+    found, _ = ran(text)
+    plain = {"np": np}
+    exec(text, plain)
+    assert found["all"] == plain["all"]
+    counts = [len(unit.report()["variants"]) for unit in found[UNITS] if not unit.report()["is_resumed"]]
+    assert 1 <= sum(counts) <= 2
 
 
 def test_code_that_stops_early_again_and_again_is_given_up():
