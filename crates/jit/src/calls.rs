@@ -12,8 +12,26 @@ use numelt_ir::{DType, Op};
 
 /// The functions of NumPy that return integers (or truth values) for integers. All others return floats.
 const KEEP_INTEGERS: &[&str] = &[
-    "abs", "absolute", "minimum", "maximum", "floor", "ceil", "trunc", "rint", "round", "around", "square", "power",
-    "fmod", "isnan", "isinf", "isfinite",
+    "abs",
+    "absolute",
+    "minimum",
+    "maximum",
+    "floor",
+    "ceil",
+    "trunc",
+    "rint",
+    "round",
+    "around",
+    "square",
+    "power",
+    "fmod",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "sign",
+    "reciprocal",
+    "fmax",
+    "fmin",
 ];
 
 impl Walk<'_> {
@@ -266,6 +284,9 @@ impl Walk<'_> {
             ("isnan", [x]) => return Ok(Val::new(Type::Bool, vec![is_nan(&mut self.e, *x)])),
             ("isinf", [_]) => return Ok(Val::new(Type::Bool, vec![self.e.apply(Op::Isinf, f64t, &x)])),
             ("isfinite", [_]) => return Ok(Val::new(Type::Bool, vec![self.e.apply(Op::Isfinite, f64t, &x)])),
+            // CPython multiplies, and does not look at the result
+            ("radians", [_]) => (self.scaled(x[0], std::f64::consts::PI / 180.0), false),
+            ("degrees", [_]) => (self.scaled(x[0], 180.0 / std::f64::consts::PI), false),
             ("copysign", [_, _]) => (self.e.apply(Op::Copysign, f64t, &x), false),
             ("fmod", [_, _]) => (self.e.call(CFunction::Fmod, &x), true),
             ("log", [value, base]) => {
@@ -287,6 +308,11 @@ impl Walk<'_> {
             self.watch(result, &x, name == "sqrt");
         }
         Ok(Val::new(Type::Float, vec![result]))
+    }
+
+    fn scaled(&mut self, x: Value, factor: f64) -> Value {
+        let factor = self.e.float(factor);
+        self.e.apply(Op::Multiply, DType::F64, &[x, factor])
     }
 
     /// A function of NumPy's of scalars: the operations that have exactly one right result are done here, others by

@@ -16,7 +16,7 @@ use numelt_ir::{DType, Op};
 /// same as code for one element.
 const EXACT: &[&str] = &[
     "abs", "absolute", "minimum", "maximum", "isnan", "isinf", "isfinite", "floor", "ceil", "trunc", "rint", "sqrt",
-    "square",
+    "square", "sign", "fabs", "round", "around",
 ];
 
 /// A prepared assignment to a slice.
