@@ -64,7 +64,7 @@ def _written(text: str) -> types.FunctionType:
     tree = ast.parse(text, filename)
     code = compile(tree, filename, "exec", dont_inherit=True)
     linecache.cache[filename] = len(text), None, text.splitlines(keepends=True), filename
-    source.register(code, tree)
+    source.register(code, source.Source(filename, text, tree))
     namespace: dict[str, Any] = {"__name__": "numelt"}
     exec(code, namespace)
     made = namespace["run"]

@@ -5,8 +5,9 @@ whole file is parsed and compiled again, and a node is returned only if the file
 object equal to that of the function. This rejects files that were edited after the import, functions whose
 ``assert`` statements were rewritten, and generated functions.
 
-The code of a twin is not that of its file. Twins are therefore registered with the trees that they were made
-from.
+The code of a twin is not that of its file. Twins are therefore registered with the sources that they were
+made from. Only the trees of a few files are kept: a tree consists of thousands of objects, among which
+CPython's garbage collector looks for garbage again and again.
 """
 
 from __future__ import annotations
@@ -23,7 +24,17 @@ from typing import Any, NamedTuple, cast
 from numelt._jit import units
 from numelt._jit.scopes import Function, Scope
 
-__all__ = ["FUTURE", "Located", "as_written", "find", "locate", "locate_code", "register", "with_code"]
+__all__ = [
+    "FUTURE",
+    "Located",
+    "Source",
+    "as_written",
+    "find",
+    "locate",
+    "locate_code",
+    "register",
+    "with_code",
+]
 
 FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -38,23 +49,59 @@ class Located(NamedTuple):
     scope: Scope
     """The scope of the function; `Scope.parent` leads to the scopes that enclose it. For a generator
     expression it is the enclosing scope."""
-    tree: ast.Module
+    source: Source
+
+
+class Source:
+    """The text of a module, and its syntax tree as long as it is kept."""
+
+    def __init__(self, filename: str, text: bytes | str, tree: ast.Module | None = None) -> None:
+        self.filename = filename
+        self._text = text
+        if tree is not None:
+            self._keep(tree)
+
+    @property
+    def tree(self) -> ast.Module:
+        """The syntax tree."""
+        return self.parsed[0]
+
+    @property
+    def parsed(self) -> tuple[ast.Module, Scope]:
+        """The syntax tree and its scope."""
+        found = _trees.pop(self, None)
+        if found is not None:
+            # the last one is the one that was used last
+            _trees[self] = found
+            return found
+        with units.without_collector():
+            return self._keep(ast.parse(self._text, self.filename))
+
+    def _keep(self, tree: ast.Module) -> tuple[ast.Module, Scope]:
+        _trees[self] = tree, Scope(tree)
+        for oldest in list(_trees)[:-_MOST_TREES]:
+            _trees.pop(oldest, None)
+        return _trees[self]
+
+
+_MOST_TREES = 4
+# the trees that were used last
+_trees: dict[Source, tuple[ast.Module, Scope]] = {}
 
 
 class _Module:
-    """The code objects of a module or function, and the tree of the module."""
+    """The code objects of a module or function, and the source of the module."""
 
-    def __init__(self, code: types.CodeType, tree: ast.Module) -> None:
+    def __init__(self, code: types.CodeType, source: Source) -> None:
         self.codes = frozenset(_codes(code))
-        self.tree = tree
-        self._scope = Scope(tree)
+        self.source = source
 
     @functools.cached_property
     def written(self) -> dict[tuple[str, int], types.CodeType | None]:
         """The code that CPython makes of the tree, by qualified name and first line, or None for two."""
         found: dict[tuple[str, int], types.CodeType | None] = {}
         name = next(iter(self.codes)).co_filename
-        for code in _codes(compile(self.tree, name, "exec", dont_inherit=True)):
+        for code in _codes(compile(self.source.tree, name, "exec", dont_inherit=True)):
             key = code.co_qualname, code.co_firstlineno
             found[key] = None if key in found else code
         return found
@@ -63,9 +110,10 @@ class _Module:
         """Return the function or generator expression of a code object."""
         if code not in self.codes:
             return None
-        begun = _beginning_at(code.co_firstlineno, self.tree, self._scope)
+        tree, outermost = self.source.parsed
+        begun = _beginning_at(code.co_firstlineno, tree, outermost)
         candidates = [
-            Located(node, scope, self.tree) for node, scope in begun if _code_name(node) == code.co_name
+            Located(node, scope, self.source) for node, scope in begun if _code_name(node) == code.co_name
         ]
         if code.co_name in ("<lambda>", "<genexpr>") and len(candidates) > 1:
             return _by_columns(code, candidates)
@@ -76,17 +124,16 @@ class _Module:
 _twins: dict[str, list[_Module]] = {}
 
 
-def register(code: types.CodeType, tree: ast.Module) -> None:
-    """Remember from which tree the functions in the code of a twin come."""
+def register(code: types.CodeType, source: Source) -> None:
+    """Remember from which source the functions in the code of a twin come."""
     modules = _twins.setdefault(code.co_filename, [])
     if not any(code in module.codes for module in modules):
-        modules.append(_Module(code, tree))
+        modules.append(_Module(code, source))
 
 
 def _twin(code: types.CodeType) -> _Module | None:
     for loaded, text in units.LOADED.pop(code.co_filename, ()):
-        with units.without_collector():
-            register(loaded, ast.parse(text, code.co_filename))
+        register(loaded, Source(code.co_filename, text))
     return next((m for m in _twins.get(code.co_filename, ()) if code in m.codes), None)
 
 
@@ -157,7 +204,7 @@ def _compiled(filename: str, text: str, flags: int) -> _Module | None:
             code = compile(tree, filename, "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return _Module(code, tree)
+    return _Module(code, Source(filename, text, tree))
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

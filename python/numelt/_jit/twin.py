@@ -58,7 +58,7 @@ def template(
     code = _compiled(node, function, [*hidden, *function.__code__.co_freevars])
     if code is None:
         return None
-    source.register(code, found.tree)
+    source.register(code, found.source)
     return Template(code, hidden)
 
 
@@ -161,7 +161,7 @@ def module_twin(
         Rewriter(units, tree, Scope(tree), holding).made() if holding else tree.body, tree.type_ignores
     )
     code = compile(made, filename, "exec", dont_inherit=True)
-    source.register(code, tree)
+    source.register(code, source.Source(filename, text, tree))
     if units.texts:
         namespace.update(units.hidden(namespace))
     return ModuleTwin(code, units.texts, units.idle)

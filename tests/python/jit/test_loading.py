@@ -186,3 +186,37 @@ def test_variables_of_loops_may_have_a_star_or_be_attributes(folder):
     (folder / "program.py").write_text(TARGETS)
     wanted, got = run(folder), run(folder, "--jit-loops", NUMELT_JIT="sync")
     assert (got.stdout, got.stderr) == (wanted.stdout, "")
+
+
+MANY_FILES = """
+import ast, gc
+from importlib import import_module
+
+for k in range(12):
+    print(import_module(f"part{k}").total(200000))
+trees = sum(type(each) is ast.Module for each in gc.get_objects())
+assert 0 < trees < 6, trees
+"""
+
+PART = """
+def square(i):
+    return i * i + {k}
+
+
+def total(n):
+    total = 0
+    for i in range(n):
+        total += square(i)
+    return total
+"""
+
+
+def test_few_syntax_trees_are_kept(folder):
+    """The collector of garbage looks at each object of a tree, again and again."""
+    (folder / "program.py").write_text(MANY_FILES)
+    for k in range(12):
+        (folder / f"part{k}.py").write_text(PART.format(k=k))
+    wanted = [f"{sum(i * i + k for i in range(200000))}" for k in range(12)]
+    for _ in range(2):  # the second process finds the twins on the disk
+        got = run(folder, "--jit-loops", NUMELT_JIT="sync", NUMELT_CACHE_DIR=str(folder / "cache"))
+        assert (got.stdout.split(), got.stderr) == (wanted, "")
