@@ -249,31 +249,60 @@ fn suspicions_do_not_keep_loops_from_being_vectorized() {
     assert!(text.contains("x double>"), "{text}");
 }
 
+/// Instructions that store, for an element less than one, what `arm` makes of it, and the element otherwise.
+fn stored_if_small(
+    f: &mut Function,
+    [place, x]: [numelt_func::Value; 2],
+    arm: impl Fn(&mut Function) -> (Vec<Instr>, numelt_func::Value),
+) -> Vec<Instr> {
+    let [one, out] = [DType::F64; 2].map(|ty| f.value(ty));
+    let is = f.value(DType::Bool);
+    let (mut then, yielded) = arm(f);
+    then.push(Instr::Yield(vec![yielded]));
+    let otherwise = vec![Instr::Yield(vec![x])];
+    vec![
+        Instr::Const { out: one, bits: 1.0f64.to_bits() },
+        Instr::Apply { out: is, op: Op::Less, on: DType::F64, args: vec![x, one] },
+        Instr::If { condition: is, then, otherwise, outs: vec![out], is_rare: false },
+        Instr::Store { address: place, value: out },
+    ]
+}
+
 #[test]
 fn squares_that_do_not_change_do_not_keep_branches_from_being_vectorized() {
     let f = looped(|f, place, x| {
-        let (is, [number, two, square, sum, one]) = (f.value(DType::Bool), [DType::F64; 5].map(|ty| f.value(ty)));
-        vec![
-            Instr::Const { out: one, bits: 1.0f64.to_bits() },
-            Instr::Apply { out: is, op: Op::Less, on: DType::F64, args: vec![x, one] },
-            Instr::If {
-                condition: is,
-                then: vec![
-                    Instr::Const { out: number, bits: 1.1f64.to_bits() },
-                    Instr::Const { out: two, bits: 2.0f64.to_bits() },
-                    Instr::Call { out: square, function: CFunction::Pow, args: vec![number, two] },
-                    Instr::Apply { out: sum, op: Op::Add, on: DType::F64, args: vec![square, x] },
-                    Instr::Store { address: place, value: sum },
-                    Instr::Yield(vec![]),
-                ],
-                otherwise: vec![Instr::Yield(vec![])],
-                outs: vec![],
-                is_rare: false,
-            },
-        ]
+        stored_if_small(f, [place, x], |f| {
+            let [number, two, square, sum] = [DType::F64; 4].map(|ty| f.value(ty));
+            let arm = vec![
+                Instr::Const { out: number, bits: 1.1f64.to_bits() },
+                Instr::Const { out: two, bits: 2.0f64.to_bits() },
+                Instr::Call { out: square, function: CFunction::Pow, args: vec![number, two] },
+                Instr::Apply { out: sum, op: Op::Add, on: DType::F64, args: vec![square, x] },
+            ];
+            (arm, sum)
+        })
     });
     let text = numelt_codegen::functions::ir_text(&f).expect("it compiles");
     assert!(text.contains("x double>"), "{text}");
+}
+
+#[test]
+fn quotients_that_are_not_asked_for_divide_by_one() {
+    let f = looped(|f, place, x| {
+        stored_if_small(f, [place, x], |f| {
+            let [sum, root, quotient] = [DType::F64; 3].map(|ty| f.value(ty));
+            let arm = vec![
+                Instr::Apply { out: sum, op: Op::Add, on: DType::F64, args: vec![x, x] },
+                Instr::Apply { out: root, op: Op::Sqrt, on: DType::F64, args: vec![sum] },
+                Instr::Apply { out: quotient, op: Op::Divide, on: DType::F64, args: vec![x, root] },
+            ];
+            (arm, quotient)
+        })
+    });
+    let text = numelt_codegen::functions::ir_text(&f).expect("it compiles");
+    assert!(text.contains("fdiv <"), "{text}");
+    let selections = text.lines().filter(|line| line.contains("select <") && line.contains("1.000000e+00"));
+    assert!(selections.count() > 0, "{text}");
 }
 
 #[test]

@@ -140,9 +140,89 @@ struct SineAndCosine : PassInfoMixin<SineAndCosine> {
   }
 };
 
+/// Is it a quotient or a root? If so, `operand` is the operand that may make it meet a floating-point condition.
+static bool is_slow(Instruction &instruction, Use *&operand) {
+  auto *intrinsic = dyn_cast<IntrinsicInst>(&instruction);
+  if (instruction.getOpcode() == Instruction::FDiv)
+    operand = &instruction.getOperandUse(1);
+  else if (intrinsic && intrinsic->getIntrinsicID() == Intrinsic::sqrt)
+    operand = &instruction.getOperandUse(0);
+  else
+    return false;
+  return true;
+}
+
+/// Does a turn of a loop that gets to its end not always run a block, which belongs to no loop inside?
+static bool is_arm(BasicBlock *block, Loop &loop, LoopStandardAnalysisResults &analyses) {
+  BasicBlock *latch = loop.getLoopLatch();
+  return latch && analyses.LI.getLoopFor(block) == &loop && !analyses.DT.dominates(block, latch);
+}
+
+/// Keeps branches around quotients and roots: other passes would compute a single one in all turns, and choose.
+struct KeptArms : PassInfoMixin<KeptArms> {
+  PreservedAnalyses run(Loop &loop, LoopAnalysisManager &, LoopStandardAnalysisResults &analyses, LPMUpdater &) {
+    Use *operand = nullptr;
+    for (BasicBlock *block : loop.blocks())
+      if (is_arm(block, loop, analyses) && any_of(*block, [&](Instruction &one) { return is_slow(one, operand); }))
+        IRBuilder<>(block, block->getFirstInsertionPt()).CreateIntrinsic(Intrinsic::sideeffect, {}, {});
+    PreservedAnalyses preserved = getLoopPassPreservedAnalyses();
+    preserved.preserveSet<CFGAnalyses>();
+    return preserved;
+  }
+};
+
+/// Divides by one, and takes the root of one, in turns in which a quotient or a root is not asked for. LLVM may compute it
+/// for them, too, and `if x > 0: y = sqrt(x)` must meet no floating-point condition there.
+struct QuietArms : PassInfoMixin<QuietArms> {
+  PreservedAnalyses run(Loop &loop, LoopAnalysisManager &, LoopStandardAnalysisResults &analyses, LPMUpdater &) {
+    for (BasicBlock *block : loop.blocks()) {
+      if (!is_arm(block, loop, analyses))
+        continue;
+      for (Instruction &instruction : make_early_inc_range(*block)) {
+        Use *operand = nullptr;
+        auto *intrinsic = dyn_cast<IntrinsicInst>(&instruction);
+        if (intrinsic && intrinsic->getIntrinsicID() == Intrinsic::sideeffect) {
+          // that of the pass above
+          instruction.eraseFromParent();
+          continue;
+        }
+        if (!is_slow(instruction, operand) || isa<Constant>(*operand))
+          continue;
+        IRBuilder<> builder(&instruction);
+        if (Value *is_asked = condition_of(block, loop, analyses, builder))
+          operand->set(builder.CreateSelect(is_asked, *operand, ConstantFP::get((*operand)->getType(), 1.0)));
+      }
+    }
+    PreservedAnalyses preserved = getLoopPassPreservedAnalyses();
+    preserved.preserveSet<CFGAnalyses>();
+    return preserved;
+  }
+
+private:
+  /// The condition for which a turn gets to a block, as far as branches tell.
+  static Value *condition_of(BasicBlock *block, Loop &loop, LoopStandardAnalysisResults &analyses, IRBuilder<> &builder) {
+    Value *all = nullptr;
+    for (auto *node = analyses.DT.getNode(block); node->getBlock() != loop.getHeader(); node = node->getIDom()) {
+      BasicBlock *before = node->getIDom()->getBlock();
+      auto *branch = dyn_cast<BranchInst>(before->getTerminator());
+      // what a loop inside computes is not used behind it
+      if (!branch || !branch->isConditional() || analyses.LI.getLoopFor(before) != &loop)
+        continue;
+      for (unsigned number : {0u, 1u}) {
+        if (!analyses.DT.dominates(BasicBlockEdge(before, branch->getSuccessor(number)), block))
+          continue;
+        Value *own = branch->getCondition();
+        if (number == 1)
+          own = builder.CreateNot(own);
+        all = all ? builder.CreateAnd(all, own) : own;
+      }
+    }
+    return all;
+  }
+};
+
 /// Keeps the vectorizer from loops that add floats up in the order of the turns, unless their terms are quotients or roots.
-/// Other terms take no longer than adding one number after the other, and their loops often have few turns. Quotients and
-/// roots that only some turns compute would be computed in all of them, and meet floating-point conditions there.
+/// Other terms take no longer than adding one number after the other, and their loops often have few turns.
 struct SparingSums : PassInfoMixin<SparingSums> {
   PreservedAnalyses run(Loop &loop, LoopAnalysisManager &, LoopStandardAnalysisResults &analyses, LPMUpdater &) {
     bool adds = loop.isInnermost() && any_of(loop.getHeader()->phis(), [&](PHINode &phi) {
@@ -151,22 +231,9 @@ struct SparingSums : PassInfoMixin<SparingSums> {
              RecurrenceDescriptor::isReductionPHI(&phi, &loop, found, nullptr, nullptr, nullptr, &analyses.SE) &&
              found.isOrdered();
     });
-    if (!adds)
-      return PreservedAnalyses::all();
-    auto is_slow = [](Instruction &instruction) {
-      auto *intrinsic = dyn_cast<IntrinsicInst>(&instruction);
-      return instruction.getOpcode() == Instruction::FDiv || (intrinsic && intrinsic->getIntrinsicID() == Intrinsic::sqrt);
-    };
-    BasicBlock *latch = loop.getLoopLatch();
-    bool pays = false;
-    for (BasicBlock *block : loop.blocks()) {
-      if (none_of(*block, is_slow))
-        continue;
-      pays = latch && analyses.DT.dominates(block, latch);
-      if (!pays)
-        break;
-    }
-    if (!pays)
+    Use *operand = nullptr;
+    auto is_slow_too = [&](Instruction &instruction) { return is_slow(instruction, operand); };
+    if (adds && none_of(loop.blocks(), [&](BasicBlock *block) { return any_of(*block, is_slow_too); }))
       addStringMetadataToLoop(&loop, "llvm.loop.vectorize.enable", false);
     return PreservedAnalyses::all();
   }
@@ -178,6 +245,8 @@ struct SparingSums : PassInfoMixin<SparingSums> {
 FunctionPassManager passes(Which which) {
   FunctionPassManager all;
   all.addPass(PromotePass());
+  if (which == Vector)
+    all.addPass(createFunctionToLoopPassAdaptor(KeptArms()));
   all.addPass(SimplifyCFGPass());
   if (which == Few) {
     all.addPass(EarlyCSEPass());
@@ -209,7 +278,10 @@ FunctionPassManager passes(Which which) {
     all.addPass(createFunctionToLoopPassAdaptor(LoopFullUnrollPass(/*OptLevel=*/3)));
     all.addPass(EarlyCSEPass());
     all.addPass(SimplifyCFGPass());
-    all.addPass(createFunctionToLoopPassAdaptor(SparingSums()));
+    LoopPassManager last;
+    last.addPass(QuietArms());
+    last.addPass(SparingSums());
+    all.addPass(createFunctionToLoopPassAdaptor(std::move(last)));
     all.addPass(LoopVectorizePass());
     // a turn gets what the turn before has stored without loading it
     all.addPass(LoopLoadEliminationPass());
