@@ -19,8 +19,7 @@ is replaced, as soon as there is a stand-in that may be a base. What derived cla
 Other compiled modules look up a class when they are loaded, and then read its fields. So while a compiled
 module is being loaded, the classes are where the stand-ins were (`withdrawn`).
 
-In: a compiled module, and a class that it holds. Out: `inherited`, `is_own`, `place`
-and `withdrawn`.
+In: a compiled module, and a class that it holds. Out: `inherited`, `is_own`, `place` and `withdrawn`.
 """
 
 from __future__ import annotations
