@@ -88,7 +88,7 @@ def _teach_seeds(module: types.ModuleType) -> None:
             for place in (sys.modules[cls.__module__], module):  # pickles name the former
                 constructors.place(place, name, cls)
             compiled.put_methods(cls, constructors.inherited(cls))
-    setattr(module, "default_rng", drawing(vars(module)["default_rng"]))  # noqa: B010
+    vars(module)["default_rng"] = drawing(vars(module)["default_rng"])
 
 
 @functools.cache
