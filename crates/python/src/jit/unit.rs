@@ -129,15 +129,6 @@ const LEAVE_REFUSALS: u64 = 3;
 const MOST_REFUSALS: u64 = 30;
 /// The largest number of variants of a loop.
 const MOST_VARIANTS: usize = 16;
-/// The number of variants after which no more are compiled if all of them have been given up.
-const MOST_FAILED: usize = 2;
-
-/// Is a variant not run any more, because running it has gained nothing?
-fn is_given_up(variant: &Variant) -> bool {
-    let is_early = get(&variant.early) >= MOST_EARLY && 2 * get(&variant.early) > get(&variant.runs);
-    is_early || variant.account.is_negative()
-}
-
 #[pymethods]
 impl JitUnit {
     #[new]
@@ -344,7 +335,7 @@ impl JitUnit {
                     locked(&self.variants).retain(|other| !Arc::ptr_eq(other, &variant));
                     return self.refuse(py, arguments, self.tree.body.line, why);
                 }
-                if is_given_up(&variant) {
+                if when::is_given_up(&variant) {
                     add_one(&self.refusals);
                     return Ok(Found::Nothing);
                 }
@@ -380,13 +371,6 @@ impl JitUnit {
             Ok(variant) => self.begin_to_compile(py, Arc::new(variant), arguments, numbers),
             Err((line, why)) => self.refuse(py, arguments, line, why),
         }
-    }
-
-    /// Has the code for several combinations of types been given up, and none been good? Then further code is not worth
-    /// compiling, unless the program requests it.
-    fn has_failed(&self) -> bool {
-        let variants = locked(&self.variants);
-        !self.is_requested && variants.len() >= MOST_FAILED && variants.iter().all(|variant| is_given_up(variant))
     }
 
     /// Finds the code of a new variant on disk, or compiles it: now, or in the background.

@@ -2,7 +2,7 @@
 //!
 //! In: estimates of the time that CPython takes. Out: answers to the questions of the unit. Not here: compiling.
 
-use super::{Found, JitUnit, LEAVE_REFUSALS, locked};
+use super::{Found, JitUnit, LEAVE_REFUSALS, MOST_EARLY, Variant, locked};
 use crate::jit::account::get;
 use crate::jit::arguments::Numbers;
 use crate::jit::{code, forced, worth};
@@ -30,6 +30,15 @@ const BUSY: Duration = Duration::from_millis(5);
 const BUSY_IF_REQUESTED: Duration = Duration::from_micros(200);
 /// The largest number of iterations between two attempts to resume a loop.
 const MOST_BETWEEN: u64 = 1024;
+
+/// The number of variants after which no more are compiled if all of them have been given up.
+const MOST_FAILED: usize = 2;
+
+/// Is a variant not run any more, because running it has gained nothing?
+pub(super) fn is_given_up(variant: &Variant) -> bool {
+    let is_early = get(&variant.early) >= MOST_EARLY && 2 * get(&variant.early) > get(&variant.runs);
+    is_early || variant.account.is_negative()
+}
 
 impl JitUnit {
     /// Has CPython been running the loop for long enough to compile the code that resumes it?
@@ -130,5 +139,12 @@ impl JitUnit {
             Expr::Call(function, ..) => matches!(&**function, Expr::Input(name) if self.tree.inputs[*name] == "range"),
             _ => false,
         }
+    }
+
+    /// Has the code for several combinations of types been given up, and none been good? Then further code is not worth
+    /// compiling, unless the program requests it.
+    pub(super) fn has_failed(&self) -> bool {
+        let variants = locked(&self.variants);
+        !self.is_requested && variants.len() >= MOST_FAILED && variants.iter().all(|variant| is_given_up(variant))
     }
 }
