@@ -108,6 +108,40 @@ def test_requests_that_fail(layout):
         assert outcomes[0] == outcomes[1], layout
 
 
+class Buffer(ctypes.Structure):
+    """`Py_buffer` of CPython's headers."""
+
+    _fields_ = (
+        *(("buf", ctypes.c_void_p), ("obj", ctypes.py_object), ("len", ctypes.c_ssize_t)),
+        *(("itemsize", ctypes.c_ssize_t), ("readonly", ctypes.c_int), ("ndim", ctypes.c_int)),
+        *(("format", ctypes.c_char_p), ("shape", ctypes.POINTER(ctypes.c_ssize_t))),
+        *(("strides", ctypes.POINTER(ctypes.c_ssize_t)), ("suboffsets", ctypes.c_void_p)),
+        ("internal", ctypes.c_void_p),
+    )
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_each_request(layout):
+    """All combinations of the flags: writable 1, format 4, ND 8, strides 16, C 32, F 64, any order 128."""
+
+    def answer(array, flags):
+        view = Buffer()
+        try:
+            ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(array), ctypes.byref(view), flags)
+        except (BufferError, ValueError) as error:
+            return type(error), str(error)
+        dims = [of[: view.ndim] if of else None for of in (view.shape, view.strides)]
+        found = view.ndim, view.itemsize, view.len, view.readonly, view.format, *dims
+        ctypes.pythonapi.PyBuffer_Release(ctypes.byref(view))
+        return found
+
+    for order in (0, 8, 24, 24 | 32, 24 | 64, 24 | 128):
+        for more in (0, 1, 4, 5):
+            ours, theirs = (answer(LAYOUTS[layout](np), order | more) for np in (numelt, numpy))
+            assert ours == theirs, (order, more)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_arguments_of_c_functions(layout):
     """C functions that parse an argument by ``y#`` or ``s#`` get the memory, of contiguous arrays only."""

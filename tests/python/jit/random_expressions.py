@@ -116,7 +116,7 @@ class Expressions:
                 f"np.dot({r.choice(VECTORS)}, {r.choice(VECTORS)})",
                 f"float({self._scalar(depth - 1)})",
                 f"math.hypot({a}, {b})",
-                f"np.{r.choice(['fmax', 'fmin', 'heaviside'])}({a}, {b})",
+                f"np.{r.choice(['fmax', 'fmin'])}({a}, {b})",
                 f"({a} and {b})",
                 f"({a} or {b})",
             ]

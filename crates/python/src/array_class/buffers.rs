@@ -124,7 +124,8 @@ fn filled(array: &Bound<'_, NdArray>, own: &ArrayView, strides: Dims, flags: c_i
         len: (own.size() * own.dtype.size() as i64) as isize,
         itemsize: own.dtype.size() as isize,
         readonly: c_int::from(!writeable),
-        ndim: own.shape.len() as c_int,
+        // consumers that ask for bytes, as `hashlib` does, refuse several axes
+        ndim: if asks(flags, ffi::PyBUF_ND) { own.shape.len() as c_int } else { 0 },
         format: format.unwrap_or(std::ptr::null_mut()),
         shape: dims(ffi::PyBUF_ND, &described.shape),
         strides: dims(ffi::PyBUF_STRIDES, &described.strides),

@@ -73,7 +73,6 @@ const NUMPY: &[&str] = &[
     "fmax",
     "fmin",
     "reciprocal",
-    "heaviside",
     "deg2rad",
     "rad2deg",
     "radians",
