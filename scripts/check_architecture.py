@@ -248,7 +248,6 @@ RULES = [
             "crates/python/src/random/mod.rs",
             "crates/python/src/random/random_sequence.rs",
             # functions that the interpreter calls without PyO3's code around them
-            "crates/python/src/array_class/buffers.rs",
             "crates/python/src/array_class/members.rs",
             "crates/python/src/array_class/methods.rs",
             "crates/python/src/array_class/protocols.rs",

@@ -3,7 +3,6 @@
 //! Not here: indexing and the conversion of operands (`array`), and what operators compute (`ufunc`).
 
 pub mod attributes;
-pub mod buffers;
 pub mod construction;
 pub mod flags;
 pub mod members;

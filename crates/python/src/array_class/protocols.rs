@@ -5,25 +5,27 @@
 
 use crate::array::{index, scalar};
 use crate::array_class::attributes::{self, extents, kwarg, numpy_method};
-use crate::array_class::buffers;
 use crate::cpython::Out;
 use crate::cpython::calls;
 use crate::numpy::convert::Numpy;
+use crate::numpy::errors;
 use crate::object::ndarray::{NdArray, Payload};
 use crate::record::run;
 use crate::sharing::real_array::{self, RealArray};
 use crate::sharing::{calling, device_export, dlpack, export, foreign, results};
 use crate::ufunc;
-use numelt_ir::Scalar;
+use numelt_ir::{DType, Dims, Scalar};
+use numelt_runtime::Export;
 use numpy::npyffi::flags::{NPY_ARRAY_OWNDATA, NPY_ARRAY_WRITEBACKIFCOPY};
 use numpy::npyffi::{NPY_TYPES, PyArrayInterface};
-use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PySequence, PyString, PyTuple};
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int, c_long};
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// The size in bytes of NumPy's array object, without its shape and strides.
 const NUMPYS_HEADER: usize = 12 * size_of::<usize>();
@@ -182,14 +184,44 @@ impl NdArray {
         Err(PyValueError::new_err("cannot delete array elements"))
     }
 
-    /// Fills in a buffer of this array's memory; see `buffers`. As in NumPy, nothing is to be done when it is released:
-    /// functions that parse an argument by `y#` or `s#` accept no classes of which buffers must be released.
+    /// Fills in the buffer of a zero-copy NumPy view. The owner of the buffer is this array.
     ///
     /// # Safety
     /// Called by the interpreter with a valid `view`.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         // SAFETY: the caller's contract.
-        unsafe { buffers::fill(&slf, view, flags) }
+        if flags == ffi::PyBUF_FULL_RO && unsafe { fill_plain(&slf, view)? } {
+            return Ok(());
+        }
+        let array = export::to_numpy(&slf)?;
+        if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT && slf.get().view().is_none() {
+            refuse_lossy_format(&array)?;
+        }
+        // SAFETY: `view` is the caller's structure to fill. NumPy's array becomes the owner; that reference is moved
+        // to `internal`, which NumPy does not use. The structure points to memory that lives as long as NumPy's
+        // array.
+        unsafe {
+            if ffi::PyObject_GetBuffer(array.as_ptr(), view, flags) < 0 {
+                return Err(PyErr::fetch(slf.py()));
+            }
+            let memory = BufferMemory::Numpys { _array: Bound::from_owned_ptr(slf.py(), (*view).obj).unbind() };
+            (*view).internal = Box::into_raw(Box::new(memory)).cast();
+            (*view).obj = slf.into_any().into_ptr();
+        }
+        Ok(())
+    }
+
+    /// Releases the objects that keep a buffer's memory alive.
+    ///
+    /// # Safety
+    /// Called by the interpreter, once for each buffer that [`NdArray::__getbuffer__`] filled.
+    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
+        // SAFETY: `internal` is the box that `__getbuffer__` stored there.
+        unsafe {
+            drop(Box::from_raw((*view).internal.cast::<BufferMemory>()));
+            (*view).internal = std::ptr::null_mut();
+        }
+        crate::cpython::graveyard::drain_after_drop();
     }
 
     /// NumPy's structure, with the array's dtype object added: a letter and a size do not describe the unit of a date
@@ -340,3 +372,126 @@ impl NdArray {
 
 /// The flag which says that the structure of an array has a `descr`.
 const HAS_DESCR: c_int = 0x800;
+
+/// What a buffer points to; kept until the buffer is released.
+enum BufferMemory {
+    /// NumPy's array, whose extents and strides the buffer points to.
+    Numpys { _array: Py<PyAny> },
+    /// The extents and strides of a native array, and an export that keeps its memory in place.
+    Native { shape: Dims, strides: Dims, _export: Export },
+}
+
+/// Fills in the buffer of a native array all of whose extents are at least two, as NumPy would; false for other
+/// arrays.
+///
+/// # Safety
+/// `view` is a structure to fill.
+unsafe fn fill_plain(array: &Bound<'_, NdArray>, view: *mut ffi::Py_buffer) -> PyResult<bool> {
+    let Some(own) = array.get().view().filter(|v| !v.shape.is_empty() && v.shape.iter().all(|&n| n > 1)) else {
+        return Ok(false);
+    };
+    let export = run::export(array.py(), &own.base)?;
+    let start = export.ptr().wrapping_offset(own.offset as isize);
+    let memory = BufferMemory::Native { shape: own.shape.clone(), strides: own.strides.clone(), _export: export };
+    let memory = Box::into_raw(Box::new(memory));
+    // SAFETY: the structure is the caller's to fill. Extents and strides lie in the box, which lives until the buffer
+    // is released. i64 and the structure's integers have the same size on 64-bit systems, which are the only ones
+    // supported here.
+    unsafe {
+        let BufferMemory::Native { shape, strides, .. } = &mut *memory else { return Ok(false) };
+        (*view).buf = start.cast();
+        (*view).obj = array.clone().into_any().into_ptr();
+        (*view).itemsize = own.dtype.size() as isize;
+        (*view).len = (own.size() * own.dtype.size() as i64) as isize;
+        (*view).readonly = c_int::from(!array.get().writeable());
+        (*view).ndim = shape.len() as c_int;
+        (*view).format = format_of(own.dtype).as_ptr().cast_mut();
+        (*view).shape = shape.as_mut_ptr().cast();
+        (*view).strides = strides.as_mut_ptr().cast();
+        (*view).suboffsets = std::ptr::null_mut();
+        (*view).internal = memory.cast();
+    }
+    Ok(true)
+}
+
+const _: () = assert!(size_of::<i64>() == size_of::<ffi::Py_ssize_t>());
+
+/// The format of a native dtype in a buffer, as NumPy writes it.
+fn format_of(dtype: DType) -> &'static CStr {
+    let long = size_of::<c_long>() == 8;
+    match dtype {
+        DType::Bool => c"?",
+        DType::I8 => c"b",
+        DType::U8 => c"B",
+        DType::I16 => c"h",
+        DType::U16 => c"H",
+        DType::I32 if long => c"i",
+        DType::U32 if long => c"I",
+        DType::I64 if !long => c"q",
+        DType::U64 if !long => c"Q",
+        DType::I32 | DType::I64 => c"l",
+        DType::U32 | DType::U64 => c"L",
+        DType::F16 => c"e",
+        DType::F32 => c"f",
+        DType::F64 => c"d",
+        DType::C64 => c"Zf",
+        DType::C128 => c"Zd",
+    }
+}
+
+/// Refuses a buffer if its format would not describe the dtype. That is so for some records (with strings or
+/// objects), for bytes without a dtype, and for dtypes with metadata. NumPy asks for a buffer first, and would fail
+/// to read such a format, or lose the metadata, instead of trying the next protocol.
+fn refuse_lossy_format(array: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// The dtypes that were met last, and whether a format describes them.
+    static MET: Mutex<Vec<(Py<PyAny>, bool)>> = Mutex::new(Vec::new());
+    let met = || MET.lock().unwrap_or_else(PoisonError::into_inner);
+    let py = array.py();
+    let dtype = array.getattr(intern!(py, "dtype"))?;
+    // in a format, bytes without a dtype are padding, and NumPy would read them as a record
+    if real_array::type_number(array) != NPY_TYPES::NPY_VOID as c_int {
+        return if has_metadata(&dtype)? { Err(no_format()) } else { Ok(()) };
+    }
+    let known = met().iter().find(|(one, _)| one.is(&dtype)).map(|&(_, described)| described);
+    let described = match known {
+        Some(described) => described,
+        None => {
+            let format = array.getattr("data")?.getattr("format")?;
+            let parse = py.import("numpy._core._internal")?.getattr("_dtype_from_pep3118")?;
+            let read = parse.call1((format,)).and_then(|read| read.eq(&dtype));
+            // NumPy's parser raises these for formats that it does not support
+            let unknown = [errors::VALUE, errors::TYPE, errors::RUNTIME];
+            let described = !has_metadata(&dtype)? && errors::unless(py, read, &unknown)? == Some(true);
+            let mut met = met();
+            let oldest = if met.len() < MOST_MET { None } else { Some(met.remove(0)) };
+            met.push((dtype.unbind(), described));
+            drop(met);
+            drop(oldest);
+            described
+        }
+    };
+    if described { Ok(()) } else { Err(no_format()) }
+}
+
+fn no_format() -> PyErr {
+    PyBufferError::new_err("no buffer format describes the dtype")
+}
+
+/// Whether a dtype, or the dtype of a field or element of it, carries metadata.
+fn has_metadata(dtype: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let (fields, inner) = (dtype.getattr("fields")?, dtype.getattr("subdtype")?);
+    if !dtype.getattr("metadata")?.is_none() || !inner.is_none() && has_metadata(&inner.get_item(0)?)? {
+        return Ok(true);
+    }
+    if !fields.is_none() {
+        for field in fields.call_method0("values")?.try_iter()? {
+            if has_metadata(&field?.get_item(0)?)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// The most dtypes of records that are remembered.
+const MOST_MET: usize = 8;
