@@ -7,6 +7,7 @@ with ``-O3 -march=native``, without ``-ffast-math``.
 
 import ast
 import importlib.util
+import inspect
 import logging
 import tempfile
 from pathlib import Path
@@ -48,7 +49,7 @@ def _type(value):
 
 def _source(function):
     """Return the code of a function, of those of its file that it calls, and of the file's imports."""
-    tree = ast.parse(Path(function.__code__.co_filename).read_text(encoding="utf-8"))
+    tree = ast.parse(Path(inspect.getfile(function)).read_text(encoding="utf-8"))
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     wanted, found = [function.__name__], []
     while wanted:

@@ -343,6 +343,7 @@ trait Gemm: Copy + 'static {
 macro_rules! gemm {
     ($($t:ty as $u:ty, $f:ident($($plain:expr),*), $zero:expr, $one:expr;)*) => {$(
         impl Gemm for $t {
+            // SAFETY: the contract is the trait's.
             unsafe fn gemm_strip((m, k, n): Extents, a: Typed<$t>, b: Typed<$t>, out: Typed<$t>) {
                 let (x, y, z) = (a.base.cast_const().cast::<$u>(), b.base.cast_const().cast::<$u>(), out.base.cast::<$u>());
                 // SAFETY: the caller's operands; complex types are two floats in the same order. With a
